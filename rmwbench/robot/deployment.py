@@ -1,10 +1,10 @@
-"""What an arm ran with, as files for the robot: the middleware's own file, `env.sh` with the
-variables that make a process read it, and `sysctl.conf` with what it asks of the kernel. Each line
-says where it comes from, or what it was measured to be worth.
+"""The configuration of an arm as files for the robot: the middleware's own file, `env.sh` with the
+variables that make a process read it, and `sysctl.conf` with the kernel settings that it needs. Each
+line gives its source, or its measured effect.
 
-Where modes change what the profile says, the file is the configuration that a session opened with
-here, as its middleware tells it. The directory given back by `--profile MIDDLEWARE=DIR` is the same
-arm again: the file has the profile's name, since a worker may know what to do by that.
+With modes, which replace settings of the profile, the file is the configuration that a session
+opened with, as its middleware reports it. `--profile MIDDLEWARE=DIR` with the directory is the same
+arm again: the file has the profile's name, since a worker may depend on that name.
 """
 
 import re
@@ -30,8 +30,8 @@ PUBLICATION_MODES = {"sync": "SYNCHRONOUS", "async": "ASYNCHRONOUS"}
 
 
 def write(middleware: str, name: str, worker: Worker, directory: Path) -> list[Path]:
-    """The files written. Raises UserError for an arm that there is not, one that no file can say,
-    and a directory that holds something else."""
+    """Writes the files and returns their paths. Raises UserError for an unknown arm, for an arm
+    without a file form, and for a directory with other files."""
     arm = _arm(middleware, name, worker)
     native, text = _native(arm, worker)
     files = {
@@ -42,7 +42,7 @@ def write(middleware: str, name: str, worker: Worker, directory: Path) -> list[P
     existing = [path.name for path in directory.iterdir()] if directory.is_dir() else []
     if foreign := [file_name for file_name in existing if file_name not in files]:
         raise UserError(
-            "this directory holds something else",
+            "this directory has other files",
             where=str(directory),
             expected="a new or an empty directory",
             actual=", ".join(sorted(foreign)[:3]),
@@ -54,7 +54,7 @@ def write(middleware: str, name: str, worker: Worker, directory: Path) -> list[P
 
 
 def _arm(middleware: str, name: str, worker: Worker) -> Arm:
-    """The profile of that name, or the candidate."""
+    """The arm of the profile or the candidate of that name."""
     if worker.has_profile(name):
         definition: dict[str, object] = {"name": name, "middleware": middleware, "profile": name}
         return Arm.model_validate(definition)
@@ -71,7 +71,7 @@ def _arm(middleware: str, name: str, worker: Worker) -> Arm:
 
 
 def _native(arm: Arm, worker: Worker) -> tuple[str, str]:
-    """The name of the middleware's own file, and what stands in it."""
+    """The name and the content of the middleware's own file."""
     profile = resolved_profile(arm.profile, worker)
     text, form = str(profile["text"]), str(profile["format"])
     kind = family(arm.middleware)
@@ -81,10 +81,10 @@ def _native(arm: Arm, worker: Worker) -> tuple[str, str]:
         text = text.replace("{router}", ROUTER)
         if arm.modes or _WORD.search(text):
             raise UserError(
-                f"`{arm.name}` is made of endpoints of the trial's own, which no robot has",
+                f"`{arm.name}` has endpoints of the trial, which a robot does not have",
                 where=arm.middleware,
-                expected="a profile that names where it listens and connects itself",
-                fix="take untouched, tuned, rmw_zenoh or router",
+                expected="a profile with its own endpoints to listen and connect",
+                fix="use untouched, tuned, rmw_zenoh or router",
             )
     elif arm.modes and (configuration := in_force(arm, worker)) is not None:
         text = configuration
@@ -119,13 +119,13 @@ def _environment(arm: Arm, native: str, worker: Worker) -> Iterator[str]:
         yield "# Which thread sends: docs/middlewares/fastdds.md."
         yield f"export RMW_FASTRTPS_PUBLICATION_MODE={PUBLICATION_MODES[arm.publish_mode]}"
     if not rmw and arm.publish_mode != "default":
-        yield f"# Publish mode {arm.publish_mode}: a writer's own, which the nodes set."
+        yield f"# Publish mode {arm.publish_mode}: a setting of each writer, which the nodes set."
     for daemon in daemons(arm, worker):
         yield f"# Before any node: {_DAEMONS.get(daemon, daemon)}"
     if arm.loan:
-        yield "# It was measured with loaned messages, which the nodes themselves ask for."
+        yield "# It was measured with loaned messages, which the nodes themselves must request."
     for name, value in arm.options.items():
-        yield f"# Set by the worker and by no variable: {name} = {value}"
+        yield f"# Set by the worker, without a variable: {name} = {value}"
 
 
 _DAEMONS = {
@@ -138,8 +138,8 @@ _DAEMONS = {
 def _variable(
     middleware: str, worker_variable: str | None, *, old: bool
 ) -> tuple[str | None, str, str]:
-    """The variable, what stands before the path, and the reason. `worker_variable`: the
-    name that the worker of an RMW gives; `old`: of a library whose variable was renamed since."""
+    """The variable, the prefix of the path, and the reason. `worker_variable` is the name that the
+    worker of an RMW gives; `old`: the library is older than the renaming of its variable."""
     kind = family(middleware)
     if kind == "cyclonedds":
         return "CYCLONEDDS_URI", "file://", "Cyclone DDS reads its file from here."
@@ -150,7 +150,7 @@ def _variable(
         reader = "rmw_zenoh" if worker_variable else "Zenoh's Config::from_env"
         return worker_variable or "ZENOH_CONFIG", "", f"{reader} reads its file from here."
     if kind == "iceoryx2":
-        return None, "", "iceoryx2 has no variable for it; it reads the file of its user:"
+        return None, "", "iceoryx2 has no variable for its file; it reads that of the user:"
     raise UserError(
         f"{middleware} reads no file of its own",
         expected="cyclonedds, fastdds, zenoh or iceoryx2, or an RMW on one",
@@ -159,15 +159,15 @@ def _variable(
 
 
 def _kernel(text: str, native: str) -> Iterator[str]:
-    """sysctl.d(5): comments have lines of their own."""
-    yield f"# sysctl -p {SYSCTL}, or as /etc/sysctl.d/60-rmwbench.conf for good."
+    """The lines of sysctl.conf, with comments in lines of their own (sysctl.d(5))."""
+    yield f"# sysctl -p {SYSCTL}, or permanently as /etc/sysctl.d/60-rmwbench.conf."
     buffer_bytes = {side: asked_bytes(text, side) for side in LIMITS}
     for side, size in buffer_bytes.items():
         if size is None:
             continue
         if side == "receive":
             yield f"# Measured: {IMAGES_LOST}."
-        yield f"# {native} asks for a {side} buffer of {size} bytes; the kernel grants no more than:"
+        yield f"# {native} requests a {side} buffer of {size} bytes; the kernel grants at most:"
         yield f"{LIMITS[side]}={size}"
     if not any(buffer_bytes.values()):
-        yield f"# {native} asks nothing of the kernel."
+        yield f"# {native} needs no kernel settings."

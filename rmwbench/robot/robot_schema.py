@@ -1,5 +1,4 @@
-"""The JSON Schema of each document of a user's own robot, as `rmwbench.results.answer_schema` writes
-them.
+"""The JSON Schema of each document of a user's own robot, written by `rmwbench.results.answer_schema`.
 
 python -m rmwbench.robot.robot_schema NAME      prints it; `make site` has all of them
 """

@@ -1,7 +1,7 @@
-"""Does my robot still work, with what is installed today? A suite with limits is run, each candidate
-is judged by the limits as `rmwbench show` does, and what changed since the last check of this
-suite on this machine is what `rmwbench compare` says of the two campaigns.
+"""Does my robot still work with the installed software? A check runs a suite with limits, judges each
+candidate by the limits as `rmwbench show` does, and compares the campaign with the last check of this
+suite on this machine as `rmwbench compare` does.
 
-Input: a campaign, and the one of the last check; output: `check_model.RobotCheck` and its view. It
-computes nothing of its own but what more time would buy.
+Input: a campaign, and that of the last check; output: `check_model.RobotCheck` and its view. The only
+new result is the time that would decide an open candidate.
 """

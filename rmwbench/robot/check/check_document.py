@@ -24,13 +24,13 @@ MOST_BLOCKS = 1_000
 
 
 def robot_check(bundle: Bundle, earlier: Bundle | None, use: Sequence[str] = ()) -> RobotCheck:
-    """`earlier`: the campaign of the last check, None where there was none. `use`: the candidates
-    that the exit code is about, the suite's first where none is named. Raises UserError for a
-    broken bundle, and for a candidate that it has not."""
+    """The answer for a campaign. `earlier` is the campaign of the last check, or None. `use` names the
+    candidates that the exit code is about, by default the suite's first. Raises UserError for a
+    broken bundle, and for an unknown candidate."""
     in_use = candidates_in_use(_candidates(bundle), use)
     candidates = _judged(bundle)
     since, not_compared = _since(bundle, earlier)
-    outcome = _together(candidates, in_use)
+    outcome = _common_outcome(candidates, in_use)
     return RobotCheck(
         suite=bundle.campaign.suite.name or "",
         directory=str(bundle.directory),
@@ -45,7 +45,7 @@ def robot_check(bundle: Bundle, earlier: Bundle | None, use: Sequence[str] = ())
 
 
 def candidates_in_use(candidates: Sequence[str], use: Sequence[str]) -> tuple[str, ...]:
-    """The candidates named, else the first. Raises UserError for one that there is not."""
+    """The candidates of `use`, by default the first. Raises UserError for an unknown one."""
     for name in use:
         if name not in candidates:
             raise not_one_of(
@@ -60,8 +60,8 @@ def _candidates(bundle: Bundle) -> list[str]:
 
 
 def _judged(bundle: Bundle) -> tuple[CheckedCandidate, ...]:
-    """Best first, of equal outcomes the one with most room below its limit; what cannot run is
-    last."""
+    """The candidates, best first: by outcome, then by the room below their limits; those that cannot
+    run are last."""
     if bundle.campaign.plan.outcomes is None:
         return ()
     answer = summarise(bundle)
@@ -90,7 +90,7 @@ class _Place:
 
 
 def _use_of(limit: LimitedValue | None) -> float:
-    """The share of its limit that the value takes; infinite where nothing is known."""
+    """The value ÷ its limit; infinite without a value."""
     value = None if limit is None else limit.value.value
     return math.inf if limit is None or value is None else value / limit.at_most
 
@@ -114,8 +114,11 @@ def _rank(candidate: CheckedCandidate) -> tuple[bool, int, float]:
     return not_supported, ORDER.index(candidate.outcome), _use_of(candidate.limit)
 
 
-def _together(candidates: Sequence[CheckedCandidate], in_use: Sequence[str]) -> Outcome | None:
-    """`meets` where all of them do, `misses` where one does not, else `open`."""
+def _common_outcome(
+    candidates: Sequence[CheckedCandidate], in_use: Sequence[str]
+) -> Outcome | None:
+    """`meets` if all candidates in use meet their limits, `misses` if one misses them, else `open`;
+    None without limits."""
     if not candidates:
         return None
     outcomes = {candidate.outcome for candidate in candidates if candidate.arm in in_use}
@@ -125,14 +128,15 @@ def _together(candidates: Sequence[CheckedCandidate], in_use: Sequence[str]) -> 
 
 
 def _exit_code(outcome: Outcome | None, since: Compared | None) -> Literal[0, 1, 2]:
-    """The exit code of the check; without limits that of the comparison with the last check."""
+    """The exit code of the check; without limits it is that of the comparison."""
     if outcome is not None:
         return EXIT_CODES.get(outcome, 2)
     return 2 if since is None else since.exit_code
 
 
 def _since(bundle: Bundle, earlier: Bundle | None) -> tuple[Compared | None, str | None]:
-    """The comparison by the limited metrics, or why there is none; neither at the first check."""
+    """The comparison by the limited metrics, or the reason why there is none; neither at the first
+    check."""
     if earlier is None:
         return None, None
     try:
@@ -143,7 +147,7 @@ def _since(bundle: Bundle, earlier: Bundle | None) -> tuple[Compared | None, str
 
 
 def _metrics(bundle: Bundle) -> list[str]:
-    """The metrics that have limits; empty without limits, which means those of `compare`."""
+    """The metrics that have limits; empty without limits, for the metrics of `compare`."""
     outcomes = bundle.campaign.plan.outcomes
     if outcomes is None:
         return []
@@ -154,8 +158,8 @@ def _metrics(bundle: Bundle) -> list[str]:
 
 
 def _more_time(places: Sequence[_Place], bundle: Bundle) -> MoreTime | None:
-    """The blocks and minutes until every open limit is decided; None where more blocks would not
-    settle all that is open."""
+    """The blocks and minutes until every open limit is decided; None where blocks alone would not
+    decide them."""
     arms = [place.arm for place in places if place.outcome is Outcome.OPEN]
     if not all(arm.why in SETTLED_BY_BLOCKS for arm in arms):
         return None
@@ -178,17 +182,15 @@ def _blocks_of_each_limit(arm: ArmInCondition, least: int) -> list[int | None]:
 
 
 def blocks_needed(limit: LimitedValue, least: int) -> int | None:
-    """The number of blocks at which the interval of a value ends at its limit, if its width goes
-    with 1/√n; it is larger than the present number. None where nobody can say, or too many would be
-    needed."""
+    """The number of blocks at which the interval of a value would end at its limit, if its width is
+    proportional to 1/√n; larger than the present number. None without an interval, or for more than
+    MOST_BLOCKS."""
     value, low, high = limit.value.value, limit.value.low, limit.value.high
     trials = limit.value.trials
     if value is None or low is None or high is None or not trials:
         return None
-    distance, half = (
-        abs(limit.at_most - value),
-        high - value if value <= limit.at_most else value - low,
-    )
+    distance = abs(limit.at_most - value)
+    half = high - value if value <= limit.at_most else value - low
     if not math.isfinite(half) or half >= distance * math.sqrt(MOST_BLOCKS / trials):
         return None
     return max(least, trials + 1, math.ceil(trials * (half / distance) ** 2))

@@ -1,5 +1,5 @@
-"""The answer of `rmwbench check` (docs/formats/check.md): what the suite's limits say of each
-candidate, what `compare` says of the last check, and which candidates the exit code is about."""
+"""The answer of `rmwbench check` (docs/formats/check.md): the outcome of each candidate by the suite's
+limits, the comparison with the last check, and the candidates that the exit code is about."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,9 +12,9 @@ from rmwbench.words.fields import absent
 
 @dataclass(frozen=True, kw_only=True)
 class MoreTime:
-    """The time that would decide a candidate whose blocks are too few or whose interval is too
-    wide, were its value and the scatter of its blocks what they are now. `blocks` are those of a
-    whole campaign; None where no realistic number would."""
+    """The time that would decide a candidate with too few blocks or a too wide interval, if its value
+    and the scatter of its blocks stay the same. `blocks` are those of a whole campaign; None if no
+    realistic number is enough."""
 
     blocks: int | None
     minutes: float | None
@@ -22,9 +22,9 @@ class MoreTime:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedCandidate:
-    """An arm over all workloads and levels: `meets` where it does in each, `misses` where it does
-    in one, or cannot run there. `workload`: the one that decided it, or where the least room is
-    left; `missed`: in how many it misses."""
+    """An arm over all workloads and levels: `meets` if it meets the limits in each, `misses` if it
+    misses them, or cannot run, in one. `workload` decided the outcome, or has the least room below
+    its limit; `missed` counts the workloads in which it misses."""
 
     arm: str
     outcome: Outcome
@@ -38,10 +38,10 @@ class CheckedCandidate:
 
 @dataclass(frozen=True, kw_only=True)
 class RobotCheck:
-    """`directory`: the campaign; `created_utc`: when it began. `candidates`: best first, empty
-    without limits. `in_use`: those that the exit code is about, and `outcome` theirs together, None
-    without limits. `since` is None where this is the first check or the last one cannot be
-    compared, for the reason in `not_compared`."""
+    """`directory` is that of the campaign, `created_utc` its begin. `candidates` are in order, best
+    first, empty without limits. The exit code is about those `in_use`; `outcome` is their common one,
+    None without limits. `since` is the comparison with the last check, None at the first check or if
+    they cannot be compared, for the reason in `not_compared`."""
 
     schema: Literal["rmwbench/check"] = "rmwbench/check"
     version: Literal[1] = 1

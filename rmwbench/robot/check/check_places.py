@@ -1,6 +1,6 @@
-"""Where checks are kept: each is a campaign, in a folder of its suite and its machine below the
-user's state directory, so that the last one is found. A suite is known by its name, wherever its
-file lies; a machine by its hardware, as a calibration is."""
+"""The directories of checks: each check is a campaign, in a folder of its suite and its machine below
+the user's state directory. The folder depends on the suite's name, not on the place of its file, and
+on the machine's hardware, as that of a calibration."""
 
 import re
 import time
@@ -14,15 +14,15 @@ from rmwbench.lab.machine import card
 
 
 def checks_of(suite: str, network: str | None = None) -> Path:
-    """The folder of a suite's checks on this machine, of those over a network by itself. Raises
+    """The folder of a suite's checks on this machine; those over a network have their own. Raises
     UserError where the user has no home."""
-    called = suite if network is None else f"{suite} over {network}"
-    name = re.sub(r"[^\w.-]+", "-", called).strip(".-") or "suite"
+    title = suite if network is None else f"{suite} over {network}"
+    name = re.sub(r"[^\w.-]+", "-", title).strip(".-") or "suite"
     return home.state() / "checks" / fingerprint(card.describe()) / name
 
 
 def new_place(checks: Path) -> Path:
-    """Their names are in the order of time."""
+    """The directory of a new check, whose name is its time in UTC."""
     return checks / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
 
 
@@ -49,7 +49,7 @@ def before(bundle: Bundle) -> Bundle | None:
 
 
 def _bundles(checks: Path) -> list[Bundle]:
-    """The checks in the order of time, without what is no campaign or a broken one."""
+    """The checks in the order of time, without broken campaigns."""
     bundles = []
     for path in sorted(checks.glob("*/campaign.json")):
         try:

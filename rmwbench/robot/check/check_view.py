@@ -1,5 +1,5 @@
-"""What `rmwbench check` shows: a line for each candidate, what changed since the last check, and
-where the rest is. A page has the tables of `compare` below."""
+"""The view of `rmwbench check`: a line for each candidate, the changes since the last check, and the
+commands for all details. A page also has the tables of `compare`."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -16,10 +16,10 @@ from rmwbench.words import numbers as fmt
 from rmwbench.words.shell import command_line
 
 MOST = 12
-"""Differences in a terminal."""
+"""The most differences in a terminal."""
 NO_LIMITS = (
-    "The suite has no limits, so that nothing meets or misses them: say what your robot needs under "
-    "`outcomes:` (docs/limits.md); `rmwbench twin BAG` proposes limits."
+    "The suite has no limits, so that nothing meets or misses them: write the limits of your robot "
+    "under `outcomes:` (docs/limits.md); `rmwbench twin BAG` proposes limits."
 )
 TONES: Mapping[Outcome, Tone] = {
     Outcome.MEETS: "good",

@@ -1,4 +1,4 @@
-"""The look at a running system, for `rmwbench doctor --live`."""
+"""The checkup of a running system, for `rmwbench doctor --live`."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,18 +6,18 @@ from pathlib import Path
 from rmwbench.errors import UserError
 from rmwbench.lab.machine.finding import LEVELS
 from rmwbench.robot.live.live_model import LiveCheckup
-from rmwbench.robot.live.live_processes import look
+from rmwbench.robot.live.live_processes import read_system
 from rmwbench.robot.live.live_rules import findings
 from rmwbench.words.numbers import counted
 
 
 def checkup(domain: int | None = None, proc: Path = Path("/proc")) -> LiveCheckup:
-    """`domain`: only processes of that one. Raises UserError where there is no /proc."""
+    """The checkup of all processes, or of those in one `domain`. Raises UserError without a /proc."""
     try:
-        system = look(proc)
+        system = read_system(proc)
     except OSError as error:
         raise UserError(
-            "cannot look at what runs on this machine",
+            "cannot read the processes of this machine",
             where=str(proc),
             expected="Linux with /proc",
             actual=error.strerror or str(error),
@@ -30,7 +30,7 @@ def checkup(domain: int | None = None, proc: Path = Path("/proc")) -> LiveChecku
 
 
 def summary(checkup: LiveCheckup) -> str:
-    """One line: what was looked at, and what could not be read."""
+    """One line with the counts of processes, also of those that could not be read."""
     domain = "" if checkup.domain is None else f" in domain {checkup.domain}"
     processes = checkup.system.processes
     rmws = sorted({process.rmw for process in processes if process.rmw})

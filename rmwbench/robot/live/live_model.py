@@ -1,4 +1,4 @@
-"""What a look at a running system found: processes of middlewares, and findings about them."""
+"""The models of a running system: processes of middlewares, and findings about them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -14,8 +14,7 @@ for it at that + 10 + 2·index."""
 
 ZENOH_PORT = 7447
 ROUTER = f"tcp/localhost:{ZENOH_PORT}"
-"""The router of its host, to which a session of rmw_zenoh connects where its configuration does not
-say otherwise."""
+"""The router of its host, to which a session of rmw_zenoh connects by default."""
 
 
 class LiveCode(StrEnum):
@@ -31,9 +30,9 @@ class LiveCode(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Socket:
-    """`peer_port`: 0 of a socket without a peer. `drops`: datagrams that the kernel threw away
-    because the socket was full; `buffer_bytes`: its SO_RCVBUF as the kernel counts, None where that
-    cannot be read."""
+    """A UDP or TCP socket. `peer_port` is 0 without a peer. `drops` counts datagrams that the kernel
+    dropped because the socket was full; `buffer_bytes` is its SO_RCVBUF in the kernel's count, None
+    where that cannot be read."""
 
     inode: int
     port: int
@@ -56,9 +55,9 @@ class SharedFile:
 
 @dataclass(frozen=True, kw_only=True)
 class LiveProcess:
-    """`network`, `ipc`: its namespaces; `shm`: (device, inode) of what it sees as /dev/shm, None
-    where that cannot be read. `rmw`: the one that it has loaded, else asks for. `environment`: its
-    variables of ROS 2 and of middlewares, when it was started."""
+    """`network` and `ipc` are the process's namespaces; `shm` is (device, inode) of its /dev/shm, None
+    where that cannot be read. `rmw` is the loaded RMW, else the requested one. `environment` has its
+    initial variables of ROS 2 and of middlewares."""
 
     pid: int
     name: str
@@ -74,8 +73,8 @@ class LiveProcess:
 
     @property
     def domains(self) -> tuple[int, ...]:
-        """The domains at whose discovery port the process listens; else the one that its
-        environment names."""
+        """The domains at whose discovery ports the process listens, else that of its
+        environment."""
         by_port = {
             (socket.port - BASE_PORT) // DOMAIN_PORTS
             for socket in self.udp
@@ -89,8 +88,8 @@ class LiveProcess:
 
 @dataclass(frozen=True, kw_only=True)
 class LiveSystem:
-    """`udp`, `tcp`: network namespace -> all of its sockets. `unread`: processes of other users
-    that look like a middleware's and cannot be read. `sysctls`: of the machine."""
+    """`udp` and `tcp`: network namespace -> all of its sockets. `unread` counts processes of other
+    users that may belong to a middleware and cannot be read. `sysctls` are the machine's."""
 
     processes: tuple[LiveProcess, ...]
     udp: Mapping[int, tuple[Socket, ...]]
@@ -107,8 +106,8 @@ class NamedProcess:
 
 @dataclass(frozen=True, kw_only=True)
 class LiveFinding(Finding):
-    """`processes`: whom it is about; `evidence`: what was read; `proof`: the command that shows the
-    same."""
+    """A finding about `processes`, with the `evidence` that was read and a command that shows the same
+    (`proof`)."""
 
     code: LiveCode
     processes: tuple[NamedProcess, ...]
@@ -129,7 +128,7 @@ class LiveFinding(Finding):
 
 @dataclass(frozen=True, kw_only=True)
 class LiveCheckup:
-    """`domain`: the one that was asked for, None for all."""
+    """The findings in a system; `domain` is the only domain, None for all."""
 
     domain: int | None
     system: LiveSystem
@@ -137,7 +136,7 @@ class LiveCheckup:
 
     @property
     def exit_code(self) -> int:
-        """0: nothing found, 1: something, 2: nothing, but not everything could be read."""
+        """1 with findings, 0 without, 2 without findings if some processes could not be read."""
         return 1 if self.findings else 2 if self.system.unread else 0
 
     def document(self) -> dict[str, Any]:

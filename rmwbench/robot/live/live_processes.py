@@ -1,5 +1,5 @@
-"""The processes of middlewares that run on this machine, from /proc. A process that vanishes while
-it is read is not there; one of another user that cannot be read is counted."""
+"""Reads the processes of middlewares on this machine from /proc. A process that ends while it is read
+is ignored; a process of another user that cannot be read is counted."""
 
 import os
 import re
@@ -27,14 +27,15 @@ from rmwbench.robot.live.live_sockets import table, with_buffers
 
 RMW = re.compile(r"/librmw_(\w+)\.so")
 NO_RMW = re.compile(r"implementation|.*_common|.*_shared_cpp|.*_common_cpp")
-"""Libraries beside an RMW that are called alike."""
+"""Other libraries with names like an RMW's."""
 VARIABLES = re.compile(r"(ROS|RMW|ZENOH|CYCLONEDDS|FASTRTPS|FASTDDS|NDDS)_")
 CLIENT_LIBRARY = "/librcl.so"
 SHM = "/dev/shm/"
 SYSCTLS = ("net.core.rmem_max", "net.core.rmem_default")
 
 
-def look(proc: Path = Path("/proc")) -> LiveSystem:
+def read_system(proc: Path = Path("/proc")) -> LiveSystem:
+    """The running system of a /proc. Raises OSError where there is none."""
     tables = _Tables()
     processes, unreadable = [], []
     for entry in sorted(proc.iterdir(), key=lambda path: path.name):
@@ -45,7 +46,7 @@ def look(proc: Path = Path("/proc")) -> LiveSystem:
             except PermissionError:
                 unreadable.append(entry)
             except (OSError, ValueError):
-                continue  # it ended
+                continue  # the process ended
     known_inodes = {
         socket.inode for process in processes for socket in (*process.udp, *process.tcp)
     }
@@ -59,7 +60,7 @@ def look(proc: Path = Path("/proc")) -> LiveSystem:
 
 
 class _Tables:
-    """The sockets of each network namespace, read once, through the first process that is in it."""
+    """The sockets of each network namespace, read once, through its first process."""
 
     def __init__(self) -> None:
         self.udp: dict[int, tuple[Socket, ...]] = {}
@@ -73,15 +74,15 @@ class _Tables:
 
 @dataclass(frozen=True)
 class _OpenFiles:
-    """The sockets that a process holds open, by their inodes, and its files of middlewares."""
+    """The inodes of a process's open sockets, and its files of middlewares."""
 
     sockets: frozenset[int]
     files: tuple[SharedFile, ...]
 
 
 def _process(entry: Path, tables: _Tables) -> LiveProcess | None:
-    """The process of an entry of /proc; None for one that is not a middleware's, or is a worker of
-    ours. Raises OSError."""
+    """The process of an entry of /proc; None for one without a middleware, and for a worker of
+    rmwbench. Raises OSError."""
     words = command_words((entry / "cmdline").read_bytes())
     if not words[0] or os.path.basename(words[0]).startswith(OURS):
         return None
@@ -90,7 +91,7 @@ def _process(entry: Path, tables: _Tables) -> LiveProcess | None:
     rmw = _rmw(maps)
     if rmw is None and not is_of_middleware(words, maps) and not any(_shared_names(maps)):
         return None
-    if rmw is None and CLIENT_LIBRARY in maps:  # it has not made its first node yet
+    if rmw is None and CLIENT_LIBRARY in maps:  # the process has no node yet
         rmw = environment.get("RMW_IMPLEMENTATION")
     network = os.stat(entry / "ns" / "net").st_ino
     tables.read(entry, network)
@@ -175,9 +176,9 @@ def _shm(entry: Path) -> tuple[int, int] | None:
 
 
 def _unread(unreadable: Sequence[Path], tables: _Tables, known_inodes: set[int]) -> int:
-    """How many processes that cannot be read look like a middleware's by their words, and how many
-    further users of such processes have a socket at a port of DDS or of Zenoh that nobody owns whom
-    we know."""
+    """The number of unreadable processes whose command lines are those of a middleware, and of further
+    users with unreadable processes who own a socket, of no known process, at a port of DDS or
+    Zenoh."""
     suspected: list[int] = []
     users: set[int] = set()
     for entry in unreadable:

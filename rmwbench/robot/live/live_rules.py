@@ -1,6 +1,5 @@
-"""What of a running system keeps messages from arriving: a rule each, pure, from what was read to
-findings. A rule says only what was read to be so, and nothing that nobody can see from outside, such
-as QoS."""
+"""Rules from a running system to findings: one pure function for each cause of missing messages. A rule
+uses only facts that were read, and no properties that are invisible from outside, such as QoS."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,30 +25,27 @@ from rmwbench.robot.live.live_model import (
 CYCLONEDDS, FASTDDS, ZENOH = "rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp"
 FASTDDS_DYNAMIC = "rmw_fastrtps_dynamic_cpp"
 RANGE, LOCALHOST_ONLY = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_LOCALHOST_ONLY"
-OF_DISCOVERY = (RANGE, LOCALHOST_ONLY, "ROS_STATIC_PEERS")
-OF_CYCLONEDDS = ("CYCLONEDDS_URI",)
-OF_FASTDDS = (
+DISCOVERY_VARIABLES = (RANGE, LOCALHOST_ONLY, "ROS_STATIC_PEERS")
+CYCLONEDDS_VARIABLES = ("CYCLONEDDS_URI",)
+FASTDDS_VARIABLES = (
     *("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE", "ROS_DISCOVERY_SERVER"),
-    *(
-        "FASTDDS_BUILTIN_TRANSPORTS",
-        "RMW_FASTRTPS_PUBLICATION_MODE",
-        "RMW_FASTRTPS_USE_QOS_FROM_XML",
-    ),
+    *("FASTDDS_BUILTIN_TRANSPORTS", "RMW_FASTRTPS_PUBLICATION_MODE"),
+    "RMW_FASTRTPS_USE_QOS_FROM_XML",
 )
-OF_ZENOH = ("ZENOH_SESSION_CONFIG_URI", "ZENOH_CONFIG_OVERRIDE", "ZENOH_ROUTER_CONFIG_URI")
+ZENOH_VARIABLES = ("ZENOH_SESSION_CONFIG_URI", "ZENOH_CONFIG_OVERRIDE", "ZENOH_ROUTER_CONFIG_URI")
 IGNORED: Mapping[str, tuple[str, ...]] = {
-    CYCLONEDDS: (*OF_FASTDDS, *OF_ZENOH),
-    FASTDDS: (*OF_CYCLONEDDS, *OF_ZENOH),
-    FASTDDS_DYNAMIC: (*OF_CYCLONEDDS, *OF_ZENOH),
-    ZENOH: (*OF_DISCOVERY, *OF_CYCLONEDDS, *OF_FASTDDS),
+    CYCLONEDDS: (*FASTDDS_VARIABLES, *ZENOH_VARIABLES),
+    FASTDDS: (*CYCLONEDDS_VARIABLES, *ZENOH_VARIABLES),
+    FASTDDS_DYNAMIC: (*CYCLONEDDS_VARIABLES, *ZENOH_VARIABLES),
+    ZENOH: (*DISCOVERY_VARIABLES, *CYCLONEDDS_VARIABLES, *FASTDDS_VARIABLES),
 }
-"""Measured for the variables of discovery (docs/features.md); the others are those of another
-middleware."""
+"""RMW -> variables that it ignores: measured for those of discovery (docs/features.md); the others
+belong to another middleware."""
 MOST_INDEX = 32
 """rmw_cyclonedds 2.2.4 as installed opens 32 or 33 processes of a domain (docs/features.md)."""
 FEW_LEFT = 2
-NAMED = 4
-"""So many processes of several are named."""
+MOST_NAMED = 4
+"""The most processes that a text names."""
 LOCAL = ("127.0.0.1", "localhost", "::1", "[::1]", "0.0.0.0", "[::]")
 Findings = Iterator[LiveFinding]
 
@@ -59,8 +55,8 @@ def findings(system: LiveSystem) -> list[LiveFinding]:
 
 
 def shared_memory(system: LiveSystem) -> Findings:
-    """A middleware takes shared memory to whoever has its host's address: in one network namespace
-    that is everybody, also in another container or of another user."""
+    """A middleware sends through shared memory to every process with its host's address: to all in its
+    network namespace, also those in other containers or of other users."""
     users = [process for process in system.processes if process.files]
     for a, b in combinations(users, 2):
         shared = {file.middleware for file in a.files} & {file.middleware for file in b.files}
@@ -75,7 +71,7 @@ def shared_memory(system: LiveSystem) -> Findings:
                 found=f"two processes with {middleware} have one network and two /dev/shm",
                 expected="one /dev/shm, or another transport between them",
                 why="each takes the other for a process of its host and sends through shared memory "
-                "that the other does not have: topics are seen, and nothing arrives",
+                "that the other does not have: topics are discovered, and nothing arrives",
                 evidence=[
                     f"{process.pid}: /dev/shm is device {process.shm[0]}, inode {process.shm[1]}; IPC namespace "
                     f"{process.ipc}"
@@ -93,8 +89,8 @@ def shared_memory(system: LiveSystem) -> Findings:
                 found=f"processes of users {a.uid} and {b.uid} share memory of {middleware} that one "
                 "of them may not write",
                 expected="one user, or another transport between them",
-                why="a reader's file in /dev/shm is written by whoever sends to it: topics are seen, "
-                "and nothing arrives",
+                why="senders write to a reader's file in /dev/shm: topics are discovered, and nothing "
+                "arrives",
                 evidence=[
                     f"/dev/shm/{file.name}: user {file.uid}, mode {file.mode:o}" for file in refused
                 ],
@@ -104,7 +100,7 @@ def shared_memory(system: LiveSystem) -> Findings:
 
 
 def _refused(owner: LiveProcess, reader: LiveProcess, middleware: str) -> list[SharedFile]:
-    """Files of the one that the other may not read and write. Groups are not looked at."""
+    """At most four files of the owner that the reader may not read and write. Groups are ignored."""
     if reader.uid == 0:
         return []
     files = [file for file in owner.files if file.middleware == middleware]
@@ -134,15 +130,15 @@ def router(system: LiveSystem) -> Findings:
             for namespace, sockets in system.tcp.items()
             if namespace != network
         )
-        evidence = [f"configured: {ends}; no connection to it, and nobody listens at it here"]
+        evidence = [f"configured: {ends}; no connection to it, and no process listens at it here"]
         if elsewhere:
-            evidence.append(f"somebody listens at port {port} in another network namespace")
+            evidence.append(f"a process listens at port {port} in another network namespace")
         yield _finding(
             LiveCode.NO_ROUTER,
             processes,
             level="red",
             found=f"no Zenoh router at {ends}",
-            expected="a router that listens where the nodes are told to connect",
+            expected="a router that listens at the configured endpoint",
             why="nodes of rmw_zenoh find each other through a router only",
             evidence=evidence,
             proof=f"nsenter -n -t {first} ss -tan 'sport = :{port} or dport = :{port}'",
@@ -151,8 +147,8 @@ def router(system: LiveSystem) -> Findings:
 
 
 def endpoints(process: LiveProcess) -> list[str]:
-    """The endpoints that a session of rmw_zenoh is told to connect to, from its variables and the
-    file that they name."""
+    """The endpoints to which a session of rmw_zenoh connects, by its variables and its configuration
+    file."""
     override = process.environment.get("ZENOH_CONFIG_OVERRIDE", "")
     match = re.search(r"connect/endpoints\s*=\s*(\[[^;]*\])", override)
     text = match[1] if match else _connect(process)
@@ -161,7 +157,7 @@ def endpoints(process: LiveProcess) -> list[str]:
 
 
 def _connect(process: LiveProcess) -> str:
-    """The `connect` of its configuration file (JSON5); empty where there is none."""
+    """The `connect` of its configuration file (JSON5), or an empty text."""
     path = process.environment.get("ZENOH_SESSION_CONFIG_URI", "").removeprefix("file://")
     if not path:
         return ""
@@ -175,7 +171,7 @@ def _connect(process: LiveProcess) -> str:
 
 
 def _block(text: str) -> str:
-    """The text up to the brace that closes the block that it begins in."""
+    """The text up to the closing brace of its first block, whose opening brace is before it."""
     depth = 1
     for position, letter in enumerate(text):
         depth += (letter == "{") - (letter == "}")
@@ -185,16 +181,15 @@ def _block(text: str) -> str:
 
 
 def _reaches(process: LiveProcess, endpoint: str, system: LiveSystem) -> bool:
-    """Whether it has a connection to that port, or somebody listens at it on its own host. Of a
-    connectionless protocol nobody can say."""
+    """Whether the process has a connection to that port, or a process of its host listens at it. True
+    for a connectionless protocol, for which this cannot be read."""
     protocol, _, address = endpoint.partition("/")
     host, _, port = address.rpartition(":")
     if protocol not in ("tcp", "tls"):
         return True
     if any(socket.peer_port == int(port) and not socket.listens for socket in process.tcp):
         return True
-    local = host in LOCAL
-    return local and any(
+    return host in LOCAL and any(
         socket.listens and socket.port == int(port) for socket in system.tcp[process.network]
     )
 
@@ -221,7 +216,7 @@ def participant_index(system: LiveSystem) -> Findings:
             why="rmw_cyclonedds takes an index up to MaxAutoParticipantIndex; the next process says "
             '"Failed to find a free participant index" and ends',
             evidence=[
-                f"UDP ports {begin} to {begin + 2 * most}, every second: 7400 + 250 × {domain} + 10 "
+                f"every second UDP port from {begin} to {begin + 2 * most}: 7400 + 250 × {domain} + 10 "
                 "+ 2 × index"
             ],
             proof=f"nsenter -n -t {members[0].pid} ss -uan 'sport >= :{begin} and sport <= "
@@ -239,7 +234,7 @@ def _most_index(process: LiveProcess) -> int:
 
 
 def datagrams(system: LiveSystem) -> Findings:
-    """A datagram that does not fit in its socket's buffer is gone; the kernel counts it there."""
+    """The kernel drops and counts a datagram that does not fit in its socket's buffer."""
     most, default = (system.sysctls.get(f"net.core.rmem_{name}") for name in ("max", "default"))
     for process in system.processes:
         full = [socket for socket in process.udp if socket.drops]
@@ -267,8 +262,8 @@ def datagrams(system: LiveSystem) -> Findings:
 
 
 def _larger(worst: Socket, most: int | None, default: int | None) -> tuple[str, str | None]:
-    """The commands that give the process a larger buffer, now and for good: that depends on who set
-    the one that it has."""
+    """The commands for a larger buffer, now and permanently: they depend on the origin of the present
+    size."""
     size = worst.buffer_bytes
     if None not in (size, most) and size not in (default, 2 * (most or 0)):
         return IN_ITS_CONFIGURATION, None
@@ -289,15 +284,15 @@ def _dropped(socket: Socket) -> str:
 
 
 def _arithmetic(worst: Socket, most: int | None, default: int | None) -> str:
-    """The kernel doubles what a socket asks for, since its own structures count as well
-    (socket(7)); one that asks for nothing has rmem_default, not doubled."""
+    """The sizes that explain the drops. The kernel doubles the size that a socket requests, since its
+    own structures count as well (socket(7)); the default size is rmem_default, not doubled."""
     limits = [
         f"rmem_{name} = {value}" for name, value in (("max", most), ("default", default)) if value
     ]
     if worst.buffer_bytes is None:
         return f"{', '.join(limits)}; the socket's own buffer cannot be read"
     half = bytes_text(worst.buffer_bytes / 2)
-    granted = "" if most is None else f"; at most 2 × {most} are granted to who asks"
+    granted = "" if most is None else f"; at most 2 × {most} are granted on request"
     return (
         f"{', '.join(limits)}{granted}; of {worst.buffer_bytes} bytes about half are payload: no "
         f"message above {half} can wait here whole"
@@ -305,27 +300,27 @@ def _arithmetic(worst: Socket, most: int | None, default: int | None) -> str:
 
 
 def ignored_variables(system: LiveSystem) -> Findings:
-    """Variables that its RMW does not read, and the RMW that was asked for and is not the one."""
+    """Variables that a process's RMW ignores, and a requested RMW that is not the loaded one."""
     processes_of: dict[tuple[str, tuple[str, ...]], list[LiveProcess]] = {}
     for process in system.processes:
         names = tuple(
             name for name in IGNORED.get(process.rmw or "", ()) if process.environment.get(name)
         )
-        rmw_asked = process.environment.get("RMW_IMPLEMENTATION")
-        if process.rmw and rmw_asked and rmw_asked != process.rmw:
+        requested_rmw = process.environment.get("RMW_IMPLEMENTATION")
+        if process.rmw and requested_rmw and requested_rmw != process.rmw:
             names = ("RMW_IMPLEMENTATION", *names)
         if names:
             processes_of.setdefault((process.rmw or "", names), []).append(process)
     for (rmw, names), processes in processes_of.items():
         first = processes[0]
-        discovery = any(name in (*OF_DISCOVERY, "RMW_IMPLEMENTATION") for name in names)
+        discovery = any(name in (*DISCOVERY_VARIABLES, "RMW_IMPLEMENTATION") for name in names)
         yield _finding(
             LiveCode.VARIABLE_IGNORED,
             processes,
             level="red" if discovery else "yellow",
             found=f"{rmw} ignores {', '.join(names)}",
             expected="variables that this RMW reads",
-            why="what they say does not hold, and the RMW does not say so",
+            why="they have no effect, and the RMW does not report that",
             evidence=[f"{name}={first.environment[name]}"[:200] for name in names],
             proof=f"tr '\\0' '\\n' < /proc/{first.pid}/environ | grep -E '^({'|'.join(names)})='; "
             f"grep -o 'librmw_[a-z_]*.so' /proc/{first.pid}/maps | sort -u",
@@ -333,7 +328,7 @@ def ignored_variables(system: LiveSystem) -> Findings:
         )
 
 
-ZENOH_INSTEAD = "a domain or a router of its own keeps nodes of rmw_zenoh apart"
+ZENOH_INSTEAD = "separate nodes of rmw_zenoh by domains or routers"
 
 
 def two_rmws(system: LiveSystem) -> Findings:
@@ -357,10 +352,10 @@ def two_rmws(system: LiveSystem) -> Findings:
             level="red" if ZENOH in members_of_rmw else "yellow",
             found=f"{len(members_of_rmw)} RMWs in domain {domain}: {counts}",
             expected="one RMW in a domain",
-            why="rmw_zenoh and the RMWs of DDS do not hear each other"
+            why="rmw_zenoh and the RMWs of DDS do not communicate"
             if ZENOH in members_of_rmw
-            else "RMWs of two DDS implementations are not promised to understand each other; "
-            "services among them often do not",
+            else "RMWs of two DDS implementations are not guaranteed to communicate; their services "
+            "often do not",
             evidence=[f"{name}: {_pids(processes)}" for name, processes in members_of_rmw.items()],
             proof=f"grep -lE 'librmw_(fastrtps|cyclonedds|zenoh|connextdds)' "
             f"{' '.join(f'/proc/{process.pid}/maps' for process in members[:8])}",
@@ -387,10 +382,10 @@ def discovery_range(system: LiveSystem) -> Findings:
                 f"{name} ({len(processes)})" for name, processes in members_of_range.items()
             ),
             expected="one range in a domain",
-            why="whoever has OFF finds nobody"
+            why="a process with OFF discovers no other"
             if off
-            else "whoever stays on this host is not found from others, and an RMW may not find it "
-            "from here either",
+            else "other hosts do not discover a process that is limited to this host, and an RMW on "
+            "this host may not discover it either",
             evidence=[
                 f"{name}: {_pids(processes)}" for name, processes in members_of_range.items()
             ],
@@ -401,7 +396,7 @@ def discovery_range(system: LiveSystem) -> Findings:
 
 
 def _range(process: LiveProcess) -> str:
-    """ROS_LOCALHOST_ONLY counts first where it is 1."""
+    """The discovery range of a process; ROS_LOCALHOST_ONLY=1 has priority."""
     if process.environment.get(LOCALHOST_ONLY) == "1":
         return f"{LOCALHOST_ONLY}=1"
     return process.environment.get(RANGE) or "SUBNET"
@@ -419,8 +414,9 @@ def _by_domain(
 
 
 def _pids(processes: Sequence[LiveProcess]) -> str:
-    few = ", ".join(f"{process.name} ({process.pid})" for process in processes[:NAMED])
-    return few if len(processes) <= NAMED else f"{few} and {len(processes) - NAMED} more"
+    text = ", ".join(f"{process.name} ({process.pid})" for process in processes[:MOST_NAMED])
+    more = len(processes) - MOST_NAMED
+    return f"{text} and {more} more" if more > 0 else text
 
 
 def _finding(

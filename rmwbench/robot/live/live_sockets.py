@@ -1,6 +1,5 @@
-"""Sockets of a network namespace, as the kernel lists them: ports, owners' inodes, drops
-from /proc/PID/net, and receive buffers from sock_diag(7). Nothing is sent but questions to the
-kernel."""
+"""Reads the sockets of a network namespace from the kernel: ports, inodes and drops from /proc/PID/net,
+and receive buffers from sock_diag(7). Only the kernel gets requests."""
 
 import ctypes
 import os
@@ -52,18 +51,18 @@ def _port(text: str) -> int:
 
 
 def with_buffers(process: Path, sockets: tuple[Socket, ...]) -> tuple[Socket, ...]:
-    """The UDP sockets with their receive buffers, where the kernel gives them: in another namespace
-    than ours only to root."""
+    """The UDP sockets with their receive buffers, if the kernel reports them; for another namespace it
+    does so only to root."""
     buffers: dict[int, int] = {}
-    asking = threading.Thread(target=_ask_within, args=(process, buffers))
-    asking.start()  # a thread of its own has a namespace of its own
-    asking.join()
+    thread = threading.Thread(target=_read_buffers, args=(process, buffers))
+    thread.start()  # a new thread, because entering the namespace must not affect this one
+    thread.join()
     return tuple(
         replace(udp_socket, buffer_bytes=buffers.get(udp_socket.inode)) for udp_socket in sockets
     )
 
 
-def _ask_within(process: Path, buffers: dict[int, int]) -> None:
+def _read_buffers(process: Path, buffers: dict[int, int]) -> None:
     with suppress(OSError, struct.error):
         _enter(process / "ns" / "net")
         for family in (socket.AF_INET, socket.AF_INET6):
@@ -71,7 +70,7 @@ def _ask_within(process: Path, buffers: dict[int, int]) -> None:
 
 
 def _enter(namespace: Path) -> None:
-    """Raises OSError where that is not allowed."""
+    """Enters a network namespace. Raises OSError where that is not allowed."""
     if os.stat(namespace).st_ino == os.stat("/proc/thread-self/ns/net").st_ino:
         return
     namespace_fd = os.open(namespace, os.O_RDONLY | os.O_CLOEXEC)
