@@ -65,4 +65,4 @@ def test_a_bag_of_five_parts_that_no_robot_wrote_is_read_and_refused(storage, tm
     bag = RESOURCES / storage / "wbag"
     assert read(bag).messages == 6074
     verb = rmwbench("twin", bag, "-o", tmp_path / "suite.yaml")
-    assert verb.returncode == 2 and "are not those of messages" in verb.stderr
+    assert verb.returncode == 2 and "are too close for a suite" in verb.stderr

@@ -291,17 +291,17 @@ def test_metadata_that_name_an_unknown_compression_say_so(tmp_path):
     bag = robot_bag.mcap(tmp_path / "bag_0.mcap", BIG)
     shutil.move(bag, tmp_path / "bag_0.mcap.bz2")
     robot_bag.metadata(tmp_path, BIG, ["bag_0.mcap.bz2"])
-    with pytest.raises(UserError, match="compressed is not known"):
+    with pytest.raises(UserError, match="compression of this file is not known"):
         read(tmp_path)
 
 
 def test_memory_does_not_grow_with_the_bag(tmp_path):
     """What is held of a topic after a hundred times as many messages."""
     from rmwbench.robot.twin.stream import BagTopic, Message
-    from rmwbench.robot.twin.traffic import KEPT_TIMES, traffic
+    from rmwbench.robot.twin.traffic import MOST_TIMES, traffic
 
     topic = BagTopic(name="/t", type="t")
     bag_traffic = traffic(
         Message(topic, robot_bag.BEGAN_NS + n * 10**6, None, 100) for n in range(200_000)
     )
-    assert bag_traffic.messages == 200_000 and len(bag_traffic.topics[0].times_ns) == KEPT_TIMES
+    assert bag_traffic.messages == 200_000 and len(bag_traffic.topics[0].times_ns) == MOST_TIMES

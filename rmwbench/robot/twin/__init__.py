@@ -1,5 +1,6 @@
-"""What does this robot send? A bag, a graph or both become a suite, and the suite is checked.
+"""What does this robot send? A bag, with a graph where there is one, becomes a suite: a twin. The
+traffic of the twin is compared with that of the bag.
 
-Input: files of rosbag2, MCAP, and `rosgraph_msgs/Graph`; output: a suite's text, and how far what
-it sends is from what it was made of.
+Input: files of rosbag2, MCAP, and `rosgraph_msgs/Graph`; output: the text of a suite, and the
+likeness of its traffic to the bag's.
 """

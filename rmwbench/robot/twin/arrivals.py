@@ -1,8 +1,8 @@
-"""The process by which messages arrive, fitted to the intervals between them.
+"""The arrival process of messages, fitted to the intervals between them.
 
-A bag is what survived the way to the recorder: what was lost is missing, and what a queue held back
-comes in a batch. So a period is the mode of the intervals, and never count ÷ duration, which each
-loss makes longer. It is then refined over all intervals near it: each spans k = round(interval ÷
+A bag has only the messages that reached the recorder: lost ones are missing, and those that a queue
+delayed come in a batch. So the period is the mode of the intervals, and not duration ÷ count, which
+grows with each loss. It is then refined over all intervals near it: each spans k = round(interval ÷
 mode) periods, and the period is Σ interval ÷ Σ k.
 """
 
@@ -15,30 +15,31 @@ import numpy as np
 from rmwbench.robot.twin.histogram import BINS_PER_OCTAVE, Histogram
 
 Kind = Literal["periodic", "burst", "on_change", "once", "mixed"]
-"""`mixed`: several publishers on one topic, whose messages a bag does not tell apart."""
+"""`mixed`: several publishers on one topic, whose messages a bag does not distinguish."""
 
 NEAR = 0.25
 """An interval within this share of a multiple of the period belongs to it."""
 PERIODIC_SHARE, FIRST_SHARE = 0.6, 0.25
-"""A process is periodic where so many intervals belong to one of the first four multiples of its
-period, and so many to the period itself. Of independent arrivals (Poisson) 0.29 and 0.19 do."""
+"""The least shares of the intervals of a periodic process that belong to one of the first four
+multiples of its period, and to the period itself. Independent arrivals (Poisson) have 0.29 and
+0.19."""
 MULTIPLES = 4
 SHORT, SHORT_SHARE = 0.1, 0.3
-"""Bursts: more than this share of the intervals is shorter than a tenth of the mean one. Of
-independent arrivals 0.095 are."""
+"""Bursts: at least this share of the intervals is shorter than a tenth of the mean interval.
+Independent arrivals have 0.095."""
 MOST_BURST_NS = 0.25e9
-"""A burst takes no longer: messages that come one by one for seconds and then pause, as those of a
+"""The longest burst: messages with steady intervals for seconds and then a pause, as those of a
 joystick, have a period and a gap."""
 LONG = 1.5
-"""A gap of so many periods is one in which a message is missing."""
+"""In a gap of at least so many periods a message is missing."""
 FEWEST = 8
-"""With fewer intervals only a mean rate is known."""
+"""With fewer intervals only a mean rate is fitted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gaps:
-    """Gaps between messages, in ns. `long_share`: of all gaps, those of at least 1.5 periods, or
-    None where there is no period."""
+    """The gaps between messages, in ns. `long_share` is the share of gaps of at least 1.5 periods, None
+    without a period."""
 
     p50_ns: float
     p95_ns: float
@@ -48,9 +49,9 @@ class Gaps:
 
 @dataclass(frozen=True, kw_only=True)
 class FittedArrivals:
-    """`period_ns`: between messages, or between bursts; None where neither is regular. `jitter_ns`:
-    the standard deviation of each message's time around its period, if they are independent.
-    `per_burst`: messages of a burst. `missing_share`: of the periods, those without a message."""
+    """`period_ns` is the period of messages or bursts; None if neither is regular. `jitter_ns` is the
+    standard deviation of each message's time, if these are independent. `per_burst` is the number of
+    messages of a burst, `missing_share` the share of periods without a message."""
 
     kind: Kind
     rate_hz: float
@@ -64,7 +65,8 @@ class FittedArrivals:
 def fit(
     intervals: Histogram, span_ns: float, *, latched: bool, publishers: int = 1
 ) -> FittedArrivals:
-    """`span_ns`: of the whole bag. `latched`: the topic is transient-local."""
+    """The arrivals of a topic in a bag of the duration `span_ns`; a `latched` topic is
+    transient-local."""
     count = intervals.count
     if count < FEWEST:
         kind: Kind = "once" if latched or not count else "on_change"
@@ -88,7 +90,7 @@ def _belonging(intervals: Histogram, centre_ns: float, period_ns: float) -> floa
 
 
 def _period(intervals: Histogram, above_ns: float) -> float:
-    """The mode of the intervals above a bound, refined over those of up to 3.5 modes."""
+    """The mode of the intervals above a bound, refined over the intervals of up to 3.5 modes."""
     above = intervals.means > above_ns
     means, counts = intervals.means[above], intervals.counts[above]
     at = np.floor(np.log2(means) * BINS_PER_OCTAVE).astype(int)
@@ -109,7 +111,7 @@ def _periodic(intervals: Histogram, period_ns: float) -> FittedArrivals:
     is_near = intervals.within(0.5 * period_ns, LONG * period_ns)
     means, counts = intervals.means[is_near], intervals.counts[is_near]
     scatter_ns = float(np.sqrt((counts * (means - period_ns) ** 2).sum() / counts.sum()))
-    # Of the whole time: a batch that was held back is a long gap and short ones, and nothing missing.
+    # Over the whole time: a delayed batch has one long gap and short ones, and no missing message.
     periods = intervals.mean * intervals.count / period_ns
     return FittedArrivals(
         kind="periodic",
@@ -122,8 +124,8 @@ def _periodic(intervals: Histogram, period_ns: float) -> FittedArrivals:
 
 
 def _bursts(intervals: Histogram, short_ns: float) -> FittedArrivals | None:
-    """Bursts begin after each interval that is not short; from one begin to the next it takes that
-    interval and the short ones of a burst. None where these last too long for a burst."""
+    """Arrivals in bursts, which begin after each interval that is not short; the period is that
+    interval plus the short ones of a burst. None if bursts would be too long."""
     long = intervals.means >= short_ns
     bursts = float(intervals.counts[long].sum())
     short_count = float(intervals.counts[~long].sum())

@@ -1,7 +1,7 @@
 """A bag as a user names it: a directory, one of its files, or its metadata alone.
 
-It is read in one pass with bounded memory. Not read: bags of ROS 1, which `rosbags-convert` makes
-into one of ROS 2; a reader of our own for a format whose last release is past its end was rejected.
+It is read in one pass with bounded memory. Bags of ROS 1 are not read, since `rosbags-convert`
+converts them to ROS 2 and ROS 1 is no longer maintained.
 """
 
 import re
@@ -24,13 +24,13 @@ MCAP, DB3 = ".mcap", ".db3"
 EXPECTED = "a directory of rosbag2, a .mcap or .db3 file, or a metadata.yaml"
 
 Progress = Callable[[float], None]
-"""Told the share of a bag's bytes that was read, between 0 and 1."""
+"""A function that gets the share of a bag's bytes that were read, between 0 and 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bag:
-    """`files` in the order in which they were recorded; empty where there is only `metadata`, and
-    then only rates are known."""
+    """`files` are in the order of their recording; a bag with `metadata` alone has none, and then only
+    rates are known."""
 
     path: Path
     files: tuple[Path, ...]
@@ -41,7 +41,7 @@ class Bag:
         return sum(path.stat().st_size for path in self.files)
 
     def messages(self, progress: Progress) -> Iterator[Message]:
-        """Every message of every file. Raises UserError at what is damaged."""
+        """The messages of all files. Raises UserError for a damaged file."""
         done_bytes, total = 0, max(1, self.size_bytes)
         for path in self.files:
             size = path.stat().st_size
@@ -51,7 +51,7 @@ class Bag:
 
 
 def find_bag(path: Path) -> Bag:
-    """Raises UserError where there is none."""
+    """The bag of a path. Raises UserError for any other file or directory."""
     if path.is_dir():
         return _of_directory(path)
     if not path.exists():
@@ -71,7 +71,7 @@ def find_bag(path: Path) -> Bag:
 
 
 def is_storage(path: Path) -> bool:
-    """Whether a file is called as rosbag2 calls one of a bag, compressed or not."""
+    """Whether a file has the suffix of a bag's storage, compressed or not."""
     return _uncompressed(path).suffix in (MCAP, DB3)
 
 
@@ -91,7 +91,7 @@ def _of_directory(path: Path) -> Bag:
             where=str(metadata_file),
             expected=", ".join(file.name for file in named_files),
             actual=f"without {missing.name}",
-            fix="copy it here, or name one of the others alone",
+            fix="copy it to this directory, or name one of the other files alone",
         )
     files = existing or sorted(filter(is_storage, path.iterdir()), key=_number)
     if not files and bag_metadata is None:
@@ -100,7 +100,7 @@ def _of_directory(path: Path) -> Bag:
 
 
 def _number(path: Path) -> tuple[int, str]:
-    """`bag_10.mcap` follows `bag_9.mcap`."""
+    """The sort key of a file: `bag_10.mcap` follows `bag_9.mcap`."""
     match = re.search(r"_(\d+)$", _uncompressed(path).stem)
     return (int(match[1]) if match else 0), path.name
 
@@ -113,7 +113,7 @@ def _file_messages(path: Path, progress: Progress) -> Iterator[Message]:
     opener = compression.OPENERS.get(path.suffix)
     if opener is None and path.suffix not in (MCAP, DB3):
         raise UserError(
-            "how this file is compressed is not known",
+            "the compression of this file is not known",
             where=str(path),
             expected=", ".join((MCAP, DB3, *compression.OPENERS)),
             actual=path.suffix,
@@ -132,8 +132,7 @@ def _file_messages(path: Path, progress: Progress) -> Iterator[Message]:
 
 @contextmanager
 def _unpacked(path: Path, opener: Callable[[BinaryIO], BinaryIO]) -> Iterator[Path]:
-    """SQLite reads no stream, so a compressed db3 file is unpacked beside the other temporary
-    files, and removed afterwards."""
+    """The path of a decompressed copy of a db3 file, since SQLite reads no stream; a temporary file."""
     with tempfile.NamedTemporaryFile(prefix="rmwbench-bag-", suffix=DB3) as plain:
         try:
             with path.open("rb") as raw:

@@ -1,7 +1,7 @@
-"""What rosbag2 compresses: whole files (`bag_0.mcap.zstd`), or each message by itself.
+"""Decompression of rosbag2's files (`bag_0.mcap.zstd`) and messages.
 
-A compressed message is known by the first bytes of its frame, which no serialised message has; its
-frame says how large it was, so most are never unpacked.
+A compressed message begins with bytes that no serialised message has. Most frames also have the
+uncompressed size, so most messages are not decompressed.
 """
 
 import io
@@ -16,7 +16,7 @@ from rmwbench.errors import UserError
 
 ZSTD, LZ4 = b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18"
 HEAD_BYTES = 19
-"""The longest header of a frame, of both kinds: enough to know a size."""
+"""The longest header of a frame of either kind, which has the size."""
 
 
 def _zstd(file: BinaryIO) -> BinaryIO:
@@ -29,14 +29,14 @@ def _lz4(file: BinaryIO) -> BinaryIO:
 
 
 OPENERS: dict[str, Callable[[BinaryIO], BinaryIO]] = {".zstd": _zstd, ".zst": _zstd, ".lz4": _lz4}
-"""Suffix of a compressed file -> what unpacks it as it is read."""
+"""Suffix of a compressed file -> the function from its stream to the decompressed one."""
 BROKEN = (zstandard.ZstdError, RuntimeError, EOFError)
-"""What both libraries raise for damaged data."""
+"""The errors of both libraries for damaged data."""
 
 
 def message_bytes(head: bytes, stored_bytes: int, all_bytes: Callable[[], bytes]) -> int:
     """The size in bytes of a message whose stored bytes begin with `head`; `all_bytes` reads all of
-    them where the frame does not say it."""
+    them, for a frame without a size."""
     if head[:4] == ZSTD:
         size = zstandard.frame_content_size(head)
         return (
@@ -51,7 +51,8 @@ def message_bytes(head: bytes, stored_bytes: int, all_bytes: Callable[[], bytes]
 
 
 def chunk_data(compression: str, data: bytes, size_bytes: int, where: Path) -> bytes:
-    """A chunk of an MCAP file. Raises UserError for a compression that is not known."""
+    """The decompressed data of a chunk of an MCAP file. Raises UserError for an unknown
+    compression."""
     match compression:
         case "":
             return data

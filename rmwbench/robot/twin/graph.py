@@ -1,8 +1,8 @@
-"""A running system's nodes as `rosgraph_msgs/Graph` has them: who publishes and who subscribes, with
-which quality of service. No bag knows the latter.
+"""The nodes of a running system as in `rosgraph_msgs/Graph`: their publishers and subscriptions with
+quality of service. A bag does not have the subscriptions.
 
-They come from a file, in the YAML that `ros2 topic echo --once /rosgraph` prints, or from a domain
-that the worker on rclcpp joins, with a node that has no endpoint of its own.
+The nodes come from a file, in the YAML that `ros2 topic echo --once /rosgraph` prints, or from a
+domain that the worker on rclcpp joins with a node without endpoints.
 """
 
 import os
@@ -21,18 +21,19 @@ from rmwbench.robot.twin.qos_offer import QosOffer, load_yaml, offer
 
 MOST_BYTES = 64 << 20
 END = "---"
-"""`ros2 topic echo` prints this line behind each message."""
+"""The line that `ros2 topic echo` prints after each message."""
 DOMAIN = "domain:"
-"""What stands before the number of a domain where a file is named otherwise."""
+"""The prefix of a domain's number, in place of a file's name."""
 LAST_DOMAIN = 232
-"""The ports of the next one end above 65535 (DDSI-RTPS 2.5, 9.6.1.1)."""
+"""The next domain would have ports above 65535 (DDSI-RTPS 2.5, 9.6.1.1)."""
 MOST_S = 60.0
-"""The worker ends by itself after ten seconds; opening a session may take some more."""
+"""The time limit of the worker, which reads for ten seconds after its session is open."""
 EMPTY = 3
-"""How the worker ends where nobody is in the domain (worker/graph.hpp)."""
+"""The exit status of the worker for a domain without nodes (worker/graph.hpp)."""
 RMW = "RMW_IMPLEMENTATION"
-OF_TOOLS = ("rosbag2_recorder", "ros2cli")
-"""Names of nodes that are not of the robot: those that record it or ask for this graph."""
+TOOL_NODES = ("rosbag2_recorder", "ros2cli")
+"""Prefixes of the names of nodes that do not belong to the robot: its recorder and the reader of this
+graph."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class GraphEndpoint:
 
 @dataclass(frozen=True, kw_only=True)
 class GraphNode:
-    """`name` with its namespace."""
+    """`name` includes the namespace."""
 
     name: str
     publishers: tuple[GraphEndpoint, ...]
@@ -52,11 +53,12 @@ class GraphNode:
     @property
     def is_tool(self) -> bool:
         base_name = self.name.rpartition("/")[2]
-        return base_name.lstrip("_").startswith(OF_TOOLS)
+        return base_name.lstrip("_").startswith(TOOL_NODES)
 
 
 def read_graph(source: str) -> tuple[GraphNode, ...]:
-    """The nodes of a file, or of `domain:N`. Raises UserError where there are none."""
+    """The nodes of a file, or of `domain:N`. Raises UserError for an invalid file or domain, and for
+    one without nodes."""
     if source.startswith(DOMAIN):
         return parse_graph(_printed(source.removeprefix(DOMAIN)), source)
     try:
@@ -67,7 +69,8 @@ def read_graph(source: str) -> tuple[GraphNode, ...]:
 
 
 def parse_graph(text: str, source: str) -> tuple[GraphNode, ...]:
-    """The nodes of one such message; `source` names it. Raises UserError for anything else."""
+    """The nodes of a message in YAML; `source` names it in errors. Raises UserError for invalid text
+    and for a graph without nodes."""
     try:
         nodes = tuple(map(_node, load_yaml(text)["nodes"]))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -89,11 +92,11 @@ def _no_graph(source: str, actual: str) -> UserError:
 
 
 def _printed(domain: str) -> str:
-    """The graph that the worker on rclcpp prints of that domain, with the RMW and the discovery of
-    our own environment."""
+    """The graph of a domain as the worker on rclcpp prints it, with the RMW and the discovery of this
+    process's environment."""
     if not re.fullmatch("[0-9]{1,3}", domain) or int(domain) > LAST_DOMAIN:
         raise UserError(
-            "this names no domain",
+            "this is not a domain",
             where=f"{DOMAIN}{domain}",
             expected=f"the ROS_DOMAIN_ID of the robot, 0 to {LAST_DOMAIN}",
         )
@@ -110,8 +113,8 @@ def _printed(domain: str) -> str:
         raise UserError("the graph could not be read", actual=str(error)) from None
     if worker.returncode == EMPTY:
         raise UserError(
-            f"nobody is in domain {domain}",
-            expected=f"nodes that {rmw or 'the RMW that this ROS 2 takes by itself'} discovers",
+            f"domain {domain} has no nodes",
+            expected=f"nodes that {rmw or 'the default RMW of this ROS 2'} discovers",
             actual=f"none within ten seconds; {_discovery()}",
             fix=f"set {RMW}, the discovery range and the RMW's own file as on the robot; "
             "rmw_zenoh_cpp needs the robot's router",
@@ -128,7 +131,7 @@ def _program() -> Path:
     if not ros2.prefixes():
         raise UserError(
             f"a domain is read with ROS 2: {ros2.NOT_SOURCED}",
-            fix=f"{ros2.SOURCE_FIX}, or take a file: --graph FILE",
+            fix=f"{ros2.SOURCE_FIX}, or use a file: --graph FILE",
         )
     workers = find_workers([ros2.NAME]).values()
     program = next((w.executable for w in workers if w.description is not None), None)

@@ -8,8 +8,8 @@ BINS_PER_OCTAVE = 256
 
 
 class Histogram:
-    """Each bin keeps the count and the sum of what fell into it, so a mean has no error of the
-    bins, and a quantile is at most 0.27 % off. Numbers below 1 count as 1."""
+    """A bin has the count and the sum of its numbers, so the bins add no error to a mean, and at most
+    0.27 % to a quantile. Numbers below 1 count as 1."""
 
     def __init__(self) -> None:
         self._bins: dict[int, list[float]] = {}
@@ -51,17 +51,17 @@ class Histogram:
         return float((self.means * self.counts).sum() / self.counts.sum())
 
     def quantile(self, q: float) -> float:
-        """The mean of the bin in which it lies."""
+        """The mean of the quantile's bin."""
         below = np.cumsum(self.counts)
         return float(self.means[np.searchsorted(below, q * below[-1])])
 
     def within(self, low: float, high: float) -> np.ndarray:
-        """Which bins lie in [low, high): a bin counts whole, by its mean."""
+        """A mask of the bins whose means are in [low, high)."""
         inside: np.ndarray = (self.means >= low) & (self.means < high)
         return inside
 
     def share(self, low: float, high: float = np.inf) -> float:
-        """The share of all numbers in the bins that are `within` [low, high)."""
+        """The share of the numbers in the bins `within` [low, high)."""
         return float(self.counts[self.within(low, high)].sum() / self.counts.sum())
 
     def _arrays(self) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What is shown of a likeness: a line per topic, and in one sentence whether it is a twin."""
+"""The view of a likeness: a line per topic, and a sentence whether it is a twin."""
 
 from rmwbench.report.view import Table, TableColumn, TableRow, Text, View, panel
 from rmwbench.robot.twin.twin_likeness import TopicDifference, TwinLikeness, TwinTopicLikeness
@@ -10,16 +10,16 @@ COLUMNS = (
     TableColumn("size", right=True),
     TableColumn("like its source"),
 )
-BY = (
-    "What {} does not deliver is missing here, too: play it with the middleware that recorded the "
-    "bag (--with) to tell a twin from a loss."
+LOSS_NOTE = (
+    "Messages that {} does not deliver are missing here, too: play it with the middleware that "
+    "recorded the bag (--with) to exclude that."
 )
 
 
 def view(
     likeness: TwinLikeness, source: str, other_name: str, middleware: str | None = None
 ) -> View:
-    """The view of a twin's likeness. `middleware`: what it was played with."""
+    """The view of a likeness. `middleware` is the one that played the twin, if any."""
     rows = [_row(topic) for topic in likeness.topics]
     table = Table(COLUMNS, rows)
     return View(
@@ -30,7 +30,7 @@ def view(
         answer=[
             Text(sentence(likeness), "good" if likeness.alike else "bad"),
             *(
-                [Text(BY.format(middleware), "muted")]
+                [Text(LOSS_NOTE.format(middleware), "muted")]
                 if middleware and any(map(_lacks, likeness.unlike))
                 else []
             ),
@@ -45,7 +45,7 @@ def sentence(likeness: TwinLikeness) -> str:
         f"; {fmt.counted(not_judged, 'topic')} with too few messages to judge" if not_judged else ""
     )
     if not judged:
-        return f"Not told: no topic has enough messages{note}."
+        return f"Not decided: no topic has enough messages{note}."
     if not unlike_topics:
         return f"A twin: {fmt.counted(judged, 'topic')} of {judged} like the source{note}."
     differences = "; ".join(f"{topic.topic} ({_differs(topic)})" for topic in unlike_topics)
@@ -62,7 +62,7 @@ def _row(topic: TwinTopicLikeness) -> TableRow:
 
 def _differs(topic: TwinTopicLikeness) -> str:
     if topic.missing:
-        return "nothing of it arrived"
+        return "no message of it arrived"
     if topic.kinds is not None:
         return f"{_kind(topic.kinds[0])} in the source, {_kind(topic.kinds[1])} here"
     return ", ".join(
@@ -71,7 +71,7 @@ def _differs(topic: TwinTopicLikeness) -> str:
 
 
 def _lacks(topic: TwinTopicLikeness) -> bool:
-    """Whether messages that did not arrive may be all that it is unlike in."""
+    """Whether messages that did not arrive may explain all differences."""
     unlike = {part.quantity for part in topic.differences if not part.alike}
     return topic.missing or topic.kinds is not None or bool(unlike & {"rate", "missing messages"})
 

@@ -1,5 +1,5 @@
-"""Messages of one MCAP file, read from its first byte on: neither an index nor a summary is needed,
-and `fastwrite` files have none."""
+"""Reads the messages of an MCAP file from its first byte on, without an index or a summary, which
+`fastwrite` files do not have."""
 
 import io
 import struct
@@ -20,13 +20,13 @@ from rmwbench.robot.twin.qos_offer import offers
 from rmwbench.robot.twin.stream import BagTopic, Message
 
 _MESSAGE = struct.Struct("<HIQQ")
-"""Channel, sequence number, log time, publish time; the data follow."""
+"""Channel, sequence number, log time and publish time, before the data."""
 _RECORD = struct.Struct("<BQ")
 _BROKEN = (McapError, struct.error, EOFError, ValueError, UnicodeDecodeError, *compression.BROKEN)
 
 
 def mcap_messages(file: BinaryIO, where: Path, progress: Callable[[], None]) -> Iterator[Message]:
-    """Raises UserError where the file is none or ends before its end. `progress` is called now and
+    """The messages of a file. Raises UserError for a damaged or truncated one. Calls `progress` now and
     then."""
     topics = _Topics()
     try:
@@ -44,24 +44,25 @@ def mcap_messages(file: BinaryIO, where: Path, progress: Callable[[], None]) -> 
                 topic = topics.topic_of(record.channel_id)
                 yield Message(topic, record.log_time, record.publish_time or None, size)
             else:
-                topics.learn(record)
+                topics.add(record)
     except _BROKEN as error:
         raise UserError(
             "this MCAP file is damaged, or ends before its end",
             where=str(where),
             actual=f"{type(error).__name__} {error}".strip(),
-            fix="`mcap recover` saves what is whole of it",
+            fix="`mcap recover` saves its undamaged part",
         ) from None
 
 
 class _Topics:
-    """Schemas and channels, as the file names them before their messages."""
+    """Types and topics by the numbers of their schemas and channels, which a file defines before their
+    messages."""
 
     def __init__(self) -> None:
         self._types: dict[int, str] = {}
         self._topics: dict[int, BagTopic] = {}
 
-    def learn(self, record: McapRecord) -> None:
+    def add(self, record: McapRecord) -> None:
         if isinstance(record, Schema):
             self._types[record.id] = record.name
         elif isinstance(record, Channel) and record.id not in self._topics:
@@ -72,18 +73,18 @@ class _Topics:
             )
 
     def read(self, opcode: int, data: bytes) -> None:
-        """A schema or a channel within a chunk."""
+        """Adds a schema or a channel of a chunk."""
         kind = Schema if opcode == Opcode.SCHEMA else Channel
-        self.learn(kind.read(ReadDataStream(io.BytesIO(data))))
+        self.add(kind.read(ReadDataStream(io.BytesIO(data))))
 
     def topic_of(self, channel: int) -> BagTopic:
         if channel not in self._topics:
-            raise ValueError(f"a message of channel {channel}, which the file does not name")
+            raise ValueError(f"a message of channel {channel}, which the file does not define")
         return self._topics[channel]
 
 
 def _chunk_messages(data: bytes, topics: _Topics) -> Iterator[Message]:
-    """The loop that a bag of millions of messages is read by: no payload is copied."""
+    """The messages of a chunk. No payload is copied, since a bag has millions of messages."""
     at, end = 0, len(data)
     head = compression.HEAD_BYTES
     while at < end:

@@ -1,6 +1,5 @@
-"""The message type of a suite that stands for a recorded one: the same ROS type where the suite has
-it at this size, bytes otherwise. Sizes on the wire are compared, with all that is around the
-payload."""
+"""The message type of a suite for a recorded message: the same ROS type if the suite has it in this
+size, else bytes. The compared sizes are those of serialised messages."""
 
 import math
 
@@ -13,8 +12,8 @@ from rmwbench.suite.workload.message_type import (
 )
 
 NEAR, NEAR_BYTES = 0.02, 32
-"""A type of the suite fits where its size differs from the recorded one by at most this share, or
-by at most so many bytes, which a frame's name may take."""
+"""The largest difference between the sizes of a type and the recorded message: a share, or a number of
+bytes, for the name of a frame."""
 
 _ARRAYS = {
     "sensor_msgs/msg/LaserScan": ("LaserScan({n})", 4),
@@ -28,12 +27,12 @@ _IMAGES = (
     *((848, 480), (960, 540), (1024, 768), (1280, 720), (1280, 800), (1280, 960), (1280, 1024)),
     *((1600, 1200), (1920, 1080), (1920, 1200), (2048, 1536), (2448, 2048), (3840, 2160)),
 )
-"""Usual sizes of images: how many pixels there are is recorded, and not how they lie."""
+"""Usual sizes of images: a bag has the number of pixels, and not width and height."""
 SMALLEST = message_type(f"Bytes({HEADER_BYTES})")
 
 
 def message_for(ros_type: str, size_bytes: float) -> MessageType:
-    """`size_bytes`: of the serialised message. Smaller ones than `SMALLEST` become that."""
+    """The type for a serialised message of `size_bytes`, at least of the size of `SMALLEST`."""
     candidates = [
         kind for name in _names(ros_type, size_bytes) if (kind := _type_or_none(name)) is not None
     ]

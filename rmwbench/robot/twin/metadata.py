@@ -1,5 +1,5 @@
-"""rosbag2's metadata.yaml, of all its versions: which files a bag has, in which order, how they are
-compressed, and of each topic its type, its publishers' offers and how many messages there are."""
+"""Reads all versions of rosbag2's metadata.yaml: the files of a bag in their order, and the type, the
+publishers' offers and the number of messages of each topic."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ MOST_BYTES = 64 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class BagMetadata:
-    """`counts`: messages of each topic. `files`: paths as the bag names them."""
+    """`files` are the paths in the metadata. `counts`: topic -> its number of messages."""
 
     files: tuple[str, ...]
     topics: tuple[BagTopic, ...]
@@ -28,7 +28,7 @@ class BagMetadata:
 
 
 def read_metadata(path: Path) -> BagMetadata:
-    """Raises UserError for what is not rosbag2's metadata."""
+    """The metadata of a file. Raises UserError for any other file."""
     try:
         document = load_yaml(read_text(path, MOST_BYTES))
         return _metadata(document[ROOT])

@@ -1,5 +1,5 @@
-"""A twin played with one middleware for some seconds, and what its readers had as traffic: recorded
-by a campaign of one trial, which stays as evidence."""
+"""Plays a twin with one middleware for some seconds, and returns the traffic that its readers received.
+A campaign of one trial records it, and remains as evidence."""
 
 import tempfile
 from collections.abc import Iterator
@@ -21,8 +21,8 @@ ONE_BLOCK = "{planned: 1, minimum: 1}"
 
 
 def play(twin: Twin, style: SuiteStyle, directory: Path, console: Console) -> BagTraffic:
-    """The traffic that was received. `style` names the one arm and the length. Raises UserError
-    where it cannot be played, or the trial did not become valid."""
+    """The received traffic. `style` has the arm and the length of the trial. Raises UserError if the
+    twin cannot be played or the trial is not valid."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", prefix=f"{style.name}-") as suite:
         suite.write(suite_text(twin, style))
         suite.flush()
@@ -39,14 +39,14 @@ def play(twin: Twin, style: SuiteStyle, directory: Path, console: Console) -> Ba
             where=str(directory),
             actual=next((trial.reason for trial in trials if trial.reason), None)
             or "no trial was run",
-            fix="`rmwbench explain` says more of it, `--with NAME` takes another middleware",
+            fix="`rmwbench explain` shows the trial, `--with NAME` uses another middleware",
         )
     return traffic(_received(Bundle(directory), done_trials[0].trial, twin))
 
 
 def _received(bundle: Bundle, trial: int, twin: Twin) -> Iterator[Message]:
-    """The messages of each topic that its first reader took. A topic whose source has senders'
-    stamps gets them here as well."""
+    """The messages that the first reader of each topic took, with senders' stamps if the topic's source
+    has them."""
     readers: dict[str, int] = {}
     for row in bundle.rows("endpoints", trial):
         if row["kind"] == "subscription":
@@ -77,7 +77,7 @@ def _of_topic(
 
 
 class _PublishTimes:
-    """When a publish call began, by writer and sequence number."""
+    """The begin of each publish call, by writer and sequence number."""
 
     def __init__(self, bundle: Bundle, trial: int) -> None:
         sent = bundle.columns("sent", trial, ["endpoint", "seq", "call_ns"])

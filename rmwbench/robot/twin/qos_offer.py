@@ -1,8 +1,8 @@
-"""Quality of service as bags and graphs have it: integers up to version 8 of rosbag2's metadata,
-words from 9 on, as a YAML list or as a string that contains one.
+"""Reads quality of service of bags and graphs: integers up to version 8 of rosbag2's metadata, words
+from version 9 on, as a YAML list or as a string with one.
 
-Discovery does not carry the history, so `history: unknown, depth: 0` is the usual case: the depth
-is then absent, and never 0.
+Discovery does not transmit the history, so `history: unknown, depth: 0` is usual: the depth is then
+absent, and never 0.
 """
 
 from collections.abc import Mapping
@@ -18,13 +18,13 @@ KEEP_LAST, KEEP_ALL = "keep_last", "keep_all"
 _HISTORY = {1: KEEP_LAST, 2: KEEP_ALL}
 _RELIABILITY = {1: RELIABLE, 2: BEST_EFFORT}
 _DURABILITY = {1: TRANSIENT_LOCAL, 2: VOLATILE}
-"""The integers of rmw's enumerations, and of rosgraph_msgs/QoSProfile. What is not here (system
-default, unknown, best available) says nothing."""
+"""The integers of rmw's enumerations, and of rosgraph_msgs/QoSProfile. All others (system default,
+unknown, best available) have no definite value."""
 
 
 @dataclass(frozen=True)
 class QosOffer:
-    """What a publisher offers or a subscription asks for; None where that is not known."""
+    """The QoS that a publisher offers or a subscription requests; None for an unknown value."""
 
     reliability: str | None = None
     durability: str | None = None
@@ -33,7 +33,7 @@ class QosOffer:
 
 
 def load_yaml(text: str) -> Any:
-    """A YAML document at the speed of C. Raises ValueError for what is not one."""
+    """A YAML document, parsed by libyaml if it is there. Raises ValueError for invalid YAML."""
     try:
         return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, RecursionError) as error:
@@ -41,8 +41,8 @@ def load_yaml(text: str) -> Any:
 
 
 def offers(profiles: Any) -> tuple[QosOffer, ...]:
-    """The offers of `offered_qos_profiles`, one per publisher. Raises ValueError where it is
-    neither empty nor a list of profiles."""
+    """The offers in `offered_qos_profiles`, one per publisher; empty for an empty value. Raises
+    ValueError for any value but a list of profiles."""
     if isinstance(profiles, str):
         profiles = load_yaml(profiles)
     if profiles is None or profiles == "":
@@ -53,7 +53,7 @@ def offers(profiles: Any) -> tuple[QosOffer, ...]:
 
 
 def offer(profile: Any) -> QosOffer:
-    """Raises ValueError where it is not a profile."""
+    """The QoS of one profile. Raises ValueError for any value but a mapping."""
     if not isinstance(profile, Mapping):
         raise ValueError("a quality of service is not a mapping")
     history = _word(profile.get("history"), _HISTORY)

@@ -1,5 +1,5 @@
-"""Messages of one db3 file. SQLite tells the length of a message from the row's header, so large
-ones are never read."""
+"""Reads the messages of a db3 file. SQLite knows the length of a message from the header of its row, so
+large payloads are not read."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -18,9 +18,9 @@ _ROWS = f"SELECT id, topic_id, timestamp, length(data), substr(data, 1, {compres
 def sqlite_messages(
     path: Path, progress: Callable[[float], None], users_path: Path | None = None
 ) -> Iterator[Message]:
-    """The messages of a db3 file. `users_path`: the file as the user knows it. `progress` is called
-    with the share of the rows now and then. Raises UserError where it is not the storage of a bag,
-    or is damaged."""
+    """The messages of a db3 file. `users_path` is the path for errors, if another one. Calls `progress`
+    with the share of the rows now and then. Raises UserError for a file that is damaged or not the
+    storage of a bag."""
     try:
         with closing(_opened(path)) as database:
             topics = _topics(database)
@@ -36,12 +36,12 @@ def sqlite_messages(
             where=str(users_path or path),
             expected="a db3 file of rosbag2",
             actual=f"{type(error).__name__}: {error}",
-            fix="SQLite's `.recover` saves what is whole of a damaged one",
+            fix="SQLite's `.recover` saves the undamaged part",
         ) from None
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """Read-only; where the directory may not be written to, without the log of an open writer."""
+    """A read-only connection; in a read-only directory it ignores the log of an open writer."""
     uri = path.absolute().as_uri()
     database = sqlite3.connect(f"{uri}?mode=ro", uri=True)
     try:
@@ -53,7 +53,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _topics(database: sqlite3.Connection) -> dict[int, BagTopic]:
-    """Bags of Eloquent and before have no column of offers."""
+    """Topic number -> topic. Bags of Eloquent and before have no column of offers."""
     columns = {name for _, name, *_ in database.execute("PRAGMA table_info(topics)")}
     offered = "offered_qos_profiles" if "offered_qos_profiles" in columns else "''"
     rows = database.execute(f"SELECT id, name, type, {offered} FROM topics")

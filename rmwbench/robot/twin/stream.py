@@ -1,4 +1,4 @@
-"""What every format of a bag becomes: one stream of messages, without their payload."""
+"""The stream of messages, without payloads, that every format of a bag is read into."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from rmwbench.robot.twin.qos_offer import QosOffer
 
 @dataclass(frozen=True, kw_only=True)
 class BagTopic:
-    """`offers`: what each of its publishers offers; empty where the bag does not say."""
+    """`offers` has the QoS of each publisher; empty if the bag does not have it."""
 
     name: str
     type: str
@@ -16,8 +16,8 @@ class BagTopic:
 
 
 class Message(NamedTuple):
-    """`log_ns` is when the recorder had it, `publish_ns` the other stamp of the bag, None where
-    there is none; `size_bytes` is that of the serialised message, with its encapsulation."""
+    """`log_ns` is the time at which the recorder got the message, `publish_ns` the other stamp of the
+    bag, or None. `size_bytes` is the size of the serialised message with its encapsulation."""
 
     topic: BagTopic
     log_ns: int

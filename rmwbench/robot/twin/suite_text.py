@@ -1,5 +1,6 @@
-"""A twin as a suite that a person reads and changes: what carries most first, what was measured
-beside each line, `# assumed` where nobody knows, `# proposed` where the user decides."""
+"""The text of a twin as a suite, which a person reads and changes: the topics with most of the bytes
+are first, comments have the measured values, `# assumed` marks assumptions, and `# proposed` marks
+values for the user to decide."""
 
 import json
 import math
@@ -34,20 +35,20 @@ FEWEST_MESSAGES = 22
 """The fewest messages of a topic that is judged, in a trial: the median needs 20."""
 BLOCKS = 5
 PERCENTILES = (("p99", 1100), ("p90", 110), ("p50", FEWEST_MESSAGES))
-"""How many messages of all blocks each needs, with some to spare."""
+"""The percentiles, and the messages of all blocks that each needs, with a margin."""
 LOSSES = (0.01, 0.02, 0.05, 0.1, 0.2)
-"""What may be proposed as the most that does not arrive."""
+"""The possible limits of undelivered messages."""
 USUAL_QOS = Qos().wire()
-"""What an endpoint has where its line says nothing else."""
+"""The default QoS of an endpoint."""
 NOTABLE_JITTER = 0.02
 NOTABLE_SIZES = 1.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteStyle:
-    """The parts of a suite that are not the twin's: its name, arms and blocks. Without `arms` it
-    compares the RMWs that are sourced, or every middleware. `steady_s` None: as long as its topics
-    need. `limits`: with those that are proposed."""
+    """The parts of a suite that do not depend on the twin: name, arms and blocks. Without `arms` it
+    compares the sourced RMWs, or all middlewares. `steady_s` None: the length that its topics need.
+    `limits`: whether to propose limits."""
 
     name: str
     source: str
@@ -58,12 +59,12 @@ class SuiteStyle:
 
 
 def suite_text(twin: Twin, style: SuiteStyle) -> str:
-    """Raises UserError where nothing of it could be judged."""
+    """The text of the suite. Raises UserError if no topic could be judged."""
     steady_s = style.steady_s or window_s(twin)
     judged = judged_topics(twin, steady_s)
     if not judged:
         raise UserError(
-            "no topic of this bag is read and sent often enough to be judged",
+            "no topic of this bag has a reader and enough messages to be judged",
             where=style.source,
             expected=f"one with {FEWEST_MESSAGES} messages in {steady_s:g} s",
         )
@@ -82,7 +83,7 @@ def suite_text(twin: Twin, style: SuiteStyle) -> str:
         f"  - name: {WORKLOAD}",
         "    title: as recorded",
         f"    qos: {{reliability: reliable, history: keep_last, depth: {DEFAULT_DEPTH}}}"
-        "  # assumed where a line says nothing else",
+        "  # assumed, the default of all lines",
         *_focus(twin, judged),
         "    nodes:",
         *_nodes(twin, steady_s),
@@ -92,21 +93,22 @@ def suite_text(twin: Twin, style: SuiteStyle) -> str:
 
 
 def window_s(twin: Twin) -> float:
-    """Long enough for the fastest topic that is read, and no shorter than STEADY_S."""
+    """The length of the steady state that the fastest topic with a reader needs, at least
+    STEADY_S."""
     fastest = max((topic.traffic.arrivals.rate_hz for topic in twin.topics_read), default=0.0)
     needed = math.ceil(FEWEST_MESSAGES / fastest) if fastest else LONGEST_S
     return min(max(STEADY_S, needed), LONGEST_S)
 
 
 def judged_topics(twin: Twin, steady_s: float) -> list[TwinTopic]:
-    """The topics that somebody reads and that send enough in a trial."""
+    """The topics with a reader and with enough messages in a trial."""
     return [
         topic for topic in twin.topics_read if _steady_messages(topic, steady_s) >= FEWEST_MESSAGES
     ]
 
 
 def _steady_messages(topic: TwinTopic, steady_s: float) -> int:
-    """The fewest of all its publishers in a trial."""
+    """The fewest messages of all publishers of the topic in a trial."""
     begin_ns, end_ns = round(1e9 * WARMUP_S), round(1e9 * (WARMUP_S + steady_s))
     return topic.traffic.publishers * fewest(_arrival(topic, steady_s), begin_ns, end_ns)
 
@@ -128,10 +130,10 @@ def _header(twin: Twin, style: SuiteStyle) -> Iterator[str]:
         f"{silent}, {_rate(traffic.bytes_per_s)}."
     )
     yield "#"
-    yield f"#     rmwbench plan {style.name}.yaml    what cannot fit, and how long it takes"
+    yield f"#     rmwbench plan {style.name}.yaml    its duration, and what cannot run"
     yield f"#     rmwbench run {style.name}.yaml"
     yield "#"
-    yield "# `# assumed`: neither a bag nor a graph knows it. `# proposed`: yours to change."
+    yield "# `# assumed`: not in the bag or a graph. `# proposed`: change it as you need."
     for note in (*_assumed(twin), *_clocks(twin), *twin.notes):
         yield f"# {_clean(note)}"
 
@@ -145,7 +147,7 @@ def _assumed(twin: Twin) -> Iterator[str]:
     )
     if all(node.assumed for node in twin.nodes):
         assumption = (
-            "which node sends what, and that each topic is read once (`--graph FILE` knows both)"
+            "the publishers of each node, and one reader of each topic (`--graph FILE` has both)"
         )
     else:
         assumption = "that each node is a process of its own"
@@ -160,7 +162,7 @@ def _assumed(twin: Twin) -> Iterator[str]:
     if not_alike := [
         topic.name for topic in twin.topics if not stands_for_all_sizes(topic.traffic)
     ]:
-        yield f"One size does not stand for those of {', '.join(not_alike)}: in that it is not a twin."
+        yield f"The sizes of {', '.join(not_alike)} vary too much for one size: in that it is not a twin."
 
 
 def _clocks(twin: Twin) -> Iterator[str]:
@@ -174,10 +176,10 @@ def _clocks(twin: Twin) -> Iterator[str]:
         yield f"Times of {by_sender} of {len(twin.topics)} topics are their senders' stamps."
     if by_sender < len(twin.topics) and any(topic.traffic.sizes for topic in twin.topics):
         times = "Times of the others" if by_sender else "Times"
-        yield f"{times} are the recorder's, with what the way to it did in them."
+        yield f"{times} are the recorder's, and include the delay to it."
     if traffic.other_clock:
         yield (
-            f"publish_time of {counted(traffic.other_clock, 'topic')} is by another clock, and not "
+            f"publish_time of {counted(traffic.other_clock, 'topic')} is of another clock, and not "
             "used."
         )
 
@@ -186,7 +188,7 @@ def _focus(twin: Twin, judged: Sequence[TwinTopic]) -> list[str]:
     if len(judged) == len(twin.topics):
         return []
     names = ", ".join(topic.name for topic in judged)
-    return [f"    focus: [{names}]  # the others are too seldom to be judged, or nobody reads them"]
+    return [f"    focus: [{names}]  # the others have too few messages to be judged, or no reader"]
 
 
 def _nodes(twin: Twin, steady_s: float) -> Iterator[str]:
@@ -224,7 +226,7 @@ def _publisher(topic: TwinTopic, steady_s: float, count: int) -> Iterator[str]:
 
 
 def _arrival(topic: TwinTopic, steady_s: float) -> Any:
-    """The arrival of one of the topic's publishers: all of them together have the recorded rate."""
+    """The arrival of one of the topic's publishers, with its share of the recorded rate."""
     arrivals = topic.traffic.arrivals
     own_hz = arrivals.rate_hz / topic.traffic.publishers
     rate_hz = _rounded(own_hz)
@@ -245,7 +247,7 @@ def _arrival(topic: TwinTopic, steady_s: float) -> Any:
 
 
 def _jitter_ms(jitter_ns: float, period_ns: float) -> float | None:
-    """The jitter in ms; None where it is too little to matter."""
+    """The jitter in ms; None for a negligible one."""
     if jitter_ns < NOTABLE_JITTER * period_ns:
         return None
     return float(f"{min(jitter_ns, MOST_JITTER * period_ns) / 1e6:.3g}")
@@ -288,7 +290,7 @@ def _measured(topic: TwinTopic) -> Iterator[str]:
             f"median {quantity(sizes.p50, 'bytes')}, 95 % below {quantity(sizes.p95, 'bytes')}"
         )
     if traffic.sizes is not None and traffic.sizes.mean < SMALLEST.cdr_bytes - 1:
-        yield f"recorded with {quantity(traffic.sizes.mean, 'bytes')}, less than any message here"
+        yield f"recorded with {quantity(traffic.sizes.mean, 'bytes')}, less than the smallest type"
     if traffic.sizes is None:
         yield "its size is assumed"
 
@@ -299,12 +301,12 @@ def _varies(topic: TwinTopic) -> bool:
 
 
 def _limits(judged: Sequence[TwinTopic], steady_s: float) -> Iterator[str]:
-    """A message should be there before the next one is due, and as few may be missing as the
-    blocks can decide."""
+    """The proposed limits: a message arrives before the next one is due, and the limit of undelivered
+    messages is the smallest one that the blocks can decide."""
     yield ""
     yield "outcomes:"
-    yield "  # proposed: a period, of what is not periodic twice the median gap; of what does not"
-    yield f"  # arrive the least that {BLOCKS} blocks can show where everything arrives"
+    yield "  # proposed: a latency of one period, or of twice the median gap where there is none, and"
+    yield f"  # the smallest share of undelivered messages that {BLOCKS} blocks can show to be met"
     yield "  topics:"
     for topic in judged:
         arrivals = topic.traffic.arrivals
@@ -321,14 +323,14 @@ def _limits(judged: Sequence[TwinTopic], steady_s: float) -> Iterator[str]:
 
 
 def _least_loss(messages: int) -> float | None:
-    """The smallest of LOSSES that BLOCKS trials of so many messages show to be met if none is
-    missing; None where they show none."""
+    """The smallest of LOSSES that BLOCKS trials with that many messages show to be met if all arrive;
+    None if they show none."""
     (_, _, high), _ = clustered_fraction(np.zeros(BLOCKS), np.full(BLOCKS, messages))
     return next((share for share in LOSSES if high <= share), None)
 
 
 def _qos(qos: Qos) -> str:
-    """The settings that differ from the workload's, as YAML."""
+    """The settings that differ from the workload's, in YAML."""
     settings = {key: getattr(qos, key) for key in USUAL_QOS}
     text = ", ".join(
         f"{key}: {value}" for key, value in settings.items() if value not in (USUAL_QOS[key], None)
@@ -341,10 +343,10 @@ def _rate(bytes_per_s: float) -> str:
 
 
 def _rounded(rate_hz: float) -> float:
-    """The rate in Hz with five digits, and no less than a suite may have."""
+    """The rate in Hz with five digits, at least the lowest rate of a suite."""
     return float(f"{max(rate_hz, 0.001):.5g}")
 
 
 def _clean(text: str) -> str:
-    """The text without control characters: what others named cannot end a comment."""
+    """The text without control characters, so that a name in a bag cannot end a comment."""
     return re.sub(r"[^\x20-\x7e\u00a0-\uffff]+", " ", text)

@@ -1,5 +1,5 @@
-"""Topics that are sent in the same instant, as an image and its camera_info are: the phase between
-them decides how they meet in a queue, so a twin keeps it."""
+"""Groups of topics that are sent in the same instant, such as an image and its camera_info. A twin
+keeps the phases in a group, since they determine the lengths of queues."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from rmwbench.robot.twin.traffic import TopicTraffic
 
 SAME_PERIOD = 0.01
 SAME_INSTANT, STEADY = 0.1, 0.1
-"""Shares of the period: so far apart are two topics of one instant at most, and so much does the
-distance scatter (from its 5th to its 95th percentile)."""
+"""The largest distance between two topics of the same instant, and its largest scatter (from the 5th
+to the 95th percentile), as shares of the period."""
 FEWEST = 16
 
 
 @dataclass(frozen=True)
 class TopicPhase:
-    """A topic of a group and when it is sent, in ns after the group's first."""
+    """A topic of a group and its delay in ns after the first topic of the group."""
 
     topic: TopicTraffic
     after_ns: int
@@ -27,8 +27,8 @@ Group = tuple[TopicPhase, ...]
 
 
 def groups(topics: Sequence[TopicTraffic]) -> list[Group]:
-    """The groups of periodic topics: each topic is in one group, mostly by itself. Phases begin
-    with 0."""
+    """The groups of periodic topics. Each topic is in one group, mostly alone. The smallest delay of a
+    group is 0."""
     phase_groups: list[list[TopicPhase]] = []
     for topic in topics:
         for group in phase_groups:
@@ -42,8 +42,9 @@ def groups(topics: Sequence[TopicTraffic]) -> list[Group]:
 
 
 def distance_ns(first: TopicTraffic, second: TopicTraffic) -> int | None:
-    """How long after `first` the `second` is sent, within half a period; None where that is not
-    steady, or not in the same instant. Two stamps are of two clocks and not compared."""
+    """The median delay of `second` after `first`, within half a period; None if it is not steady, or
+    too long for the same instant. Topics with different stamps are not compared, since the clocks
+    differ."""
     period_ns, second_period_ns = first.arrivals.period_ns, second.arrivals.period_ns
     if period_ns is None or second_period_ns is None or first.stamp != second.stamp:
         return None

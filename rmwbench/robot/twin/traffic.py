@@ -1,10 +1,10 @@
-"""What a robot sent: of each topic its sizes, its arrivals and its offers, collected from a stream
-of messages in memory that does not grow with it.
+"""The traffic of a robot: sizes, arrivals and offers of each topic, collected from a stream of messages
+in bounded memory.
 
-A bag has two stamps. `log_time` is when the recorder had a message, so what the way there did is in
-it. `publish_time` is preferred where it is a sender's stamp by the same clock; it is a copy of the
-other one in older bags, and with simulation one of the two is simulated. A topic's times are of one
-of them, never of both.
+A message in a bag has two stamps. `log_time` is the time at which the recorder got it, and includes
+the delay to the recorder. `publish_time` is preferred if it is a sender's stamp of the same clock; it
+is a copy of `log_time` in older bags, and with simulation one of the two is simulated. All times of a
+topic are of the same stamp.
 """
 
 from array import array
@@ -25,16 +25,15 @@ from rmwbench.robot.twin.stream import BagTopic, Message
 
 Stamp = Literal["log_time", "publish_time"]
 
-LOT = 4096
-"""Messages of a topic that are taken into account together."""
-KEPT_TIMES = 8192
-"""Times of each topic that are kept, from its first on: what phases between topics are read
-from."""
+BATCH = 4096
+"""Messages of a topic that are processed together."""
+MOST_TIMES = 8192
+"""The first times of each topic, which are stored for phases between topics."""
 WALL_CLOCK_FROM_NS = 946_684_800 * 10**9
-"""The year 2000: a time before it is of a simulation, or counted from a boot."""
+"""The year 2000: an earlier time is of a simulation, or counted from a boot."""
 LATEST_NS, EARLIEST_NS = 10**9, -(10**6)
-"""Limits of a sender's stamp by the recorder's clock: so long the way to the recorder takes at
-most, and so far the two clocks of one machine are apart."""
+"""The largest and the smallest difference between the recorder's and the sender's stamp: the longest
+way to the recorder, and the error between two clocks of one machine."""
 MOST_BEYOND = 0.01
 CLOCK_TOPIC = "rosgraph_msgs/msg/Clock"
 
@@ -52,8 +51,8 @@ class Sizes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TopicTraffic:
-    """`sizes` is None where only metadata were read. `times_ns`: the first of its times, ascending;
-    empty then."""
+    """`times_ns` are the first times, ascending. With metadata alone `sizes` is None and `times_ns` is
+    empty."""
 
     name: str
     type: str
@@ -70,7 +69,7 @@ class TopicTraffic:
 
     @property
     def bytes_per_s(self) -> float:
-        """The throughput that it asks for; 0 for what is sent once, and for unknown sizes."""
+        """The throughput of the topic; 0 for messages that are sent once, and for unknown sizes."""
         if self.sizes is None or self.arrivals.kind == "once":
             return 0.0
         return self.sizes.mean * self.arrivals.rate_hz
@@ -78,8 +77,8 @@ class TopicTraffic:
 
 @dataclass(frozen=True, kw_only=True)
 class BagTraffic:
-    """`other_clock`: topics whose publish_time is of another clock; `simulated`: times are of a
-    simulation; `silent`: topics without a message."""
+    """`other_clock` counts topics whose publish_time is of another clock; `simulated`: times are of a
+    simulation; `silent` counts topics without a message."""
 
     topics: tuple[TopicTraffic, ...]
     began_ns: int
@@ -101,7 +100,7 @@ class BagTraffic:
 
 
 def read_traffic(path: Path, progress: Progress) -> BagTraffic:
-    """The traffic of a bag. Raises UserError where it is none, is damaged, or holds nothing."""
+    """The traffic of a bag. Raises UserError for a missing, damaged or empty bag."""
     bag = find_bag(path)
     try:
         if not bag.files and bag.metadata is not None:
@@ -117,8 +116,8 @@ def is_latched(offers: Iterable[QosOffer]) -> bool:
 
 
 def traffic(messages: Iterable[Message], listed: Iterable[BagTopic] = ()) -> BagTraffic:
-    """`listed`: topics as the metadata have them, which may know offers that the files do not.
-    Raises UserError where there is no message."""
+    """The traffic of a stream. `listed` are the topics of the metadata, which may have offers that the
+    files do not. Raises UserError without a message."""
     offers = {topic.name: topic.offers for topic in listed}
     stamps_of_topic: dict[str, _TopicStamps] = {}
     for topic, log_ns, publish_ns, size in messages:
@@ -129,7 +128,7 @@ def traffic(messages: Iterable[Message], listed: Iterable[BagTopic] = ()) -> Bag
     if not stamps_of_topic:
         raise UserError("there is no message in this bag", expected="at least one message")
     for collected in stamps_of_topic.values():
-        collected.take()
+        collected.process_batch()
     began_ns = min(stamps.log.first for stamps in stamps_of_topic.values())
     span_ns = max(stamps.log.last for stamps in stamps_of_topic.values()) - began_ns
     return BagTraffic(
@@ -147,13 +146,13 @@ def traffic(messages: Iterable[Message], listed: Iterable[BagTopic] = ()) -> Bag
 
 
 def metadata_traffic(metadata: BagMetadata) -> BagTraffic:
-    """The traffic by metadata.yaml alone: mean rates. Raises UserError where nothing was
-    recorded."""
+    """The traffic by metadata.yaml alone, with mean rates. Raises UserError without a recorded
+    message."""
     seconds = metadata.duration_ns / 1e9
     recorded = [topic for topic in metadata.topics if metadata.counts[topic.name] > 0]
     if not recorded or seconds <= 0:
         raise UserError(
-            "these metadata are of nothing",
+            "these metadata have no messages",
             expected="a duration, and a topic with a message",
             actual=f"{seconds:g} s, {len(recorded)} topics with a message",
         )
@@ -194,15 +193,15 @@ class _TopicClock:
         self._samples: list[np.ndarray] = []
         self._sample_count = 0
 
-    def take(self, times: np.ndarray) -> None:
-        """Adds times in whatever order they are: a lot is sorted, and what is behind the last one
-        of the lot before is an interval of its own size."""
+    def add(self, times: np.ndarray) -> None:
+        """Adds times in any order. A batch is sorted; the distance to the last time of the batch
+        before is an interval as well."""
         times = np.sort(times)
         before = times[:0] if self.last < self.first else [self.last]
         self.intervals.add(np.abs(np.diff(times, prepend=before)))
         self.first, self.last = min(self.first, int(times[0])), max(self.last, int(times[-1]))
-        if self._sample_count < KEPT_TIMES:
-            self._samples.append(times[: KEPT_TIMES - self._sample_count])
+        if self._sample_count < MOST_TIMES:
+            self._samples.append(times[: MOST_TIMES - self._sample_count])
             self._sample_count += len(self._samples[-1])
 
     @property
@@ -211,36 +210,38 @@ class _TopicClock:
 
 
 class _TopicStamps:
+    """The stamps and sizes of a topic's messages."""
+
     def __init__(self, topic: BagTopic) -> None:
         self.topic = topic
         self.messages = 0
         self.log, self.publish = _TopicClock(), _TopicClock()
         self._sizes = Histogram()
         self._copies = self._beyond = self._unstamped = 0
-        self._lot = array("q"), array("q"), array("q")
+        self._batch = array("q"), array("q"), array("q")
 
     def add(self, log_ns: int, publish_ns: int | None, size: int) -> None:
-        logs, published, sizes = self._lot
-        logs.append(log_ns)
-        published.append(publish_ns or 0)
+        log_times, publish_times, sizes = self._batch
+        log_times.append(log_ns)
+        publish_times.append(publish_ns or 0)
         sizes.append(size)
-        if len(logs) == LOT:
-            self.take()
+        if len(log_times) == BATCH:
+            self.process_batch()
 
-    def take(self) -> None:
-        """Takes the lot into account, and begins another."""
-        logs, published, sizes = (np.array(column, dtype=np.int64) for column in self._lot)
-        self._lot = array("q"), array("q"), array("q")
-        if not len(logs):
+    def process_batch(self) -> None:
+        """Adds the messages of the batch to the counts, and begins another batch."""
+        log_ns, publish_ns, sizes = (np.array(column, dtype=np.int64) for column in self._batch)
+        self._batch = array("q"), array("q"), array("q")
+        if not len(log_ns):
             return
-        self.messages += len(logs)
+        self.messages += len(log_ns)
         self._sizes.add(sizes)
-        self.log.take(logs)
-        self.publish.take(published)
-        ways_ns = logs - published
-        self._unstamped += int((published == 0).sum())
-        self._copies += int((ways_ns == 0).sum())
-        self._beyond += int(((ways_ns > LATEST_NS) | (ways_ns < EARLIEST_NS)).sum())
+        self.log.add(log_ns)
+        self.publish.add(publish_ns)
+        delays_ns = log_ns - publish_ns
+        self._unstamped += int((publish_ns == 0).sum())
+        self._copies += int((delays_ns == 0).sum())
+        self._beyond += int(((delays_ns > LATEST_NS) | (delays_ns < EARLIEST_NS)).sum())
 
     @property
     def _has_senders_stamp(self) -> bool:

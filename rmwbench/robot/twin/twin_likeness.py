@@ -1,14 +1,13 @@
-"""Whether one traffic is like another, topic by topic: a twin like the bag that it was made of, or
-a second bag.
+"""The likeness of two traffics, topic by topic: of a twin's to that of its bag, or of two bags.
 
-Tolerances are of what a twin promises. Of a periodic topic the period, within the error that its
-jitter leaves to so many intervals, the jitter, and that no more messages are missing than in the
-source: fewer may be, since a bag does not say whether they were never sent or lost on the way to
-the recorder. Of what is not periodic the mean rate and the median
-and 95th percentile of the gaps, within their statistical error; of bursts their period and length.
-Of sizes the mean, and the 95th percentile within a half: a topic of the suite has one size, so one
-whose sizes are further apart is not like its source. Of several publishers on one topic only the
-rate is known.
+Two periodic topics are alike if their periods (within the error that their jitter allows) and their
+jitter are, and if no more messages are missing than in the source: fewer may be missing, since in a
+bag a message that was never sent is like one that was lost on the way to the recorder. Topics that
+are not periodic are alike if the mean rate, the median and the 95th percentile of the gaps are,
+within their statistical errors; bursts if their period and length are. All topics are compared by
+their mean size, and by the 95th percentile of the sizes within a half: a topic of a suite has one
+size, so it is not like a source with very different sizes. Of several publishers on one topic only
+the rate is compared.
 """
 
 import math
@@ -26,16 +25,16 @@ MISSING = 0.02
 BURST = 0.1
 SIZE, LARGE_SIZE, SIZE_BYTES = 0.02, 0.5, 32
 ERRORS = 3
-"""Standard errors that a mean or a quantile of independent arrivals may be off besides."""
+"""The additional tolerance of a mean or a quantile of independent arrivals, in standard errors."""
 FEWEST = 20
 FEWEST_FOR_KIND = 60
-"""Messages: with fewer a topic is not judged, or not by the kind of its arrivals."""
+"""With fewer messages a topic is not judged, or not by the kind of its arrivals."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TopicDifference:
-    """One property of a topic in both; `off` is how far the second is from the first, in `unit` or
-    as a share where that is empty, and `most` what is allowed."""
+    """A property of a topic in both traffics. `off` is the difference, absolute or as a share of the
+    source, and `most` the tolerance."""
 
     quantity: str
     source: float
@@ -51,8 +50,9 @@ class TopicDifference:
 
 @dataclass(frozen=True, kw_only=True)
 class TwinTopicLikeness:
-    """`differences` is empty where the topic is not judged, `why_not` then says why; `missing`: it
-    is in the source alone."""
+    """The likeness of a topic. A topic that is not judged has no `differences`, and the reason in
+    `why_not`; a `missing` one is in the source alone; `kinds` are those of the arrivals if they
+    differ."""
 
     topic: str
     differences: tuple[TopicDifference, ...] = ()
@@ -87,7 +87,7 @@ class TwinLikeness:
 
 
 def likeness(source: BagTraffic, twin: BagTraffic) -> TwinLikeness:
-    """How like the twin's traffic is to the source's, topic by topic of the source."""
+    """The likeness of the twin's traffic to the source's, for each topic of the source."""
     return TwinLikeness(tuple(_topic(topic, twin.topic(topic.name)) for topic in source.topics))
 
 
@@ -119,15 +119,13 @@ def _arrivals(source: TopicTraffic, twin: TopicTraffic) -> Iterator[TopicDiffere
     if expected.kind == "burst":
         yield _share("messages of a burst", expected.per_burst, actual.per_burst, "count", BURST)
     elif expected.period_ns is not None and regular:
-        most_ns = max(JITTER * expected.jitter_ns, JITTER_OF_PERIOD * expected.period_ns, JITTER_NS)
-        off_ns = abs(actual.jitter_ns - expected.jitter_ns)
         yield TopicDifference(
             quantity="jitter",
             source=expected.jitter_ns,
             twin=actual.jitter_ns,
             unit="ns",
-            off=off_ns,
-            most=most_ns,
+            off=abs(actual.jitter_ns - expected.jitter_ns),
+            most=max(JITTER * expected.jitter_ns, JITTER_OF_PERIOD * expected.period_ns, JITTER_NS),
         )
         yield TopicDifference(
             quantity="missing messages",
@@ -141,26 +139,26 @@ def _arrivals(source: TopicTraffic, twin: TopicTraffic) -> Iterator[TopicDiffere
         yield _share(
             "median gap", expected.gaps.p50_ns, actual.gaps.p50_ns, "ns", MIDDLE_GAP + error
         )
-        most = LONG_GAP + 1.5 * error  # √(0.95 ÷ 0.05) ÷ ln 20 of an exponential quantile's error
+        # 1.5 = √(0.95 ÷ 0.05) ÷ ln 20: the error of the 95 % quantile of an exponential distribution
+        most = LONG_GAP + 1.5 * error
         yield _share("95 % gap", expected.gaps.p95_ns, actual.gaps.p95_ns, "ns", most)
 
 
 def _sizes(source: TopicTraffic, twin: TopicTraffic) -> Iterator[TopicDifference]:
-    """A message of the suite has no fewer bytes than the smallest one."""
+    """The differences of sizes, which are at least that of the smallest message of a suite."""
     expected, actual = source.sizes, twin.sizes
     assert expected is not None and actual is not None
-    for quantity, its, theirs, most in (
+    for quantity, source_bytes, twin_bytes, most in (
         ("size", expected.mean, actual.mean, SIZE),
         ("95 % size", expected.p95, actual.p95, LARGE_SIZE),
     ):
-        least = max(its, SMALLEST.cdr_bytes)
-        yield _share(
-            quantity, least, max(theirs, SMALLEST.cdr_bytes), "bytes", max(most, SIZE_BYTES / least)
-        )
+        first = max(source_bytes, SMALLEST.cdr_bytes)
+        second = max(twin_bytes, SMALLEST.cdr_bytes)
+        yield _share(quantity, first, second, "bytes", max(most, SIZE_BYTES / first))
 
 
 def stands_for_all_sizes(source: TopicTraffic) -> bool:
-    """Whether messages that all have the mean size are like these."""
+    """Whether messages of the mean size are like those of the topic."""
     sizes = source.sizes
     if sizes is None:
         return True

@@ -1,5 +1,5 @@
-"""A twin: which node sends what, how large, how often, and who reads it. Made of the traffic of a
-bag and, where there is one, of a graph; what neither knows is assumed."""
+"""A twin: nodes with the sizes, rates and readers of their messages. It is made of the traffic of a bag
+and of a graph, where there is one; all other properties are assumed."""
 
 import math
 import re
@@ -19,8 +19,7 @@ from rmwbench.suite.workload.qos import DEFAULT_DEPTH, Qos, incompatibility
 
 LEFT_OUT_TYPES = ("rcl_interfaces/msg/Log", "rcl_interfaces/msg/ParameterEvent")
 LEFT_OUT_PACKAGES = ("rosbag2_interfaces",)
-"""What every node of ROS 2 sends by itself, and rosbag2 about its own work: a twin has them by
-having nodes."""
+"""Types of messages that every node of ROS 2, or rosbag2, sends by itself, also the nodes of a twin."""
 MOST_BYTES_SHARE = 0.98
 """Topics that carry this share of the bytes have nodes of their own."""
 OTHERS = "others"
@@ -30,9 +29,9 @@ UNSIZED_BYTES = 1024
 
 @dataclass(frozen=True, kw_only=True)
 class TwinTopic:
-    """`qos`: what its publishers offer. `together`: the largest topic of those that are sent in the
-    same instant, itself where it is alone; `phase_ns`: when in its period, None where that is
-    drawn. `heavy`: one of those that carry most bytes."""
+    """A topic of the suite. `qos` is that of its publishers. `together` is the largest topic that is
+    sent in the same instant, which may be itself; `phase_ns` is its phase, None for a drawn one.
+    `heavy`: it is among the topics with most of the bytes."""
 
     name: str
     traffic: TopicTraffic
@@ -51,8 +50,7 @@ class TwinReader:
 
 @dataclass(frozen=True, kw_only=True)
 class TwinNode:
-    """`publishes`: names of topics, as often as it has a publisher of one. `assumed`: the graph
-    does not know it."""
+    """`publishes` has the topic of each of its publishers. `assumed`: the node is not in a graph."""
 
     name: str
     publishes: tuple[str, ...] = ()
@@ -62,7 +60,7 @@ class TwinNode:
 
 @dataclass(frozen=True, kw_only=True)
 class Twin:
-    """`topics` with the most bytes first. `notes`: what is to be known of it, in sentences."""
+    """`topics` are in order, those with the most bytes first. `notes` are sentences for its user."""
 
     topics: tuple[TwinTopic, ...]
     nodes: tuple[TwinNode, ...]
@@ -71,13 +69,13 @@ class Twin:
 
     @property
     def topics_read(self) -> tuple[TwinTopic, ...]:
-        """The topics that somebody reads here."""
+        """The topics with a reader."""
         names = {reader.topic for node in self.nodes for reader in node.reads}
         return tuple(topic for topic in self.topics if topic.name in names)
 
     @property
     def read_traffic(self) -> BagTraffic:
-        """The traffic of the bag that somebody reads here."""
+        """The traffic of the topics with a reader."""
         names = {topic.traffic.name for topic in self.topics_read}
         topics = tuple(topic for topic in self.traffic.topics if topic.name in names)
         return replace(self.traffic, topics=topics)
@@ -87,11 +85,12 @@ class Twin:
 
 
 def make_twin(traffic: BagTraffic, graph: Sequence[GraphNode]) -> Twin:
-    """Raises UserError where nothing of it can be sent."""
+    """The twin of a bag's traffic and a graph, which may be empty. Raises UserError where a twin would
+    send nothing."""
     sent = [topic for topic in traffic.topics if not _is_left_out(topic.type)]
     if not sent:
         raise UserError(
-            "nothing in this bag was sent by a robot",
+            "this bag has no topic of a robot",
             expected="a topic besides /rosout, /parameter_events and those of rosbag2",
             actual=", ".join(topic.name for topic in traffic.topics),
         )
@@ -109,15 +108,15 @@ def _check_times(sent: Iterable[TopicTraffic]) -> None:
     for topic in sent:
         if topic.arrivals.rate_hz > MAX_RATE_HZ:
             raise UserError(
-                f"the times of {topic.name} are not those of messages",
+                f"the messages of {topic.name} are too close for a suite",
                 expected=f"at most {MAX_RATE_HZ} Hz",
                 actual=f"{topic.arrivals.rate_hz:.3g} Hz",
             )
 
 
 def _offered_in_graph(topic: TopicTraffic, graph: Iterable[GraphNode]) -> TopicTraffic:
-    """The topic with what the graph's publishers offer, which has a depth where the middleware
-    tells it."""
+    """The topic with the offers of the graph's publishers, which have a depth if the middleware
+    reports it."""
     offers = tuple(
         publisher.qos
         for node in graph
@@ -157,7 +156,7 @@ def _topics(sent: Sequence[TopicTraffic]) -> tuple[TwinTopic, ...]:
 
 
 def _suite_names(names: Iterable[str]) -> dict[str, str]:
-    """Name in ROS -> in a suite, which has no leading slash."""
+    """Name in ROS -> name in a suite, without a leading slash."""
     suite_names: dict[str, str] = {}
     for name in names:
         parts = [re.sub(r"\W", "_", part, flags=re.ASCII) for part in name.split("/") if part]
@@ -175,8 +174,8 @@ class _Phase:
 
 
 def _phases(topics: Sequence[TopicTraffic]) -> dict[str, _Phase]:
-    """The phases of topics that are sent together with others, as in the bag: from the period's
-    begin, which is counted from the first message of all."""
+    """Topic that is sent together with others -> its phase in the bag, where periods begin with the
+    first message of all topics."""
     periodic = [
         topic for topic in topics if topic.arrivals.kind == "periodic" and topic.publishers == 1
     ]
@@ -193,7 +192,7 @@ def _phases(topics: Sequence[TopicTraffic]) -> dict[str, _Phase]:
 
 
 def _offered(topic: TopicTraffic) -> Qos:
-    """The strictest QoS that all its publishers offer, with what is not known assumed."""
+    """The strictest QoS that all publishers of the topic offer, with defaults for unknown values."""
     offers = topic.offers or (QosOffer(),)
     reliable = all(offer.reliability != BEST_EFFORT for offer in offers)
     durable = all(offer.durability == TRANSIENT_LOCAL for offer in offers)
@@ -201,7 +200,7 @@ def _offered(topic: TopicTraffic) -> Qos:
         history, depth = KEEP_ALL, None
     else:
         depths = [offer.depth for offer in offers if offer.depth is not None]
-        # The bag has bursts whole, so no less than one was kept.
+        # The bag has whole bursts, so the history kept at least one.
         assumed = max(DEFAULT_DEPTH, round(topic.arrivals.per_burst))
         history, depth = "keep_last", _drained(max(depths, default=assumed), topic, reliable)
     return Qos.model_validate(
@@ -215,8 +214,8 @@ def _offered(topic: TopicTraffic) -> Qos:
 
 
 def _drained(depth: int, topic: TopicTraffic, reliable: bool) -> int:
-    """The depth, but no more than a trial's drain holds of the reliable history of a publisher that
-    is periodic in the suite: suites are checked for that."""
+    """The depth, limited to the messages of a periodic, reliable publisher within a trial's drain,
+    since a suite with more is refused."""
     if not reliable or topic.arrivals.kind not in ("periodic", "mixed"):
         return depth
     own_hz = topic.arrivals.rate_hz / topic.publishers
@@ -224,8 +223,8 @@ def _drained(depth: int, topic: TopicTraffic, reliable: bool) -> int:
 
 
 def _assumed_nodes(topics: Sequence[TwinTopic]) -> list[TwinNode]:
-    """A node for each namespace that carries much, one for all others, and for each of them one
-    that reads it. Topics that are sent together are of one node."""
+    """A node for each namespace with heavy topics, one for all other topics, and a reader for each of
+    these nodes. Topics that are sent together are on one node."""
     heavy = {topic.name for topic in topics if topic.heavy}
     namespace = _namespaces([topic.name for topic in topics])
     topics_of_owner: dict[str, list[TwinTopic]] = {}
@@ -242,7 +241,7 @@ def _assumed_nodes(topics: Sequence[TwinTopic]) -> list[TwinNode]:
 
 
 def _namespaces(names: Sequence[str]) -> dict[str, str]:
-    """Topic -> the first part of its name that not all topics have."""
+    """Topic -> the first part of its name that differs between topics."""
     parts = [name.split("/") for name in names]
     common = 0
     while all(len(part) > common + 1 and part[common] == parts[0][common] for part in parts):
@@ -260,8 +259,8 @@ def _free(name: str, used_names: Iterable[str]) -> str:
 def _graph_nodes(
     graph: Sequence[GraphNode], topics: Mapping[str, TwinTopic]
 ) -> tuple[list[TwinNode], list[str]]:
-    """Nodes of the graph with the topics of the bag; what the graph does not publish is of one
-    assumed node."""
+    """The nodes of the graph with topics of the bag, and notes about them. One assumed node has the
+    topics without a publisher in the graph."""
     notes: list[str] = []
     nodes: list[TwinNode] = []
     for node in (node for node in graph if not node.is_tool):
@@ -306,7 +305,7 @@ def _graph_nodes(
 
 
 def _subscription_qos(offer: QosOffer, offered: Qos) -> Qos:
-    """The QoS that a subscription asks for; what is not known is as offered."""
+    """The QoS that a subscription requests, with the publishers' values for unknown ones."""
     settings = {
         "reliability": offer.reliability or offered.reliability,
         "durability": offer.durability or offered.durability,
@@ -331,8 +330,8 @@ def _node_name(name: str) -> str:
 def anonymous(
     traffic: BagTraffic, graph: Sequence[GraphNode]
 ) -> tuple[BagTraffic, tuple[GraphNode, ...]]:
-    """The traffic and the graph without the names of topics and nodes, and of types that are not of
-    a package that everybody has."""
+    """The traffic and the graph without the names of topics, nodes, and types of other packages than
+    PUBLIC_PACKAGES."""
     ordered = sorted(traffic.topics, key=lambda topic: (-topic.bytes_per_s, topic.name))
     names = {topic.name: f"/topic_{number}" for number, topic in enumerate(ordered, start=1)}
     topics = tuple(
