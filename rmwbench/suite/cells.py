@@ -414,7 +414,7 @@ def _all_cells(suite: Suite) -> tuple[Cell, ...]:
     return tuple(cells)
 
 
-def renumbered(selection: Sequence[Cell]) -> tuple[Cell, ...]:
+def renumber(selection: Sequence[Cell]) -> tuple[Cell, ...]:
     """The cells with numbers from 1: a plan finds a cell by its number."""
     return tuple(replace(cell, number=number) for number, cell in enumerate(selection, start=1))
 
@@ -427,7 +427,7 @@ def comparisons(all_cells: Sequence[Cell]) -> dict[str, tuple[Cell, ...]]:
     return {key: tuple(cells) for key, cells in cells_of_key.items()}
 
 
-def _excluded(suite: Suite, workload: Workload, levels: Levels) -> set[Level | None]:
+def _exclusions(suite: Suite, workload: Workload, levels: Levels) -> set[Level | None]:
     """The names of the arms that the suite excludes at these levels; None in it stands for all."""
     axes = {"workload": workload.name, **levels}
     return {
@@ -453,7 +453,7 @@ class _AppliedLevels:
         """The cells of the arms that are not excluded; `index` is the workload's place in the
         file."""
         suite, timeline = self.suite, workload.timeline.over(self.suite.timeline)
-        excluded = _excluded(suite, workload, levels)
+        excluded = _exclusions(suite, workload, levels)
         arms = [arm for arm in suite.arms if None not in excluded and arm.name not in excluded]
         if not arms:
             return []  # before levels are applied: an excluded combination may be a contradiction
@@ -490,11 +490,11 @@ class _AppliedLevels:
             level = levels[name]
             key = id(item), name, type(level), level
             if key not in self._results:
-                self._results[key] = item, self._applied(item, name, level, owner, apply)
+                self._results[key] = item, self._apply(item, name, level, owner, apply)
             item = self._results[key][1]
         return item
 
-    def _applied(
+    def _apply(
         self, item: T, name: str, level: Level, owner: str, apply: Callable[[T, str, Level], T]
     ) -> T:
         try:

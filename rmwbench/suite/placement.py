@@ -34,7 +34,7 @@ def placed(cells: Iterable[Cell], where: str) -> tuple[Cell, ...]:
         if cell.links:
             _check(cell, cell.links, where)
             _check_against(cell, cell.links, networks, where)
-    placed_cells = tuple(_placed(cell) for cell in cells)
+    placed_cells = tuple(_place_cell(cell) for cell in cells)
     if not any(cell.real for cell in placed_cells):
         raise UserError(
             "no workload of this suite is over several hosts",
@@ -109,7 +109,7 @@ def _check_against(
         )
 
 
-def _placed(cell: Cell) -> Cell:
+def _place_cell(cell: Cell) -> Cell:
     if cell.links is None:
         return cell
     emulated = (line for line in network_lines(cell.links) if not line.endswith(": does nothing"))

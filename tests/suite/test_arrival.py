@@ -82,7 +82,7 @@ def periodic(**more):
 
 def test_jitter_is_a_normal_distribution_around_the_period_and_keeps_the_order():
     arrival = periodic(jitter_ms=2)
-    wire = arrival.jittered(arrival.wire(7), 3000, 7)
+    wire = arrival.with_jitter(arrival.wire(7), 3000, 7)
     assert wire["kind"] == "trace" and wire["period_ns"] == arrival.period_ns
     times = np.array(wire["offsets_ns"])
     assert len(times) == 3002 and np.all(np.diff(times) >= 0) and times[0] >= 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
-from rmwbench.suite.network.link_trace import parsed
+from rmwbench.suite.network.link_trace import parse_trace
 from rmwbench.suite.network.network import LINK_FACTORS, PREFIX, Network
 from rmwbench.suite.network.spec import GilbertElliott, Spec
 
@@ -383,7 +383,7 @@ def test_the_mean_loss_of_bursts_lies_between_that_of_its_states(p, r, good, bad
 
 
 def test_mahimahi_is_a_time_per_line():
-    assert parsed("m", "0\n0\n5\n7\n").opportunities_ns == (0, 0, 5_000_000, 7_000_000)
+    assert parse_trace("m", "0\n0\n5\n7\n").opportunities_ns == (0, 0, 5_000_000, 7_000_000)
 
 
 @pytest.mark.parametrize(
@@ -402,12 +402,12 @@ def test_mahimahi_is_a_time_per_line():
 )
 def test_a_broken_trace_names_its_line(text, line):
     with pytest.raises(ValueError, match=f"line {line} of trace `t`"):
-        parsed("t", text)
+        parse_trace("t", text)
 
 
 @pytest.mark.parametrize("limit", ["queue_kb", "queue_frames", "queue_ms"])
 def test_behind_a_trace_without_rates_nothing_waits(limit):
-    rates, delays = (parsed("t", f"t_s,{what}\n0,5\n") for what in ("rate_mbps", "delay_ms"))
+    rates, delays = (parse_trace("t", f"t_s,{what}\n0,5\n") for what in ("rate_mbps", "delay_ms"))
     assert Spec.model_validate({limit: 5, "trace": rates}).limited
     with pytest.raises(ValueError, match=f"`{limit}` alone does nothing"):
         Spec.model_validate({limit: 5, "trace": delays})

@@ -3,12 +3,12 @@ cells apart in a plan, and what a placement on real machines says that it leaves
 
 import pytest
 
-from rmwbench.suite.network.link_trace import parsed
+from rmwbench.suite.network.link_trace import parse_trace
 from rmwbench.suite.network.network import Links, Medium, Network
 from rmwbench.suite.network.network_words import network_lines
 from rmwbench.suite.network.spec import Spec
 
-TRACE = parsed("walk.csv", "t_s,delay_ms\n0,5\n")
+TRACE = parse_trace("walk.csv", "t_s,delay_ms\n0,5\n")
 RATED = {"rate_mbps": 5.0}
 NEXT_TO = {
     **dict.fromkeys(("bottleneck", "queue_kb", "queue_frames", "queue_ms"), (RATED, {})),

@@ -30,7 +30,7 @@ from rmwbench.errors import UserError, did_you_mean, not_one_of
 from rmwbench.lab.host import HostKind, host_kind
 from rmwbench.lab.middleware import find_workers, names_here
 from rmwbench.suite import placement
-from rmwbench.suite.cells import Cell, cells, comparisons, renumbered
+from rmwbench.suite.cells import Cell, cells, comparisons, renumber
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import added_arms, parse, plain, written_arms
 from rmwbench.suite.file.places import shown
@@ -350,7 +350,7 @@ def _chosen(suite: Suite, all_cells: tuple[Cell, ...], request: Request) -> tupl
             f"suite `{suite.suite}` excludes these workloads and levels for these arms",
             fix="leave out --workload, --arm or --at",
         )
-    return renumbered(chosen_cells) if len(chosen_cells) < len(all_cells) else chosen_cells
+    return renumber(chosen_cells) if len(chosen_cells) < len(all_cells) else chosen_cells
 
 
 def check_named(suite: Suite, workloads: Sequence[str] = (), arms: Sequence[str] = ()) -> None:

@@ -28,7 +28,7 @@ def robot_check(bundle: Bundle, earlier: Bundle | None, use: Sequence[str] = ())
     candidates that the exit code is about, by default the suite's first. Raises UserError for a
     broken bundle, and for an unknown candidate."""
     in_use = candidates_in_use(_candidates(bundle), use)
-    candidates = _judged(bundle)
+    candidates = _outcomes(bundle)
     since, not_compared = _since(bundle, earlier)
     outcome = _common_outcome(candidates, in_use)
     return RobotCheck(
@@ -59,7 +59,7 @@ def _candidates(bundle: Bundle) -> list[str]:
     return list(dict.fromkeys(row["arm"] for row in cells))
 
 
-def _judged(bundle: Bundle) -> tuple[CheckedCandidate, ...]:
+def _outcomes(bundle: Bundle) -> tuple[CheckedCandidate, ...]:
     """The candidates, best first: by outcome, then by the room below their limits; those that cannot
     run are last."""
     if bundle.campaign.plan.outcomes is None:

@@ -106,13 +106,13 @@ def _process(entry: Path, tables: _Tables) -> LiveProcess | None:
         shm=_shm(entry),
         rmw=rmw,
         environment=environment,
-        udp=_owned(tables.udp[network], open_files.sockets),
-        tcp=_owned(tables.tcp[network], open_files.sockets),
+        udp=_own_sockets(tables.udp[network], open_files.sockets),
+        tcp=_own_sockets(tables.tcp[network], open_files.sockets),
         files=open_files.files,
     )
 
 
-def _owned(sockets: Iterable[Socket], inodes: frozenset[int]) -> tuple[Socket, ...]:
+def _own_sockets(sockets: Iterable[Socket], inodes: frozenset[int]) -> tuple[Socket, ...]:
     return tuple(socket for socket in sockets if socket.inode in inodes)
 
 

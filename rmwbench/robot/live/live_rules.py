@@ -81,7 +81,7 @@ def shared_memory(system: LiveSystem) -> Findings:
                 proof=f"stat -c '%d %i' /proc/{a.pid}/root/dev/shm /proc/{b.pid}/root/dev/shm",
                 fix=_instead_of_shm(middleware, "docker run --ipc=host … (with --network=host)"),
             )
-        elif refused := _refused(a, b, middleware) or _refused(b, a, middleware):
+        elif refused := _refused_files(a, b, middleware) or _refused_files(b, a, middleware):
             yield _finding(
                 LiveCode.SHM_OTHER_USER,
                 (a, b),
@@ -99,7 +99,7 @@ def shared_memory(system: LiveSystem) -> Findings:
             )
 
 
-def _refused(owner: LiveProcess, reader: LiveProcess, middleware: str) -> list[SharedFile]:
+def _refused_files(owner: LiveProcess, reader: LiveProcess, middleware: str) -> list[SharedFile]:
     """At most four files of the owner that the reader may not read and write. Groups are ignored."""
     if reader.uid == 0:
         return []
@@ -252,7 +252,7 @@ def datagrams(system: LiveSystem) -> Findings:
             why="a message over UDP waits in the socket until it is read, and all of its datagrams "
             "have to fit",
             evidence=[
-                *(_dropped(socket) for socket in full[:4]),
+                *(_drop_text(socket) for socket in full[:4]),
                 _arithmetic(worst, most, default),
             ],
             proof=f"nsenter -n -t {process.pid} ss -uanmp 'sport = :{worst.port}'",
@@ -278,7 +278,7 @@ IN_ITS_CONFIGURATION = (
 )
 
 
-def _dropped(socket: Socket) -> str:
+def _drop_text(socket: Socket) -> str:
     size = "" if socket.buffer_bytes is None else f", buffer {bytes_text(socket.buffer_bytes)}"
     return f"UDP port {socket.port}: {socket.drops} dropped{size}"
 

@@ -72,10 +72,10 @@ def find_bag(path: Path) -> Bag:
 
 def is_storage(path: Path) -> bool:
     """Whether a file has the suffix of a bag's storage, compressed or not."""
-    return _uncompressed(path).suffix in (MCAP, DB3)
+    return _plain_path(path).suffix in (MCAP, DB3)
 
 
-def _uncompressed(path: Path) -> Path:
+def _plain_path(path: Path) -> Path:
     return path.with_suffix("") if path.suffix in compression.OPENERS else path
 
 
@@ -101,7 +101,7 @@ def _of_directory(path: Path) -> Bag:
 
 def _number(path: Path) -> tuple[int, str]:
     """The sort key of a file: `bag_10.mcap` follows `bag_9.mcap`."""
-    match = re.search(r"_(\d+)$", _uncompressed(path).stem)
+    match = re.search(r"_(\d+)$", _plain_path(path).stem)
     return (int(match[1]) if match else 0), path.name
 
 
@@ -126,12 +126,12 @@ def _file_messages(path: Path, progress: Progress) -> Iterator[Message]:
     elif opener is None:
         yield from sqlite_messages(path, progress)
     else:
-        with _unpacked(path, opener) as plain:
+        with _temporary_copy(path, opener) as plain:
             yield from sqlite_messages(plain, progress, path)
 
 
 @contextmanager
-def _unpacked(path: Path, opener: Callable[[BinaryIO], BinaryIO]) -> Iterator[Path]:
+def _temporary_copy(path: Path, opener: Callable[[BinaryIO], BinaryIO]) -> Iterator[Path]:
     """The path of a decompressed copy of a db3 file, since SQLite reads no stream; a temporary file."""
     with tempfile.NamedTemporaryFile(prefix="rmwbench-bag-", suffix=DB3) as plain:
         try:

@@ -60,7 +60,7 @@ def read_graph(source: str) -> tuple[GraphNode, ...]:
     """The nodes of a file, or of `domain:N`. Raises UserError for an invalid file or domain, and for
     one without nodes."""
     if source.startswith(DOMAIN):
-        return parse_graph(_printed(source.removeprefix(DOMAIN)), source)
+        return parse_graph(_domain_graph(source.removeprefix(DOMAIN)), source)
     try:
         text = read_text(Path(source), MOST_BYTES)
     except (OSError, ValueError) as error:
@@ -91,7 +91,7 @@ def _no_graph(source: str, actual: str) -> UserError:
     )
 
 
-def _printed(domain: str) -> str:
+def _domain_graph(domain: str) -> str:
     """The graph of a domain as the worker on rclcpp prints it, with the RMW and the discovery of this
     process's environment."""
     if not re.fullmatch("[0-9]{1,3}", domain) or int(domain) > LAST_DOMAIN:

@@ -41,10 +41,10 @@ def play(twin: Twin, style: SuiteStyle, directory: Path, console: Console) -> Ba
             or "no trial was run",
             fix="`rmwbench explain` shows the trial, `--with NAME` uses another middleware",
         )
-    return traffic(_received(Bundle(directory), done_trials[0].trial, twin))
+    return traffic(_received_messages(Bundle(directory), done_trials[0].trial, twin))
 
 
-def _received(bundle: Bundle, trial: int, twin: Twin) -> Iterator[Message]:
+def _received_messages(bundle: Bundle, trial: int, twin: Twin) -> Iterator[Message]:
     """The messages that the first reader of each topic took, with senders' stamps if the topic's source
     has them."""
     readers: dict[str, int] = {}

@@ -22,7 +22,7 @@ def sqlite_messages(
     with the share of the rows now and then. Raises UserError for a file that is damaged or not the
     storage of a bag."""
     try:
-        with closing(_opened(path)) as database:
+        with closing(_connection(path)) as database:
             topics = _topics(database)
             (last,) = database.execute("SELECT max(id) FROM messages").fetchone()
             for number, (row, topic, log_ns, stored, head) in enumerate(database.execute(_ROWS)):
@@ -40,7 +40,7 @@ def sqlite_messages(
         ) from None
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _connection(path: Path) -> sqlite3.Connection:
     """A read-only connection; in a read-only directory it ignores the log of an open writer."""
     uri = path.absolute().as_uri()
     database = sqlite3.connect(f"{uri}?mode=ro", uri=True)

@@ -134,11 +134,11 @@ def _header(twin: Twin, style: SuiteStyle) -> Iterator[str]:
     yield f"#     rmwbench run {style.name}.yaml"
     yield "#"
     yield "# `# assumed`: not in the bag or a graph. `# proposed`: change it as you need."
-    for note in (*_assumed(twin), *_clocks(twin), *twin.notes):
+    for note in (*_assumptions(twin), *_clocks(twin), *twin.notes):
         yield f"# {_clean(note)}"
 
 
-def _assumed(twin: Twin) -> Iterator[str]:
+def _assumptions(twin: Twin) -> Iterator[str]:
     depth_known = [any(offer.depth for offer in topic.traffic.offers) for topic in twin.topics]
     depth = (
         ""
@@ -218,7 +218,7 @@ def _is_heavy(twin: Twin, node: TwinNode) -> bool:
 
 def _publisher(topic: TwinTopic, steady_s: float, count: int) -> Iterator[str]:
     qos = _qos(topic.qos)
-    yield f"          # {_clean(topic.traffic.type)}: {'; '.join(_measured(topic))}"
+    yield f"          # {_clean(topic.traffic.type)}: {'; '.join(_measurements(topic))}"
     yield from count * [
         f"          - {{topic: {topic.name}, message: {topic.message.name}, "
         f"{_arrival_text(topic, steady_s)}{f', qos: {qos}' * bool(qos)}}}"
@@ -229,12 +229,12 @@ def _arrival(topic: TwinTopic, steady_s: float) -> Any:
     """The arrival of one of the topic's publishers, with its share of the recorded rate."""
     arrivals = topic.traffic.arrivals
     own_hz = arrivals.rate_hz / topic.traffic.publishers
-    rate_hz = _rounded(own_hz)
+    rate_hz = _rate_hz(own_hz)
     if arrivals.kind == "once" or arrivals.rate_hz * (WARMUP_S + steady_s) < 1:
         return TraceArrival(kind="trace", offsets_ns=(round(1e9 * WARMUP_S),))
     if arrivals.kind == "burst":
         count = max(2, round(arrivals.per_burst))
-        return Burst(kind="burst", rate_hz=_rounded(own_hz / count), count=count)
+        return Burst(kind="burst", rate_hz=_rate_hz(own_hz / count), count=count)
     if arrivals.kind == "on_change":
         return Poisson(kind="poisson", rate_hz=rate_hz)
     jitter = arrivals.jitter_ns if arrivals.kind == "periodic" else 0.0
@@ -268,7 +268,7 @@ def _yaml(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _measured(topic: TwinTopic) -> Iterator[str]:
+def _measurements(topic: TwinTopic) -> Iterator[str]:
     traffic = topic.traffic
     arrivals, gaps = traffic.arrivals, traffic.arrivals.gaps
     yield counted(traffic.messages, "message")
@@ -342,7 +342,7 @@ def _rate(bytes_per_s: float) -> str:
     return f"{quantity(bytes_per_s, 'bytes')}/s"
 
 
-def _rounded(rate_hz: float) -> float:
+def _rate_hz(rate_hz: float) -> float:
     """The rate in Hz with five digits, at least the lowest rate of a suite."""
     return float(f"{max(rate_hz, 0.001):.5g}")
 

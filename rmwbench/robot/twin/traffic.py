@@ -157,14 +157,16 @@ def metadata_traffic(metadata: BagMetadata) -> BagTraffic:
             actual=f"{seconds:g} s, {len(recorded)} topics with a message",
         )
     return BagTraffic(
-        topics=tuple(_counted(topic, metadata.counts[topic.name], seconds) for topic in recorded),
+        topics=tuple(
+            _mean_traffic(topic, metadata.counts[topic.name], seconds) for topic in recorded
+        ),
         began_ns=metadata.began_ns,
         duration_s=seconds,
         silent=len(metadata.topics) - len(recorded),
     )
 
 
-def _counted(topic: BagTopic, count: int, seconds: float) -> TopicTraffic:
+def _mean_traffic(topic: BagTopic, count: int, seconds: float) -> TopicTraffic:
     once = count < FEWEST and is_latched(topic.offers)
     rate_hz = count / seconds
     arrivals = FittedArrivals(

@@ -146,7 +146,7 @@ def _topics(sent: Sequence[TopicTraffic]) -> tuple[TwinTopic, ...]:
             name=names[topic.name],
             traffic=topic,
             message=message_for(topic.type, topic.sizes.mean if topic.sizes else UNSIZED_BYTES),
-            qos=_offered(topic),
+            qos=_offered_qos(topic),
             together=names[phases[topic.name].leader],
             phase_ns=phases[topic.name].ns,
             heavy=topic.name in heavy,
@@ -191,7 +191,7 @@ def _phases(topics: Sequence[TopicTraffic]) -> dict[str, _Phase]:
     return phases
 
 
-def _offered(topic: TopicTraffic) -> Qos:
+def _offered_qos(topic: TopicTraffic) -> Qos:
     """The strictest QoS that all publishers of the topic offer, with defaults for unknown values."""
     offers = topic.offers or (QosOffer(),)
     reliable = all(offer.reliability != BEST_EFFORT for offer in offers)
@@ -202,7 +202,10 @@ def _offered(topic: TopicTraffic) -> Qos:
         depths = [offer.depth for offer in offers if offer.depth is not None]
         # The bag has whole bursts, so the history kept at least one.
         assumed = max(DEFAULT_DEPTH, round(topic.arrivals.per_burst))
-        history, depth = "keep_last", _drained(max(depths, default=assumed), topic, reliable)
+        history, depth = (
+            "keep_last",
+            _drainable_depth(max(depths, default=assumed), topic, reliable),
+        )
     return Qos.model_validate(
         {
             "reliability": RELIABLE if reliable else BEST_EFFORT,
@@ -213,7 +216,7 @@ def _offered(topic: TopicTraffic) -> Qos:
     )
 
 
-def _drained(depth: int, topic: TopicTraffic, reliable: bool) -> int:
+def _drainable_depth(depth: int, topic: TopicTraffic, reliable: bool) -> int:
     """The depth, limited to the messages of a periodic, reliable publisher within a trial's drain,
     since a suite with more is refused."""
     if not reliable or topic.arrivals.kind not in ("periodic", "mixed"):

@@ -67,14 +67,14 @@ class ListedSet(Strict):
     no_loan: dict[str, str] = Field(default_factory=dict)
 
 
-def _listed_set(value: Any) -> Any:
+def _set_mapping(value: Any) -> Any:
     return {"what": value} if isinstance(value, str) else value
 
 
 class CandidatesFile(Strict):
     """A file of candidates. A set may be its purpose alone."""
 
-    sets: dict[ArmName, Annotated[ListedSet, BeforeValidator(_listed_set)]] = Field(
+    sets: dict[ArmName, Annotated[ListedSet, BeforeValidator(_set_mapping)]] = Field(
         default_factory=dict
     )
     candidates: Annotated[tuple[ListedCandidate, ...], Field(strict=False, min_length=1)]
@@ -162,7 +162,7 @@ def expand_short(tree: CommentedMap, known: Candidates) -> None:
         if name not in file_arms and candidate.name in file_arms
     ]
     own_names = [name for name in names if name in file_arms or name not in known.sets]
-    short["arms"] = _listed([*own_names, *members], place_of(names))
+    short["arms"] = _arm_list([*own_names, *members], place_of(names))
 
 
 def has_references(arms: Any) -> bool:
@@ -333,7 +333,7 @@ def apply_choice(
     word of an option; added arms are at `place`. Raises Fault where there is no arm to remove, where
     an added arm has the name of another one, and where a word of --with or --profile adds none."""
     if choice.written is not None:
-        return _listed([mapping_at(arm, place) for arm in choice.written], place)
+        return _arm_list([mapping_at(arm, place) for arm in choice.written], place)
     chosen_arms = list(arms)
     if choice.candidates:
         chosen_arms = [
@@ -360,7 +360,7 @@ def apply_choice(
     for word in choice.without:
         members = candidates_of_word(word, "--without") if is_file(word) else known.of_set(word)
         chosen_arms = _remaining(chosen_arms, word, [member.name for member in members], known)
-    return _listed(chosen_arms, place)
+    return _arm_list(chosen_arms, place)
 
 
 def _add(candidate: Candidate, arms: list[Any], option: str, place: Place) -> None:
@@ -424,7 +424,7 @@ def remove_references(tree: CommentedMap, own_names: Sequence[str]) -> None:
         return
     short_arms = filter_items(short["arms"], lambda name: name in names)
     new_arms = [name for name in names if name not in own_names]
-    arms = _listed([*short_arms, *new_arms], place_of(short["arms"]))
+    arms = _arm_list([*short_arms, *new_arms], place_of(short["arms"]))
     if arms:
         short["arms"] = arms
     else:
@@ -437,7 +437,7 @@ def _arm_of(rule: Any) -> Any:
     return rule.get("arm") if isinstance(rule, CommentedMap) else None
 
 
-def _listed(arms: Iterable[Any], place: Place) -> CommentedSeq:
+def _arm_list(arms: Iterable[Any], place: Place) -> CommentedSeq:
     """A list of arms, each at its own place, or at that of the list."""
     return list_at(
         ((arm, place_of(arm) if isinstance(arm, CommentedMap) else place) for arm in arms), place

@@ -9,7 +9,7 @@ from rmwbench.suite.fault import Fault, inside
 from rmwbench.suite.file import candidate_list
 from rmwbench.suite.file.candidate_list import PROFILE, Candidate, Candidates, CandidatesFile
 from rmwbench.suite.file.places import CANDIDATES_FILE, read, shown, suites_directory
-from rmwbench.suite.file.tree import locate, located, mapping_of, tree_of, values_of
+from rmwbench.suite.file.tree import error_lines, locate, mapping_of, tree_of, values_of
 from rmwbench.suite.side import FORMAT_OF_SUFFIX
 
 CANDIDATES_VARIABLE = "RMWBENCH_CANDIDATES"
@@ -38,7 +38,7 @@ def candidates_of(path: Path, known: Candidates | None = None) -> Candidates:
     tree = mapping_of(
         tree_of(read(path), where), where, "a file of candidates", "sets and candidates"
     )
-    with located(tree, where):
+    with error_lines(tree, where):
         if "candidates" in tree:
             with inside("candidates"):
                 tree["candidates"] = candidate_list.expand_names(tree["candidates"], known)

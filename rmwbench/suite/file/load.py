@@ -25,8 +25,8 @@ from rmwbench.suite.file.limits_file import read_limits
 from rmwbench.suite.file.lines import Place, put
 from rmwbench.suite.file.places import JSON, find, read, shipped_middlewares, shown, suite_file
 from rmwbench.suite.file.tree import (
+    error_lines,
     locate,
-    located,
     mapping_of,
     shape,
     tree_of,
@@ -62,7 +62,7 @@ def parse(
     `directory`. The short version has all levels of the `whole_factors`. `choice`: the options of
     the command line about arms and network."""
     tree = _tree(text, where, choice)
-    with located(tree, where):
+    with error_lines(tree, where):
         tree = short_version.resolve_short(tree, apply_short=shortened, whole_factors=whole_factors)
     context = {
         "directory": directory,
@@ -73,7 +73,7 @@ def parse(
         limits = read_limits(directory / content["outcomes"])
         keys = {"acceptable", "topics", "nothing"}
         content["outcomes"] = limits.model_dump(by_alias=True, include=keys)
-    with located(tree, where):
+    with error_lines(tree, where):
         suite = Suite.model_validate(content, context=context)
         cells(suite)  # raises Fault for a contradiction between a level and a workload
     return suite
@@ -137,18 +137,18 @@ def _tree(text: str, where: str, choice: Choice = NO_CHOICE) -> CommentedMap:
     """The tree of a suite's file with all of its arms and networks."""
     tree = _suite_tree(text, where)
     if matrix.is_matrix(tree):
-        with located(tree, where):
-            tree = matrix.as_suite(tree, _shipped, Path(where).name)
+        with error_lines(tree, where):
+            tree = matrix.as_suite(tree, _shipped_values, Path(where).name)
     if "arms" not in tree and choice.changes:  # the command line has the arms
         put(tree, "arms", CommentedSeq(), (0, 0))
-    with located(tree, where):
+    with error_lines(tree, where):
         if "arms" in tree:
             _write_out_arms(tree, choice)
         networks_file.complete(tree, choice.network)
     return tree
 
 
-def _shipped(name: str) -> dict[str, Any]:
+def _shipped_values(name: str) -> dict[str, Any]:
     return plain(read(suite_file(name)), where=name)
 
 

@@ -62,8 +62,8 @@ def resolve_short(
     for key in short:
         if key not in KEYS:
             raise not_one_of(f"`{key}` cannot be shortened", str(key), KEYS, at=(KEY, key))
-    changes = {key: _selected(tree, short, key) for key in LISTS if key in short}
-    changes |= {key: _merged(tree, short, key, whole_factors) for key in MAPPINGS if key in short}
+    changes = {key: _selection(tree, short, key) for key in LISTS if key in short}
+    changes |= {key: _merge(tree, short, key, whole_factors) for key in MAPPINGS if key in short}
     changes |= {key: short[key] for key in WHOLE_PARTS if key in short}
     if apply_short:
         for key, value in changes.items():
@@ -85,7 +85,7 @@ def _shorten_workload(workload: CommentedMap, short: CommentedMap) -> None:
             del timeline[key]
 
 
-def _selected(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq:
+def _selection(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq:
     """The items with the names of the short version, in the file's order."""
     names, items = short[key], tree.get(key)
     if not isinstance(names, CommentedSeq) or not names or not isinstance(items, CommentedSeq):
@@ -107,7 +107,7 @@ def _selected(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq
     return filter_items(items, lambda item: name_of(item) in map(str, names))
 
 
-def _merged(
+def _merge(
     tree: CommentedMap, short: CommentedMap, key: str, whole_factors: Collection[str]
 ) -> Any:
     """The mapping of the file with the keys that the short version changes."""

@@ -82,22 +82,22 @@ def _parse(text: str) -> Any:
 def validated(text: str, *, where: str, model: type[_Model]) -> _Model:
     """The model of the text of another kind of YAML file than a suite. Raises UserError with file and
     line."""
-    return cast(_Model, _validated(text, where, model))
+    return cast(_Model, _cached_model(text, where, model))
 
 
 @lru_cache(maxsize=64)
-def _validated(text: str, where: str, model: type[BaseModel]) -> BaseModel:
+def _cached_model(text: str, where: str, model: type[BaseModel]) -> BaseModel:
     """The model as `validated` returns it; cached, since reading YAML is slow and models never
     change."""
     tree = mapping_of(
         tree_of(text, where), where, "this file", "those of the other files of its name"
     )
-    with located(tree, where):
+    with error_lines(tree, where):
         return model.model_validate(values_of(tree, where))
 
 
 @contextmanager
-def located(tree: Any, where: str) -> Iterator[None]:
+def error_lines(tree: Any, where: str) -> Iterator[None]:
     """Converts an error in a tree that is raised within to a UserError with file and line."""
     try:
         yield
@@ -165,7 +165,7 @@ def _model_error(tree: Any, where: str, error: ValidationError) -> UserError:
     """The first mistake in the order of the file, with the lines of the others in its advice."""
     details = [detail for detail in error.errors() if not _is_consequence(detail)]
     (line, first), *others = sorted(
-        (_explained(tree, where, detail) for detail in details), key=lambda pair: pair[0]
+        (_explanation(tree, where, detail) for detail in details), key=lambda pair: pair[0]
     )
     other_lines = list(dict.fromkeys(str(other) for other, _ in others if other != line))
     if not other_lines:
@@ -187,7 +187,7 @@ def _is_consequence(details: Any) -> bool:
     return len(details["input"]) >= int(details["ctx"]["min_length"])
 
 
-def _explained(tree: Any, where: str, details: Any) -> tuple[int, UserError]:
+def _explanation(tree: Any, where: str, details: Any) -> tuple[int, UserError]:
     """The line of one of pydantic's errors, and the error for the user."""
     context, path = details.get("ctx") or {}, tuple(details["loc"])
     cause = context.get("error")

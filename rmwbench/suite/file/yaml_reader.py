@@ -111,7 +111,7 @@ class _Builder:
         if plain and event.value == MERGE and self._wants_key():
             self._open[-1].key = _MERGE_KEY
             return
-        value = _resolved(event.value) if plain else event.value
+        value = _plain_value(event.value) if plain else event.value
         if event.anchor is not None:
             self._anchors[event.anchor] = (value, mark.line, mark.column)
         self._put_value(value, mark.line, mark.column)
@@ -186,7 +186,7 @@ def _merge_value(merged: Any) -> MergeValue:
     return value
 
 
-def _resolved(text: str) -> Any:
+def _plain_value(text: str) -> Any:
     """The value of a plain scalar. Raises Unsupported for an unusual form of a number."""
     for kind, pattern in _RESOLVERS.get(text[:1], ()):
         if pattern.match(text):

@@ -79,13 +79,13 @@ def _trace(value: Any, info: ValidationInfo) -> Any:
     """Reads a path, which is relative to the suite's file; returns a LinkTrace as it is."""
     if not isinstance(value, str):
         return value
-    return parsed(Path(value).name, text_beside("trace", value, info, MAX_TRACE_BYTES))
+    return parse_trace(Path(value).name, text_beside("trace", value, info, MAX_TRACE_BYTES))
 
 
 TraceFile = Annotated[LinkTrace, BeforeValidator(_trace)]
 
 
-def parsed(name: str, text: str) -> LinkTrace:
+def parse_trace(name: str, text: str) -> LinkTrace:
     """The trace of a text in either format. Raises Fault with the line of the trace's file."""
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:

@@ -106,7 +106,7 @@ class Periodic(Strict):
         phase_ns = _phase_ns(self.phase_ns, self.period_ns, seed)
         return {"kind": self.kind, "period_ns": self.period_ns, "phase_ns": phase_ns}
 
-    def jittered(self, wire: dict[str, Any], messages: int, seed: int) -> dict[str, Any]:
+    def with_jitter(self, wire: dict[str, Any], messages: int, seed: int) -> dict[str, Any]:
         """The result of `wire` with jitter: the times of that many messages, and of two more, which
         the jitter may move into the window."""
         random, half = Random(seed), self.period_ns // 2 - 1
@@ -178,7 +178,7 @@ class TraceArrival(Strict):
     offsets_ns: ListOf[int]
 
     @model_validator(mode="after")
-    def _ordered(self) -> "TraceArrival":
+    def _ascending(self) -> "TraceArrival":
         if not self.offsets_ns:
             raise Fault(
                 "a trace without times sends nothing",

@@ -29,7 +29,7 @@ LARGEST_DENOMINATOR = 1001
 """Largest denominator of a rate (television: 30000/1001)."""
 
 
-def _checked(text: str) -> str:
+def _check_source(text: str) -> str:
     kind, _, element = text.partition(" ")
     check_known("source of frames", kind, KINDS)
     if kind != GSTREAMER and element:
@@ -44,7 +44,7 @@ def _checked(text: str) -> str:
     return text
 
 
-Source = Annotated[str, AfterValidator(_checked)]
+Source = Annotated[str, AfterValidator(_check_source)]
 
 
 @dataclass(frozen=True)

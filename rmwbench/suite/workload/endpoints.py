@@ -140,7 +140,7 @@ class Endpoint:
             if isinstance(self.arrival, Periodic) and self.arrival.jitter_ms is not None:
                 jitter_owner = self.endpoint if self.arrival.phase_ns is None else self.node
                 seed = derive_seed(schedule_seed, "jitter", jitter_owner)
-                arrival = self.arrival.jittered(arrival, self.sent, seed)
+                arrival = self.arrival.with_jitter(arrival, self.sent, seed)
         if self.frames is not None:
             settings["frames"] = self.frames
         return settings | {"arrival": arrival, "loan": arm.loan, "publish_mode": arm.publish_mode}
@@ -226,7 +226,7 @@ def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
     nodes = workload.written_out
     _check_events(workload, nodes, timeline)
     _check_lives(workload, nodes, timeline)
-    drafts = _matched(workload, _drafts(workload, nodes))
+    drafts = _with_peers(workload, _drafts(workload, nodes))
     for draft in drafts:
         _check_frames(workload, draft)
     counts, saturating = _Counts(drafts, timeline), _saturating_topics(drafts)
@@ -448,7 +448,7 @@ def _service_types(
     }
 
 
-def _matched(workload: Workload, drafts: Sequence[Endpoint]) -> list[Endpoint]:
+def _with_peers(workload: Workload, drafts: Sequence[Endpoint]) -> list[Endpoint]:
     """The endpoints with their peers. Raises Fault where a reader requests more than its writer
     offers."""
     peers: dict[int, list[Endpoint]] = {draft.endpoint: [] for draft in drafts}

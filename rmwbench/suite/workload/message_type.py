@@ -67,7 +67,7 @@ def message_type(name: str) -> MessageType:
     if match := _IMAGE.fullmatch(name):
         return _image(f"Image({int(match[1])}x{int(match[2])})", int(match[1]), int(match[2]))
     if match := _SIZED.fullmatch(name):
-        return _sized(name, match[1], [int(number) for number in match.groups()[1:] if number])
+        return _sized_type(name, match[1], [int(number) for number in match.groups()[1:] if number])
     if name == "Image1080p":
         return _image(name, 1920, 1080)
     if (largest_bytes := _TOO_SMALL.get(name)) is not None:
@@ -93,7 +93,7 @@ def service_type(name: str, part: str) -> MessageType:
             expected="Bytes(N), such as Bytes(64)",
             actual=name,
         )
-    payload_bytes = _checked(int(match[1]))
+    payload_bytes = _check_size(int(match[1]))
     layout = CdrLayout().u32(payload_bytes).payload(payload_bytes)
     ros_type = {
         "request": "rmwbench_msgs/srv/Bytes_Request",
@@ -120,13 +120,13 @@ def _from_layout(name: str, ros_type: str, layout: CdrLayout) -> MessageType:
 
 
 def _bytes(payload_bytes: int) -> MessageType:
-    _checked(payload_bytes)
+    _check_size(payload_bytes)
     # MultiArrayLayout without dimensions (an empty sequence and data_offset 0); the length of `data`
     layout = CdrLayout().u32(0).u32(0).u32(payload_bytes).payload(payload_bytes)
     return _from_layout(f"Bytes({payload_bytes})", "std_msgs/msg/UInt8MultiArray", layout)
 
 
-def _checked(payload_bytes: int) -> int:
+def _check_size(payload_bytes: int) -> int:
     if payload_bytes < HEADER_BYTES:
         raise Fault(
             f"a payload of {payload_bytes} bytes cannot carry the message's identity",
@@ -181,19 +181,19 @@ def _radar_track() -> CdrLayout:
     return _time_and_id(layout.f64(*[0.0] * 6))  # velocity, acceleration
 
 
-def _stamped(total_bytes: int) -> Callable[[], CdrLayout]:
+def _stamped_layout(total_bytes: int) -> Callable[[], CdrLayout]:
     """A stamp of 8 bytes and a tracking number of 4, both unused, then the payload."""
     return lambda: CdrLayout().u64(0).u32(0).payload(total_bytes - 12)
 
 
-def _sized(name: str, kind: str, numbers: list[int]) -> MessageType:
+def _sized_type(name: str, kind: str, numbers: list[int]) -> MessageType:
     """A type of `sensor_types.SIZED` with these numbers of elements. Raises Fault for a wrong count
     of numbers, and for a size that no message may have."""
     form = next(form for form in sensor_types.SIZED if form.startswith(f"{kind}("))
     if len(numbers) != form.count("x") + 1:
         raise Fault(f"`{name}` does not say its size", expected=form, actual=name)
     element_bytes, lay_out = sensor_types.SIZED[form]
-    _checked(element_bytes * math.prod(numbers))
+    _check_size(element_bytes * math.prod(numbers))
     ros_type, layout = lay_out(*numbers)
     return _from_layout(f"{kind}({'x'.join(map(str, numbers))})", ros_type, layout)
 
@@ -202,7 +202,7 @@ def _image(name: str, width: int, height: int) -> MessageType:
     """A sensor_msgs/Image: header, height, width, encoding, is_bigendian, step, then the length of
     the sequence and the pixels."""
     pixel_bytes = 3
-    size_bytes = _checked(height * width * pixel_bytes)
+    size_bytes = _check_size(height * width * pixel_bytes)
     layout = header(CdrLayout()).u32(height, width).string("rgb8").u8(0).u32(width * pixel_bytes)
     layout = layout.u32(size_bytes).payload(size_bytes)
     return replace(_from_layout(name, "sensor_msgs/msg/Image", layout), pixels=(width, height))
@@ -242,7 +242,7 @@ _LAYOUTS: dict[str, tuple[str, Callable[[], CdrLayout]]] = {
     # Messages between the stages of a pipeline, with the published names and sizes ("1k" has 1032
     # bytes).
     **{
-        f"Stamped{size}": (f"rmwbench_msgs/msg/Stamped{size}", _stamped(total_bytes))
+        f"Stamped{size}": (f"rmwbench_msgs/msg/Stamped{size}", _stamped_layout(total_bytes))
         for size, total_bytes in {"128b": 128, "1k": 1032, "10k": 10240, "100k": 102400, "500k": 512000}.items()
     },
 }  # fmt: skip

@@ -44,7 +44,7 @@ def chain(
         nodes.append(
             _node(f"relay_{hop}", shared, subscriptions=[{"topic": source}], publishers=[publisher])
         )
-    for name in _numbered("listener", subscribers):
+    for name in _numbered_names("listener", subscribers):
         nodes.append(_node(name, shared, subscriptions=[{"topic": topics[-1]}]))
     if not relays:
         return _first_and_others(nodes, hosts)
@@ -61,7 +61,8 @@ def calls(service: str, clients: int, processes: Placement, hosts: Hosts) -> tup
     shared = SHARED if processes == "one" else None
     nodes = [_node("service", shared, services=[{"service": service}])]
     nodes += [
-        _node(name, shared, clients=[{"service": service}]) for name in _numbered("client", clients)
+        _node(name, shared, clients=[{"service": service}])
+        for name in _numbered_names("client", clients)
     ]
     return _first_and_others(nodes, hosts)
 
@@ -170,7 +171,7 @@ class Graph(Strict):
             )
         return self
 
-    def expanded(self, topic: str, hosts: Hosts) -> tuple[Node, ...]:
+    def node_list(self, topic: str, hosts: Hosts) -> tuple[Node, ...]:
         """The nodes node_1 … node_N with topics topic_1 … topic_T. Raises Fault where a node would
         have no topic."""
         publishers: list[list[dict[str, str]]] = [[] for _ in range(self.nodes)]
@@ -205,7 +206,7 @@ class Graph(Strict):
         return tuple(nodes)
 
 
-def _numbered(name: str, count: int) -> list[str]:
+def _numbered_names(name: str, count: int) -> list[str]:
     return [name] if count == 1 else [f"{name}_{number}" for number in range(1, count + 1)]
 
 

@@ -361,7 +361,7 @@ class Workload(Strict):
         if self.nodes is not None:
             return self.nodes
         if self.graph is not None:
-            return self.graph.expanded(self.name, self.hosts or ONE_HOST)
+            return self.graph.node_list(self.name, self.hosts or ONE_HOST)
         if self.bring_up is not None:
             return brought_up(self.bring_up)
         placed = (self.processes or "per_node", self.hosts or ONE_HOST)
