@@ -96,7 +96,7 @@ def policed(text: str, more: str = ""):
 
 def police(text: str) -> dict:
     cell_links = policed(text)
-    assert cell_links.spec("robot", "down").nothing and not cell_links.spec("robot", "up").nothing
+    assert not cell_links.spec("robot", "down").wire() and cell_links.spec("robot", "up").wire()
     return cell_links.definition()["links"]["robot"]["up"]["police"]
 
 

@@ -48,6 +48,7 @@ MOST_NAMED = 4
 """The most processes that a text names."""
 LOCAL = ("127.0.0.1", "localhost", "::1", "[::1]", "0.0.0.0", "[::]")
 Findings = Iterator[LiveFinding]
+Groups = dict[str, list[LiveProcess]]
 
 
 def findings(system: LiveSystem) -> list[LiveFinding]:
@@ -332,31 +333,22 @@ ZENOH_INSTEAD = "separate nodes of rmw_zenoh by domains or routers"
 
 
 def two_rmws(system: LiveSystem) -> Findings:
-    for (_, domain), members in _by_domain(system.processes).items():
-        members_of_rmw: dict[str, list[LiveProcess]] = {}
-        for process in members:
-            if process.rmw:
-                members_of_rmw.setdefault(process.rmw.replace(FASTDDS_DYNAMIC, FASTDDS), []).append(
-                    process
-                )
-        if len(members_of_rmw) < 2:
-            continue
-        counts = ", ".join(
-            f"{name}: {len(processes)}" for name, processes in members_of_rmw.items()
-        )
-        fewest = min(members_of_rmw.values(), key=len)
-        most = max(members_of_rmw, key=lambda name: len(members_of_rmw[name]))
+    for domain, groups in _differences(system, _rmw):
+        counts = ", ".join(f"{name}: {len(processes)}" for name, processes in groups.items())
+        members = _members(groups)
+        fewest = min(groups.values(), key=len)
+        most = max(groups, key=lambda name: len(groups[name]))
         yield _finding(
             LiveCode.TWO_RMWS,
-            [process for processes in members_of_rmw.values() for process in processes],
-            level="red" if ZENOH in members_of_rmw else "yellow",
-            found=f"{len(members_of_rmw)} RMWs in domain {domain}: {counts}",
+            members,
+            level="red" if ZENOH in groups else "yellow",
+            found=f"{len(groups)} RMWs in domain {domain}: {counts}",
             expected="one RMW in a domain",
             why="rmw_zenoh and the RMWs of DDS do not communicate"
-            if ZENOH in members_of_rmw
+            if ZENOH in groups
             else "RMWs of two DDS implementations are not guaranteed to communicate; their services "
             "often do not",
-            evidence=[f"{name}: {_pids(processes)}" for name, processes in members_of_rmw.items()],
+            evidence=_names_of_groups(groups),
             proof=f"grep -lE 'librmw_(fastrtps|cyclonedds|zenoh|connextdds)' "
             f"{' '.join(f'/proc/{process.pid}/maps' for process in members[:8])}",
             fix=f"export RMW_IMPLEMENTATION={most} where {_pids(fewest)} are started",
@@ -364,39 +356,58 @@ def two_rmws(system: LiveSystem) -> Findings:
 
 
 def discovery_range(system: LiveSystem) -> Findings:
-    for (_, domain), members in _by_domain(system.processes).items():
-        members_of_range: dict[str, list[LiveProcess]] = {}
-        for process in members:
-            if process.rmw and process.rmw != ZENOH:
-                members_of_range.setdefault(_range(process), []).append(process)
-        if len(members_of_range) < 2:
-            continue
-        off = "OFF" in members_of_range
-        first = min(members_of_range.values(), key=len)
+    for domain, groups in _differences(system, _range):
+        counts = ", ".join(f"{name} ({len(processes)})" for name, processes in groups.items())
+        fewest = min(groups.values(), key=len)
+        off = "OFF" in groups
         yield _finding(
             LiveCode.DISCOVERY_RANGE,
-            [process for processes in members_of_range.values() for process in processes],
+            _members(groups),
             level="red" if off else "yellow",
-            found=f"discovery ranges differ in domain {domain}: "
-            + ", ".join(
-                f"{name} ({len(processes)})" for name, processes in members_of_range.items()
-            ),
+            found=f"discovery ranges differ in domain {domain}: {counts}",
             expected="one range in a domain",
             why="a process with OFF discovers no other"
             if off
             else "other hosts do not discover a process that is limited to this host, and an RMW on "
             "this host may not discover it either",
-            evidence=[
-                f"{name}: {_pids(processes)}" for name, processes in members_of_range.items()
-            ],
-            proof=f"tr '\\0' '\\n' < /proc/{first[0].pid}/environ | grep -E '^({RANGE}|"
+            evidence=_names_of_groups(groups),
+            proof=f"tr '\\0' '\\n' < /proc/{fewest[0].pid}/environ | grep -E '^({RANGE}|"
             f"{LOCALHOST_ONLY})='",
             fix=f"the same {RANGE} everywhere, and {LOCALHOST_ONLY} nowhere",
         )
 
 
-def _range(process: LiveProcess) -> str:
-    """The discovery range of a process; ROS_LOCALHOST_ONLY=1 has priority."""
+def _differences(
+    system: LiveSystem, value_of: Callable[[LiveProcess], str | None]
+) -> Iterator[tuple[int, Groups]]:
+    """The domains whose processes have different values, and the processes of each value."""
+    for (_, domain), members in _by_domain(system.processes).items():
+        groups: Groups = {}
+        for process in members:
+            if value := value_of(process):
+                groups.setdefault(value, []).append(process)
+        if len(groups) > 1:
+            yield domain, groups
+
+
+def _members(groups: Groups) -> list[LiveProcess]:
+    return [process for processes in groups.values() for process in processes]
+
+
+def _names_of_groups(groups: Groups) -> list[str]:
+    return [f"{name}: {_pids(processes)}" for name, processes in groups.items()]
+
+
+def _rmw(process: LiveProcess) -> str | None:
+    """The RMW of a process; both RMWs on Fast DDS count as the same."""
+    return process.rmw and process.rmw.replace(FASTDDS_DYNAMIC, FASTDDS)
+
+
+def _range(process: LiveProcess) -> str | None:
+    """The discovery range of a process, None without an RMW that has one; ROS_LOCALHOST_ONLY=1 has
+    priority."""
+    if not process.rmw or process.rmw == ZENOH:
+        return None
     if process.environment.get(LOCALHOST_ONLY) == "1":
         return f"{LOCALHOST_ONLY}=1"
     return process.environment.get(RANGE) or "SUBNET"

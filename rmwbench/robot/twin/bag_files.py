@@ -32,19 +32,14 @@ class Bag:
     """`files` are in the order of their recording; a bag with `metadata` alone has none, and then only
     rates are known."""
 
-    path: Path
     files: tuple[Path, ...]
     metadata: BagMetadata | None
 
-    @property
-    def size_bytes(self) -> int:
-        return sum(path.stat().st_size for path in self.files)
-
     def messages(self, progress: Progress) -> Iterator[Message]:
         """The messages of all files. Raises UserError for a damaged file."""
-        done_bytes, total = 0, max(1, self.size_bytes)
-        for path in self.files:
-            size = path.stat().st_size
+        sizes = [path.stat().st_size for path in self.files]
+        done_bytes, total = 0, max(1, sum(sizes))
+        for path, size in zip(self.files, sizes, strict=True):
             yield from _file_messages(path, _part(progress, done_bytes / total, size / total))
             done_bytes += size
         progress(1.0)
@@ -57,7 +52,7 @@ def find_bag(path: Path) -> Bag:
     if not path.exists():
         raise UserError("there is no such bag", where=str(path), expected=EXPECTED)
     if path.suffix == ".yaml":
-        return Bag(path=path, files=(), metadata=metadata.read_metadata(path))
+        return Bag(files=(), metadata=metadata.read_metadata(path))
     if path.suffix == ".bag":
         raise UserError(
             "this is a bag of ROS 1",
@@ -67,7 +62,7 @@ def find_bag(path: Path) -> Bag:
         )
     if not is_storage(path):
         raise UserError("this is not a bag", where=str(path), expected=EXPECTED)
-    return Bag(path=path, files=(path,), metadata=None)
+    return Bag(files=(path,), metadata=None)
 
 
 def is_storage(path: Path) -> bool:
@@ -96,7 +91,7 @@ def _of_directory(path: Path) -> Bag:
     files = existing or sorted(filter(is_storage, path.iterdir()), key=_number)
     if not files and bag_metadata is None:
         raise UserError("there is no bag in this directory", where=str(path), expected=EXPECTED)
-    return Bag(path=path, files=tuple(files), metadata=bag_metadata)
+    return Bag(files=tuple(files), metadata=bag_metadata)
 
 
 def _number(path: Path) -> tuple[int, str]:

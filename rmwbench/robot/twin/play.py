@@ -2,7 +2,7 @@
 A campaign of one trial records it, and remains as evidence."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,9 @@ from rmwbench.robot.twin.traffic import BagTraffic, traffic
 from rmwbench.robot.twin.twin_model import Twin, TwinTopic
 
 ONE_BLOCK = "{planned: 1, minimum: 1}"
+
+PublishTimes = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""A function from writers and sequence numbers to the begins of their publish calls in ns."""
 
 
 def play(twin: Twin, style: SuiteStyle, directory: Path, console: Console) -> BagTraffic:
@@ -52,22 +55,22 @@ def _received_messages(bundle: Bundle, trial: int, twin: Twin) -> Iterator[Messa
         if row["kind"] == "subscription":
             readers.setdefault(row["topic"], row["endpoint"])
     received = bundle.columns("received", trial, ["endpoint", "writer", "seq", "taken_ns", "bytes"])
-    published = _PublishTimes(bundle, trial)
+    publish_times_ns = _publish_times(bundle, trial)
     for name, reader in readers.items():
         topic = twin.topic(name)
         of_reader = received["endpoint"] == reader
         columns = {key: column[of_reader] for key, column in received.items()}
-        yield from _of_topic(topic, columns, published)
+        yield from _topic_messages(topic, columns, publish_times_ns)
 
 
-def _of_topic(
-    topic: TwinTopic, columns: dict[str, np.ndarray], published: "_PublishTimes"
+def _topic_messages(
+    topic: TwinTopic, columns: dict[str, np.ndarray], publish_times_ns: PublishTimes
 ) -> Iterator[Message]:
     source = topic.traffic
     bag_topic = BagTopic(name=source.name, type=source.type, offers=source.offers)
     around = topic.message.cdr_bytes - topic.message.payload_bytes
     sent = (
-        published.publish_times_ns(columns["writer"], columns["seq"])
+        publish_times_ns(columns["writer"], columns["seq"]).tolist()
         if source.stamp == "publish_time"
         else [None] * len(columns["seq"])
     )
@@ -76,20 +79,12 @@ def _of_topic(
         yield Message(bag_topic, log_ns, publish_ns, size + around)
 
 
-class _PublishTimes:
-    """The begin of each publish call, by writer and sequence number."""
-
-    def __init__(self, bundle: Bundle, trial: int) -> None:
-        sent = bundle.columns("sent", trial, ["endpoint", "seq", "call_ns"])
-        keys = _key(sent["endpoint"], sent["seq"])
-        order = np.argsort(keys)
-        self._keys, self._times = keys[order], sent["call_ns"][order]
-
-    def publish_times_ns(self, writers: np.ndarray, numbers: np.ndarray) -> list[int]:
-        times_ns: list[int] = self._times[
-            np.searchsorted(self._keys, _key(writers, numbers))
-        ].tolist()
-        return times_ns
+def _publish_times(bundle: Bundle, trial: int) -> PublishTimes:
+    sent = bundle.columns("sent", trial, ["endpoint", "seq", "call_ns"])
+    keys = _key(sent["endpoint"], sent["seq"])
+    order = np.argsort(keys)
+    keys, times_ns = keys[order], sent["call_ns"][order]
+    return lambda writers, numbers: times_ns[np.searchsorted(keys, _key(writers, numbers))]
 
 
 def _key(writers: np.ndarray, numbers: np.ndarray) -> np.ndarray:

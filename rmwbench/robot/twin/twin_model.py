@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rmwbench.errors import UserError
-from rmwbench.robot.twin.graph import GraphNode
+from rmwbench.robot.twin.graph import GraphEndpoint, GraphNode
 from rmwbench.robot.twin.message import message_for
 from rmwbench.robot.twin.qos_offer import BEST_EFFORT, KEEP_ALL, RELIABLE, TRANSIENT_LOCAL, QosOffer
 from rmwbench.robot.twin.topic_phase import groups
@@ -343,20 +343,19 @@ def anonymous(
     nodes = tuple(
         GraphNode(
             name=node.name if node.is_tool else f"/node_{number}",
-            publishers=tuple(
-                replace(publisher, topic=names[publisher.topic])
-                for publisher in node.publishers
-                if publisher.topic in names
-            ),
-            subscriptions=tuple(
-                replace(subscription, topic=names[subscription.topic])
-                for subscription in node.subscriptions
-                if subscription.topic in names
-            ),
+            publishers=_renamed_topics(node.publishers, names),
+            subscriptions=_renamed_topics(node.subscriptions, names),
         )
         for number, node in enumerate(graph, start=1)
     )
     return replace(traffic, topics=topics, began_ns=0), nodes
+
+
+def _renamed_topics(
+    endpoints: Iterable[GraphEndpoint], names: Mapping[str, str]
+) -> tuple[GraphEndpoint, ...]:
+    """The endpoints of the topics in `names`, with the new names."""
+    return tuple(replace(e, topic=names[e.topic]) for e in endpoints if e.topic in names)
 
 
 PUBLIC_PACKAGES = (

@@ -145,8 +145,7 @@ class PriorityClass(Strict):
         return f"UDP port {self.udp_port}" if self.dscp is None else f"DSCP {self.dscp}"
 
     def wire(self) -> dict[str, int]:
-        keys = {"udp_port": self.udp_port, "dscp": self.dscp}
-        return {"class": 0} | {key: value for key, value in keys.items() if value is not None}
+        return {"class": 0} | self.model_dump(exclude_none=True)
 
 
 class NetworkChange(DirectionSpecs):

@@ -71,7 +71,7 @@ class Bernoulli(Strict):
         return 0.0
 
     def wire(self) -> dict[str, Any]:
-        return {"kind": self.kind, "p": self.p}
+        return self.model_dump()
 
 
 class GilbertElliott(Strict):
@@ -111,7 +111,7 @@ class GilbertElliott(Strict):
         )
 
     def wire(self) -> dict[str, Any]:
-        return {"kind": self.kind, "p": self.p, "r": self.r, "good": self.good, "bad": self.bad}
+        return self.model_dump()
 
 
 class GilbertElliottTime(Strict):
@@ -336,11 +336,6 @@ class Spec(Strict):
         """Whether the spec, its medium or its trace limits the rate."""
         traced = self.trace is not None and self.trace.changes_rate
         return self.rate_mbps is not None or self.medium is not None or traced
-
-    @property
-    def nothing(self) -> bool:
-        """Whether the spec has no effect."""
-        return not self.wire() and not self.at_nic
 
     def nic(self) -> dict[str, int] | None:
         """The rate and the queue's limit at the host's own device, or None for a rate in the path."""

@@ -46,14 +46,8 @@ class Qos(Strict):
     def wire(self) -> dict[str, Any]:
         """The `qos` object of the worker protocol; its depth is 0 with `keep_all`."""
         depth = 0 if self.history == "keep_all" else self.depth or DEFAULT_DEPTH
-        settings = {
-            "reliability": self.reliability,
-            "durability": self.durability,
-            "history": self.history,
-            "depth": depth,
-        }
-        optional = {"content_filter": self.content_filter, "instance_key": self.instance_key}
-        return settings | {name: value for name, value in optional.items() if value is not None}
+        settings = self.model_dump() | {"depth": depth}
+        return {key: value for key, value in settings.items() if value is not None}
 
 
 def incompatibility(writer: Qos, reader: Qos) -> str | None:
