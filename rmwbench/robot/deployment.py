@@ -1,6 +1,6 @@
 """The configuration of an arm as files for the robot: the middleware's own file, `env.sh` with the
-variables that make a process read it, and `sysctl.conf` with the kernel settings that it needs. Each
-line gives its source, or its measured effect.
+variables that make a process read it, and `sysctl.conf` with the kernel settings that it needs.
+Each line gives its source, or its measured effect.
 
 With modes, which replace settings of the profile, the file is the configuration that a session
 opened with, as its middleware reports it. `--profile MIDDLEWARE=DIR` with the directory is the same

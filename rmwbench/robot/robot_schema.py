@@ -1,4 +1,5 @@
-"""The JSON Schema of each document of a user's own robot, written by `rmwbench.results.answer_schema`.
+"""The JSON Schema of each document of a user's own robot, written by
+`rmwbench.results.answer_schema`.
 
 python -m rmwbench.robot.robot_schema NAME      prints it; `make site` has all of them
 """

@@ -42,11 +42,11 @@ class Arm(Side):
     An `optional` arm is left out, with the reason, where one of its middlewares is not ready: a ROS
     2 that is not sourced is not a mistake.
 
-    `against` names the arm that this one differs from in one thing, such as a feature on and off. The
-    report gives the ratio of the two, metric by metric, with an interval of its own.
+    `against` names the arm that this one differs from in one thing, such as a feature on and off.
+    The report gives the ratio of the two, metric by metric, with an interval of its own.
 
-    `take` is how subscriptions take messages: `typed`, as any user of the API gets a message (in the
-    reader's own memory, or lent where the API lends), or `raw`, serialised in the middleware's
+    `take` is how subscriptions take messages: `typed`, as any user of the API gets a message (in
+    the reader's own memory, or lent where the API lends), or `raw`, serialised in the middleware's
     receive buffer.
 
     `background` and `host_idle` replace the workload's for this arm, so that a suite can compare a
@@ -143,8 +143,8 @@ class Arm(Side):
 
 
 def left_out_lines(absent: Mapping[str, str]) -> list[str]:
-    """Lines of `ARMS: REASON`, one for each reason. `absent`: arm -> the reason why it cannot run on
-    this machine, with the command that changes it."""
+    """Lines of `ARMS: REASON`, one for each reason. `absent`: arm -> the reason why it cannot run
+    on this machine, with the command that changes it."""
     arms: dict[str, list[str]] = {}
     for arm, reason in absent.items():
         arms.setdefault(reason, []).append(arm)

@@ -43,7 +43,8 @@ SPAN = 3
 SPANS_OF_A_MESSAGE = 6
 """The most, on either side (docs/formats/records.md, layers)."""
 LAYERS_OPTION = "layers"
-"""The arm's option that traces the layers of a message's path; workers without a trace refuse it."""
+"""The arm's option that traces the layers of a message's path; workers without a trace refuse
+it."""
 
 T = TypeVar("T", Workload, Arm, Network)
 
@@ -251,8 +252,8 @@ class Cell:
 
     def sections(self, process: str) -> list[tuple[int, int, int]]:
         """The sections of the process's record file as (kind, endpoint, capacity in slots): kind 1
-        SENT for writers, 2 RECEIVED for readers, both for clients and services, and 3 SPAN where the
-        layers are traced. Raises KeyError for an unknown process."""
+        SENT for writers, 2 RECEIVED for readers, both for clients and services, and 3 SPAN where
+        the layers are traced. Raises KeyError for an unknown process."""
         self._check_process(process)
         return [
             (kind, endpoint.endpoint, slots)
@@ -484,8 +485,8 @@ class _AppliedLevels:
         return cells
 
     def at(self, item: T, levels: Levels, owner: str, apply: Callable[[T, str, Level], T]) -> T:
-        """The workload, arm or network with the levels applied. A Fault in the result is reported at
-        the line of the level. The history is applied first, since a depth depends on it."""
+        """The workload, arm or network with the levels applied. A Fault in the result is reported
+        at the line of the level. The history is applied first, since a depth depends on it."""
         for name in sorted(levels, key=lambda name: name != "history"):
             level = levels[name]
             key = id(item), name, type(level), level

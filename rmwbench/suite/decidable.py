@@ -1,11 +1,11 @@
-"""The fewest blocks for a verdict, and the fewest messages for a percentile: a quantile q is printed
-only where n·(1−q) ≥ 10, so that at least ten messages are beyond it."""
+"""The fewest blocks for a verdict, and the fewest messages for a percentile: a quantile q is
+printed only where n·(1−q) ≥ 10, so that at least ten messages are beyond it."""
 
 import math
 
 DECIDABLE_BLOCKS = 5
-"""The fewest blocks for a verdict (`rmwbench.analysis.verdicts.verdict.Rules.min_blocks`): a look at
-fewer decides nothing."""
+"""The fewest blocks for a verdict (`rmwbench.analysis.verdicts.verdict.Rules.min_blocks`): a look
+at fewer decides nothing."""
 
 MESSAGES_BEYOND = 10
 

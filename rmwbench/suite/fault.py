@@ -1,8 +1,8 @@
 """A mistake in a model, with the key at which it was made.
 
-A model knows what is wrong, but not its place in the file; only `file/tree.py` knows lines and makes
-a UserError of it. Pydantic keeps a ValueError that a validator raises, so the parts of the later
-message (expected, actual, fix) travel in one.
+A model knows what is wrong, but not its place in the file; only `file/tree.py` knows lines and
+makes a UserError of it. Pydantic keeps a ValueError that a validator raises, so the parts of the
+later message (expected, actual, fix) travel in one.
 """
 
 import math

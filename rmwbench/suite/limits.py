@@ -54,8 +54,8 @@ class Nothing(Strict):
 
 
 class Limits(Strict):
-    """Limits of all topics (`acceptable`) and of single ones (`topics`, by the name of the topic, of
-    a reader's node, or a pattern such as `scan_*`), which replace those of the same metric."""
+    """Limits of all topics (`acceptable`) and of single ones (`topics`, by the name of the topic,
+    of a reader's node, or a pattern such as `scan_*`), which replace those of the same metric."""
 
     acceptable: dict[str, Annotated[float, Field(gt=0.0)]] = Field(default_factory=dict)
     topics: dict[str, dict[str, Annotated[float, Field(gt=0.0)]]] = Field(default_factory=dict)
@@ -106,7 +106,8 @@ class LimitsCase(Strict):
     levels: dict[str, Scalar] = Field(default_factory=dict)
 
     def has(self, workload: str, levels: Mapping[str, Any]) -> bool:
-        """Whether a cell of this workload (a name without levels) at these levels is in the case."""
+        """Whether a cell of this workload (a name without levels) at these levels is in the
+        case."""
         if self.workload not in (None, workload):
             return False
         return all(name in levels and levels[name] == level for name, level in self.levels.items())

@@ -60,13 +60,13 @@ class Predicate(Strict):
 
     `by: difference`, for fractions, which may be 0 on both sides: left − right relation `level`.
     `by: exponent`: log(left ÷ right) ÷ log of the ratio of the `sizes` of left and right, relation
-    `level`: 1 is linear growth, 2 is quadratic. `of_machine`: the level is an absolute number of the
-    original's hardware, which another class of machine can neither confirm nor refute. `existence`:
-    the question is whether anything happens (`greater`) or nothing does (`less`): one block above 0
-    decides it, and the interval must be as near to 0 as `level`. `of_touch`: the statement holds for
-    a payload that is written and read as in the source (its `conditions`) only. `times`: the middle
-    of `within`, as a ratio (`within`, 6 times as much, give or take a factor of 1.5).
-    `across_layers`: the sides are of two layers on purpose, to show the cost of a layer.
+    `level`: 1 is linear growth, 2 is quadratic. `of_machine`: the level is an absolute number of
+    the original's hardware, which another class of machine can neither confirm nor refute.
+    `existence`: the question is whether anything happens (`greater`) or nothing does (`less`): one
+    block above 0 decides it, and the interval must be as near to 0 as `level`. `of_touch`: the
+    statement holds for a payload that is written and read as in the source (its `conditions`) only.
+    `times`: the middle of `within`, as a ratio (`within`, 6 times as much, give or take a factor of
+    1.5). `across_layers`: the sides are of two layers on purpose, to show the cost of a layer.
     """
 
     metric: Text
@@ -223,11 +223,11 @@ class Predicate(Strict):
 
 
 class Reported(Strict):
-    """An effect that somebody reported in public. `effect` is a sentence; `source` is the issue that
-    reports it, and `figures` are as reported there; `versions` are those of the report, and the first
-    or last one with the effect, if known; `helps` says what changes it. The effect is seen where all
-    predicates of `seen` hold, whose sides are arms of the suite. `unseen` is the reason why it cannot
-    be seen here, empty where it can."""
+    """An effect that somebody reported in public. `effect` is a sentence; `source` is the issue
+    that reports it, and `figures` are as reported there; `versions` are those of the report, and
+    the first or last one with the effect, if known; `helps` says what changes it. The effect is
+    seen where all predicates of `seen` hold, whose sides are arms of the suite. `unseen` is the
+    reason why it cannot be seen here, empty where it can."""
 
     effect: Text
     source: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+#\d+$")]

@@ -1,8 +1,8 @@
 """Seeds by name: every random choice of a campaign is a hash of the campaign's seed and of the
 choice's purpose.
 
-There is no shared generator, because an added arm or a resumed campaign must not change other draws,
-and Python promises the stream of `random.shuffle` across versions only informally.
+There is no shared generator, because an added arm or a resumed campaign must not change other
+draws, and Python promises the stream of `random.shuffle` across versions only informally.
 """
 
 from hashlib import blake2b

@@ -75,8 +75,8 @@ INSTALLED = ("rclcpp/", "rclpy/")
 such a prefix is known."""
 
 SERIES = re.compile(r"(.+)-\d+\.\d+")
-"""A middleware's name with the series of its version, `fastdds-2.9`. The series depend on the machine
-too, so the name is known if the one without a series is."""
+"""A middleware's name with the series of its version, `fastdds-2.9`. The series depend on the
+machine too, so the name is known if the one without a series is."""
 
 
 def bare(middleware: str) -> str:
@@ -101,8 +101,8 @@ UNTOUCHED = Profile(name="untouched")
 
 
 def _profile(value: Any, info: ValidationInfo) -> Any:
-    """Reads the name of an embedded profile or the path of a file; returns a mapping or a Profile as
-    it is."""
+    """Reads the name of an embedded profile or the path of a file; returns a mapping or a Profile
+    as it is."""
     if not isinstance(value, str):
         return value
     path = Path(value)

@@ -36,11 +36,11 @@ MOST_ENTRIES = 1000
 
 class Blocks(Strict):
     """The number of blocks. `planned` is a fixed number. `maximum` makes a sequential design: there
-    are looks at set numbers of blocks from `minimum` on, and the campaign ends as soon as everything
-    is decided. With fewer than `minimum` blocks there is no verdict.
+    are looks at set numbers of blocks from `minimum` on, and the campaign ends as soon as
+    everything is decided. With fewer than `minimum` blocks there is no verdict.
 
-    `within_s` limits the time of a sequential design: decided cells leave, the time goes to the open
-    ones, and the campaign ends after that many seconds, though never below `minimum`. A budget
+    `within_s` limits the time of a sequential design: decided cells leave, the time goes to the
+    open ones, and the campaign ends after that many seconds, though never below `minimum`. A budget
     replaces `planned`, `maximum` and `within_s`.
 
     `decide` names the workloads that a sequential design waits for, by default all.

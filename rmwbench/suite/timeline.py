@@ -1,4 +1,5 @@
-"""The spans of a trial (warm-up, steady state and drain), and the optional samples of its window."""
+"""The spans of a trial (warm-up, steady state and drain), and the optional samples of its
+window."""
 
 from typing import Annotated
 
@@ -67,13 +68,14 @@ class Timeline(Strict):
 
 
 class Sampling(Strict):
-    """Samples besides those at both edges of the window, by default none. `series_hz`: a time series
-    of CPU, memory and network. `threads`: CPU time and wait of each thread. `schedule`: the times at
-    which each thread got and lost a processor; this disturbs the trial, which is then *traced* and
-    whose latencies are not comparable with others. `allocations`: counts of calls that allocate or
-    free memory, which costs time as well: such trials are *untimed*. `memory`: each process's PSS
-    with every fifth sample of the series; reading it walks all pages. `leftovers`: at the end all
-    processes exit in order, and the files left in /dev/shm and /tmp of their hosts are listed."""
+    """Samples besides those at both edges of the window, by default none. `series_hz`: a time
+    series of CPU, memory and network. `threads`: CPU time and wait of each thread. `schedule`: the
+    times at which each thread got and lost a processor; this disturbs the trial, which is then
+    *traced* and whose latencies are not comparable with others. `allocations`: counts of calls that
+    allocate or free memory, which costs time as well: such trials are *untimed*. `memory`: each
+    process's PSS with every fifth sample of the series; reading it walks all pages. `leftovers`: at
+    the end all processes exit in order, and the files left in /dev/shm and /tmp of their hosts are
+    listed."""
 
     series_hz: float = Field(default=0.0, ge=0.0, le=100.0)
     threads: bool = False

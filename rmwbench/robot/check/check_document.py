@@ -24,8 +24,8 @@ MOST_BLOCKS = 1_000
 
 
 def robot_check(bundle: Bundle, earlier: Bundle | None, use: Sequence[str] = ()) -> RobotCheck:
-    """The answer for a campaign. `earlier` is the campaign of the last check, or None. `use` names the
-    candidates that the exit code is about, by default the suite's first. Raises UserError for a
+    """The answer for a campaign. `earlier` is the campaign of the last check, or None. `use` names
+    the candidates that the exit code is about, by default the suite's first. Raises UserError for a
     broken bundle, and for an unknown candidate."""
     in_use = candidates_in_use(_candidates(bundle), use)
     candidates = _outcomes(bundle)
@@ -60,8 +60,8 @@ def _candidates(bundle: Bundle) -> list[str]:
 
 
 def _outcomes(bundle: Bundle) -> tuple[CheckedCandidate, ...]:
-    """The candidates, best first: by outcome, then by the room below their limits; those that cannot
-    run are last."""
+    """The candidates, best first: by outcome, then by the room below their limits; those that
+    cannot run are last."""
     if bundle.campaign.plan.outcomes is None:
         return ()
     answer = summarise(bundle)

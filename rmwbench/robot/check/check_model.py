@@ -1,5 +1,6 @@
-"""The answer of `rmwbench check` (docs/formats/check.md): the outcome of each candidate by the suite's
-limits, the comparison with the last check, and the candidates that the exit code is about."""
+"""The answer of `rmwbench check` (docs/formats/check.md): the outcome of each candidate by the
+suite's limits, the comparison with the last check, and the candidates that the exit code is
+about."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,9 +13,9 @@ from rmwbench.words.fields import absent
 
 @dataclass(frozen=True, kw_only=True)
 class MoreTime:
-    """The time that would decide a candidate with too few blocks or a too wide interval, if its value
-    and the scatter of its blocks stay the same. `blocks` are those of a whole campaign; None if no
-    realistic number is enough."""
+    """The time that would decide a candidate with too few blocks or a too wide interval, if its
+    value and the scatter of its blocks stay the same. `blocks` are those of a whole campaign; None
+    if no realistic number is enough."""
 
     blocks: int | None
     minutes: float | None
@@ -39,9 +40,9 @@ class CheckedCandidate:
 @dataclass(frozen=True, kw_only=True)
 class RobotCheck:
     """`directory` is that of the campaign, `created_utc` its begin. `candidates` are in order, best
-    first, empty without limits. The exit code is about those `in_use`; `outcome` is their common one,
-    None without limits. `since` is the comparison with the last check, None at the first check or if
-    they cannot be compared, for the reason in `not_compared`."""
+    first, empty without limits. The exit code is about those `in_use`; `outcome` is their common
+    one, None without limits. `since` is the comparison with the last check, None at the first check
+    or if they cannot be compared, for the reason in `not_compared`."""
 
     schema: Literal["rmwbench/check"] = "rmwbench/check"
     version: Literal[1] = 1

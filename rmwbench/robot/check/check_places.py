@@ -1,6 +1,6 @@
-"""The directories of checks: each check is a campaign, in a folder of its suite and its machine below
-the user's state directory. The folder depends on the suite's name, not on the place of its file, and
-on the machine's hardware, as that of a calibration."""
+"""The directories of checks: each check is a campaign, in a folder of its suite and its machine
+below the user's state directory. The folder depends on the suite's name, not on the place of its
+file, and on the machine's hardware, as that of a calibration."""
 
 import re
 import time

@@ -1,5 +1,5 @@
-"""The view of `rmwbench check`: a line for each candidate, the changes since the last check, and the
-commands for all details. A page also has the tables of `compare`."""
+"""The view of `rmwbench check`: a line for each candidate, the changes since the last check, and
+the commands for all details. A page also has the tables of `compare`."""
 
 import math
 from collections.abc import Iterator, Mapping

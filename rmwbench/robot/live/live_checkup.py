@@ -12,7 +12,8 @@ from rmwbench.words.numbers import counted
 
 
 def checkup(domain: int | None = None, proc: Path = Path("/proc")) -> LiveCheckup:
-    """The checkup of all processes, or of those in one `domain`. Raises UserError without a /proc."""
+    """The checkup of all processes, or of those in one `domain`. Raises UserError without a
+    /proc."""
     try:
         system = read_system(proc)
     except OSError as error:

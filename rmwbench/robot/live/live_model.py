@@ -30,9 +30,9 @@ class LiveCode(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Socket:
-    """A UDP or TCP socket. `peer_port` is 0 without a peer. `drops` counts datagrams that the kernel
-    dropped because the socket was full; `buffer_bytes` is its SO_RCVBUF in the kernel's count, None
-    where that cannot be read."""
+    """A UDP or TCP socket. `peer_port` is 0 without a peer. `drops` counts datagrams that the
+    kernel dropped because the socket was full; `buffer_bytes` is its SO_RCVBUF in the kernel's
+    count, None where that cannot be read."""
 
     inode: int
     port: int
@@ -55,9 +55,9 @@ class SharedFile:
 
 @dataclass(frozen=True, kw_only=True)
 class LiveProcess:
-    """`network` and `ipc` are the process's namespaces; `shm` is (device, inode) of its /dev/shm, None
-    where that cannot be read. `rmw` is the loaded RMW, else the requested one. `environment` has its
-    initial variables of ROS 2 and of middlewares."""
+    """`network` and `ipc` are the process's namespaces; `shm` is (device, inode) of its /dev/shm,
+    None where that cannot be read. `rmw` is the loaded RMW, else the requested one. `environment`
+    has its initial variables of ROS 2 and of middlewares."""
 
     pid: int
     name: str
@@ -106,8 +106,8 @@ class NamedProcess:
 
 @dataclass(frozen=True, kw_only=True)
 class LiveFinding(Finding):
-    """A finding about `processes`, with the `evidence` that was read and a command that shows the same
-    (`proof`)."""
+    """A finding about `processes`, with the `evidence` that was read and a command that shows the
+    same (`proof`)."""
 
     code: LiveCode
     processes: tuple[NamedProcess, ...]

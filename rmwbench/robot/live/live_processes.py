@@ -1,5 +1,5 @@
-"""Reads the processes of middlewares on this machine from /proc. A process that ends while it is read
-is ignored; a process of another user that cannot be read is counted."""
+"""Reads the processes of middlewares on this machine from /proc. A process that ends while it is
+read is ignored; a process of another user that cannot be read is counted."""
 
 import os
 import re
@@ -176,9 +176,9 @@ def _shm(entry: Path) -> tuple[int, int] | None:
 
 
 def _unread(unreadable: Sequence[Path], tables: _Tables, known_inodes: set[int]) -> int:
-    """The number of unreadable processes whose command lines are those of a middleware, and of further
-    users with unreadable processes who own a socket, of no known process, at a port of DDS or
-    Zenoh."""
+    """The number of unreadable processes whose command lines are those of a middleware, and of
+    further users with unreadable processes who own a socket, of no known process, at a port of DDS
+    or Zenoh."""
     suspected: list[int] = []
     users: set[int] = set()
     for entry in unreadable:

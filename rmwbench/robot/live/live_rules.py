@@ -1,5 +1,6 @@
-"""Rules from a running system to findings: one pure function for each cause of missing messages. A rule
-uses only facts that were read, and no properties that are invisible from outside, such as QoS."""
+"""Rules from a running system to findings: one pure function for each cause of missing messages. A
+rule uses only facts that were read, and no properties that are invisible from outside, such as
+QoS."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,8 +57,8 @@ def findings(system: LiveSystem) -> list[LiveFinding]:
 
 
 def shared_memory(system: LiveSystem) -> Findings:
-    """A middleware sends through shared memory to every process with its host's address: to all in its
-    network namespace, also those in other containers or of other users."""
+    """A middleware sends through shared memory to every process with its host's address: to all in
+    its network namespace, also those in other containers or of other users."""
     users = [process for process in system.processes if process.files]
     for a, b in combinations(users, 2):
         shared = {file.middleware for file in a.files} & {file.middleware for file in b.files}
@@ -101,7 +102,8 @@ def shared_memory(system: LiveSystem) -> Findings:
 
 
 def _refused_files(owner: LiveProcess, reader: LiveProcess, middleware: str) -> list[SharedFile]:
-    """At most four files of the owner that the reader may not read and write. Groups are ignored."""
+    """At most four files of the owner that the reader may not read and write. Groups are
+    ignored."""
     if reader.uid == 0:
         return []
     files = [file for file in owner.files if file.middleware == middleware]
@@ -148,8 +150,8 @@ def router(system: LiveSystem) -> Findings:
 
 
 def endpoints(process: LiveProcess) -> list[str]:
-    """The endpoints to which a session of rmw_zenoh connects, by its variables and its configuration
-    file."""
+    """The endpoints to which a session of rmw_zenoh connects, by its variables and its
+    configuration file."""
     override = process.environment.get("ZENOH_CONFIG_OVERRIDE", "")
     match = re.search(r"connect/endpoints\s*=\s*(\[[^;]*\])", override)
     text = match[1] if match else _connect(process)
@@ -182,8 +184,8 @@ def _block(text: str) -> str:
 
 
 def _reaches(process: LiveProcess, endpoint: str, system: LiveSystem) -> bool:
-    """Whether the process has a connection to that port, or a process of its host listens at it. True
-    for a connectionless protocol, for which this cannot be read."""
+    """Whether the process has a connection to that port, or a process of its host listens at it.
+    True for a connectionless protocol, for which this cannot be read."""
     protocol, _, address = endpoint.partition("/")
     host, _, port = address.rpartition(":")
     if protocol not in ("tcp", "tls"):
@@ -263,8 +265,8 @@ def datagrams(system: LiveSystem) -> Findings:
 
 
 def _larger(worst: Socket, most: int | None, default: int | None) -> tuple[str, str | None]:
-    """The commands for a larger buffer, now and permanently: they depend on the origin of the present
-    size."""
+    """The commands for a larger buffer, now and permanently: they depend on the origin of the
+    present size."""
     size = worst.buffer_bytes
     if None not in (size, most) and size not in (default, 2 * (most or 0)):
         return IN_ITS_CONFIGURATION, None
@@ -285,8 +287,8 @@ def _drop_text(socket: Socket) -> str:
 
 
 def _arithmetic(worst: Socket, most: int | None, default: int | None) -> str:
-    """The sizes that explain the drops. The kernel doubles the size that a socket requests, since its
-    own structures count as well (socket(7)); the default size is rmem_default, not doubled."""
+    """The sizes that explain the drops. The kernel doubles the size that a socket requests, since
+    its own structures count as well (socket(7)); the default size is rmem_default, not doubled."""
     limits = [
         f"rmem_{name} = {value}" for name, value in (("max", most), ("default", default)) if value
     ]

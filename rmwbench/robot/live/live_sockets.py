@@ -1,5 +1,5 @@
-"""Reads the sockets of a network namespace from the kernel: ports, inodes and drops from /proc/PID/net,
-and receive buffers from sock_diag(7). Only the kernel gets requests."""
+"""Reads the sockets of a network namespace from the kernel: ports, inodes and drops from
+/proc/PID/net, and receive buffers from sock_diag(7). Only the kernel gets requests."""
 
 import ctypes
 import os
@@ -51,8 +51,8 @@ def _port(text: str) -> int:
 
 
 def with_buffers(process: Path, sockets: tuple[Socket, ...]) -> tuple[Socket, ...]:
-    """The UDP sockets with their receive buffers, if the kernel reports them; for another namespace it
-    does so only to root."""
+    """The UDP sockets with their receive buffers, if the kernel reports them; for another namespace
+    it does so only to root."""
     buffers: dict[int, int] = {}
     thread = threading.Thread(target=_read_buffers, args=(process, buffers))
     thread.start()  # a new thread, because entering the namespace must not affect this one

@@ -38,8 +38,8 @@ FEWEST = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Gaps:
-    """The gaps between messages, in ns. `long_share` is the share of gaps of at least 1.5 periods, None
-    without a period."""
+    """The gaps between messages, in ns. `long_share` is the share of gaps of at least 1.5 periods,
+    None without a period."""
 
     p50_ns: float
     p95_ns: float
@@ -49,9 +49,9 @@ class Gaps:
 
 @dataclass(frozen=True, kw_only=True)
 class FittedArrivals:
-    """`period_ns` is the period of messages or bursts; None if neither is regular. `jitter_ns` is the
-    standard deviation of each message's time, if these are independent. `per_burst` is the number of
-    messages of a burst, `missing_share` the share of periods without a message."""
+    """`period_ns` is the period of messages or bursts; None if neither is regular. `jitter_ns` is
+    the standard deviation of each message's time, if these are independent. `per_burst` is the
+    number of messages of a burst, `missing_share` the share of periods without a message."""
 
     kind: Kind
     rate_hz: float

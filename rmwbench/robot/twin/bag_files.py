@@ -29,8 +29,8 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Bag:
-    """`files` are in the order of their recording; a bag with `metadata` alone has none, and then only
-    rates are known."""
+    """`files` are in the order of their recording; a bag with `metadata` alone has none, and then
+    only rates are known."""
 
     files: tuple[Path, ...]
     metadata: BagMetadata | None
@@ -127,7 +127,8 @@ def _file_messages(path: Path, progress: Progress) -> Iterator[Message]:
 
 @contextmanager
 def _temporary_copy(path: Path, opener: Callable[[BinaryIO], BinaryIO]) -> Iterator[Path]:
-    """The path of a decompressed copy of a db3 file, since SQLite reads no stream; a temporary file."""
+    """The path of a decompressed copy of a db3 file, since SQLite reads no stream; a temporary
+    file."""
     with tempfile.NamedTemporaryFile(prefix="rmwbench-bag-", suffix=DB3) as plain:
         try:
             with path.open("rb") as raw:

@@ -1,5 +1,5 @@
-"""The nodes of a running system as in `rosgraph_msgs/Graph`: their publishers and subscriptions with
-quality of service. A bag does not have the subscriptions.
+"""The nodes of a running system as in `rosgraph_msgs/Graph`: their publishers and subscriptions
+with quality of service. A bag does not have the subscriptions.
 
 The nodes come from a file, in the YAML that `ros2 topic echo --once /rosgraph` prints, or from a
 domain that the worker on rclcpp joins with a node without endpoints.
@@ -32,8 +32,8 @@ EMPTY = 3
 """The exit status of the worker for a domain without nodes (worker/graph.hpp)."""
 RMW = "RMW_IMPLEMENTATION"
 TOOL_NODES = ("rosbag2_recorder", "ros2cli")
-"""Prefixes of the names of nodes that do not belong to the robot: its recorder and the reader of this
-graph."""
+"""Prefixes of the names of nodes that do not belong to the robot: its recorder and the reader of
+this graph."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class GraphNode:
 
 
 def read_graph(source: str) -> tuple[GraphNode, ...]:
-    """The nodes of a file, or of `domain:N`. Raises UserError for an invalid file or domain, and for
-    one without nodes."""
+    """The nodes of a file, or of `domain:N`. Raises UserError for an invalid file or domain, and
+    for one without nodes."""
     if source.startswith(DOMAIN):
         return parse_graph(_domain_graph(source.removeprefix(DOMAIN)), source)
     try:
@@ -69,8 +69,8 @@ def read_graph(source: str) -> tuple[GraphNode, ...]:
 
 
 def parse_graph(text: str, source: str) -> tuple[GraphNode, ...]:
-    """The nodes of a message in YAML; `source` names it in errors. Raises UserError for invalid text
-    and for a graph without nodes."""
+    """The nodes of a message in YAML; `source` names it in errors. Raises UserError for invalid
+    text and for a graph without nodes."""
     try:
         nodes = tuple(map(_node, load_yaml(text)["nodes"]))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -92,8 +92,8 @@ def _no_graph(source: str, actual: str) -> UserError:
 
 
 def _domain_graph(domain: str) -> str:
-    """The graph of a domain as the worker on rclcpp prints it, with the RMW and the discovery of this
-    process's environment."""
+    """The graph of a domain as the worker on rclcpp prints it, with the RMW and the discovery of
+    this process's environment."""
     if not re.fullmatch("[0-9]{1,3}", domain) or int(domain) > LAST_DOMAIN:
         raise UserError(
             "this is not a domain",

@@ -8,8 +8,8 @@ BINS_PER_OCTAVE = 256
 
 
 class Histogram:
-    """A bin has the count and the sum of its numbers, so the bins add no error to a mean, and at most
-    0.27 % to a quantile. Numbers below 1 count as 1."""
+    """A bin has the count and the sum of its numbers, so the bins add no error to a mean, and at
+    most 0.27 % to a quantile. Numbers below 1 count as 1."""
 
     def __init__(self) -> None:
         self._bins: dict[int, list[float]] = {}

@@ -26,8 +26,8 @@ _BROKEN = (McapError, struct.error, EOFError, ValueError, UnicodeDecodeError, *c
 
 
 def mcap_messages(file: BinaryIO, where: Path, progress: Callable[[], None]) -> Iterator[Message]:
-    """The messages of a file. Raises UserError for a damaged or truncated one. Calls `progress` now and
-    then."""
+    """The messages of a file. Raises UserError for a damaged or truncated one. Calls `progress` now
+    and then."""
     topics = _Topics()
     try:
         for record in StreamReader(file, emit_chunks=True).records:
@@ -55,8 +55,8 @@ def mcap_messages(file: BinaryIO, where: Path, progress: Callable[[], None]) -> 
 
 
 class _Topics:
-    """Types and topics by the numbers of their schemas and channels, which a file defines before their
-    messages."""
+    """Types and topics by the numbers of their schemas and channels, which a file defines before
+    their messages."""
 
     def __init__(self) -> None:
         self._types: dict[int, str] = {}

@@ -12,8 +12,8 @@ from rmwbench.suite.workload.message_type import (
 )
 
 NEAR, NEAR_BYTES = 0.02, 32
-"""The largest difference between the sizes of a type and the recorded message: a share, or a number of
-bytes, for the name of a frame."""
+"""The largest difference between the sizes of a type and the recorded message: a share, or a number
+of bytes, for the name of a frame."""
 
 _ARRAYS = {
     "sensor_msgs/msg/LaserScan": ("LaserScan({n})", 4),

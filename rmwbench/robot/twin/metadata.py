@@ -1,5 +1,5 @@
-"""Reads all versions of rosbag2's metadata.yaml: the files of a bag in their order, and the type, the
-publishers' offers and the number of messages of each topic."""
+"""Reads all versions of rosbag2's metadata.yaml: the files of a bag in their order, and the type,
+the publishers' offers and the number of messages of each topic."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

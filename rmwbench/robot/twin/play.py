@@ -1,5 +1,5 @@
-"""Plays a twin with one middleware for some seconds, and returns the traffic that its readers received.
-A campaign of one trial records it, and remains as evidence."""
+"""Plays a twin with one middleware for some seconds, and returns the traffic that its readers
+received. A campaign of one trial records it, and remains as evidence."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -24,8 +24,8 @@ PublishTimes = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def play(twin: Twin, style: SuiteStyle, directory: Path, console: Console) -> BagTraffic:
-    """The received traffic. `style` has the arm and the length of the trial. Raises UserError if the
-    twin cannot be played or the trial is not valid."""
+    """The received traffic. `style` has the arm and the length of the trial. Raises UserError if
+    the twin cannot be played or the trial is not valid."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", prefix=f"{style.name}-") as suite:
         suite.write(suite_text(twin, style))
         suite.flush()
@@ -48,8 +48,8 @@ def play(twin: Twin, style: SuiteStyle, directory: Path, console: Console) -> Ba
 
 
 def _received_messages(bundle: Bundle, trial: int, twin: Twin) -> Iterator[Message]:
-    """The messages that the first reader of each topic took, with senders' stamps if the topic's source
-    has them."""
+    """The messages that the first reader of each topic took, with senders' stamps if the topic's
+    source has them."""
     readers: dict[str, int] = {}
     for row in bundle.rows("endpoints", trial):
         if row["kind"] == "subscription":

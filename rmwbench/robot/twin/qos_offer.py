@@ -1,5 +1,5 @@
-"""Reads quality of service of bags and graphs: integers up to version 8 of rosbag2's metadata, words
-from version 9 on, as a YAML list or as a string with one.
+"""Reads quality of service of bags and graphs: integers up to version 8 of rosbag2's metadata,
+words from version 9 on, as a YAML list or as a string with one.
 
 Discovery does not transmit the history, so `history: unknown, depth: 0` is usual: the depth is then
 absent, and never 0.

@@ -1,5 +1,5 @@
-"""Reads the messages of a db3 file. SQLite knows the length of a message from the header of its row, so
-large payloads are not read."""
+"""Reads the messages of a db3 file. SQLite knows the length of a message from the header of its
+row, so large payloads are not read."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -18,9 +18,9 @@ _ROWS = f"SELECT id, topic_id, timestamp, length(data), substr(data, 1, {compres
 def sqlite_messages(
     path: Path, progress: Callable[[float], None], users_path: Path | None = None
 ) -> Iterator[Message]:
-    """The messages of a db3 file. `users_path` is the path for errors, if another one. Calls `progress`
-    with the share of the rows now and then. Raises UserError for a file that is damaged or not the
-    storage of a bag."""
+    """The messages of a db3 file. `users_path` is the path for errors, if another one. Calls
+    `progress` with the share of the rows now and then. Raises UserError for a file that is damaged
+    or not the storage of a bag."""
     try:
         with closing(_connection(path)) as database:
             topics = _topics(database)

@@ -16,8 +16,8 @@ class BagTopic:
 
 
 class Message(NamedTuple):
-    """`log_ns` is the time at which the recorder got the message, `publish_ns` the other stamp of the
-    bag, or None. `size_bytes` is the size of the serialised message with its encapsulation."""
+    """`log_ns` is the time at which the recorder got the message, `publish_ns` the other stamp of
+    the bag, or None. `size_bytes` is the size of the serialised message with its encapsulation."""
 
     topic: BagTopic
     log_ns: int

@@ -1,6 +1,6 @@
-"""The text of a twin as a suite, which a person reads and changes: the topics with most of the bytes
-are first, comments have the measured values, `# assumed` marks assumptions, and `# proposed` marks
-values for the user to decide."""
+"""The text of a twin as a suite, which a person reads and changes: the topics with most of the
+bytes are first, comments have the measured values, `# assumed` marks assumptions, and `# proposed`
+marks values for the user to decide."""
 
 import json
 import math
@@ -301,8 +301,8 @@ def _varies(topic: TwinTopic) -> bool:
 
 
 def _limits(judged: Sequence[TwinTopic], steady_s: float) -> Iterator[str]:
-    """The proposed limits: a message arrives before the next one is due, and the limit of undelivered
-    messages is the smallest one that the blocks can decide."""
+    """The proposed limits: a message arrives before the next one is due, and the limit of
+    undelivered messages is the smallest one that the blocks can decide."""
     yield ""
     yield "outcomes:"
     yield "  # proposed: a latency of one period, or of twice the median gap where there is none, and"
@@ -323,8 +323,8 @@ def _limits(judged: Sequence[TwinTopic], steady_s: float) -> Iterator[str]:
 
 
 def _least_loss(messages: int) -> float | None:
-    """The smallest of LOSSES that BLOCKS trials with that many messages show to be met if all arrive;
-    None if they show none."""
+    """The smallest of LOSSES that BLOCKS trials with that many messages show to be met if all
+    arrive; None if they show none."""
     (_, _, high), _ = clustered_fraction(np.zeros(BLOCKS), np.full(BLOCKS, messages))
     return next((share for share in LOSSES if high <= share), None)
 

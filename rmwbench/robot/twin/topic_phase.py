@@ -10,8 +10,8 @@ from rmwbench.robot.twin.traffic import TopicTraffic
 
 SAME_PERIOD = 0.01
 SAME_INSTANT, STEADY = 0.1, 0.1
-"""The largest distance between two topics of the same instant, and its largest scatter (from the 5th
-to the 95th percentile), as shares of the period."""
+"""The largest distance between two topics of the same instant, and its largest scatter (from the
+5th to the 95th percentile), as shares of the period."""
 FEWEST = 16
 
 
@@ -27,8 +27,8 @@ Group = tuple[TopicPhase, ...]
 
 
 def groups(topics: Sequence[TopicTraffic]) -> list[Group]:
-    """The groups of periodic topics. Each topic is in one group, mostly alone. The smallest delay of a
-    group is 0."""
+    """The groups of periodic topics. Each topic is in one group, mostly alone. The smallest delay
+    of a group is 0."""
     phase_groups: list[list[TopicPhase]] = []
     for topic in topics:
         for group in phase_groups:
@@ -42,9 +42,9 @@ def groups(topics: Sequence[TopicTraffic]) -> list[Group]:
 
 
 def distance_ns(first: TopicTraffic, second: TopicTraffic) -> int | None:
-    """The median delay of `second` after `first`, within half a period; None if it is not steady, or
-    too long for the same instant. Topics with different stamps are not compared, since the clocks
-    differ."""
+    """The median delay of `second` after `first`, within half a period; None if it is not steady,
+    or too long for the same instant. Topics with different stamps are not compared, since the
+    clocks differ."""
     period_ns, second_period_ns = first.arrivals.period_ns, second.arrivals.period_ns
     if period_ns is None or second_period_ns is None or first.stamp != second.stamp:
         return None

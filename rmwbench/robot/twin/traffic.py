@@ -1,10 +1,10 @@
-"""The traffic of a robot: sizes, arrivals and offers of each topic, collected from a stream of messages
-in bounded memory.
+"""The traffic of a robot: sizes, arrivals and offers of each topic, collected from a stream of
+messages in bounded memory.
 
 A message in a bag has two stamps. `log_time` is the time at which the recorder got it, and includes
-the delay to the recorder. `publish_time` is preferred if it is a sender's stamp of the same clock; it
-is a copy of `log_time` in older bags, and with simulation one of the two is simulated. All times of a
-topic are of the same stamp.
+the delay to the recorder. `publish_time` is preferred if it is a sender's stamp of the same clock;
+it is a copy of `log_time` in older bags, and with simulation one of the two is simulated. All times
+of a topic are of the same stamp.
 """
 
 from array import array
@@ -32,8 +32,8 @@ MOST_TIMES = 8192
 WALL_CLOCK_FROM_NS = 946_684_800 * 10**9
 """The year 2000: an earlier time is of a simulation, or counted from a boot."""
 LATEST_NS, EARLIEST_NS = 10**9, -(10**6)
-"""The largest and the smallest difference between the recorder's and the sender's stamp: the longest
-way to the recorder, and the error between two clocks of one machine."""
+"""The largest and the smallest difference between the recorder's and the sender's stamp: the
+longest way to the recorder, and the error between two clocks of one machine."""
 MOST_BEYOND = 0.01
 CLOCK_TOPIC = "rosgraph_msgs/msg/Clock"
 
@@ -51,8 +51,8 @@ class Sizes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TopicTraffic:
-    """`times_ns` are the first times, ascending. With metadata alone `sizes` is None and `times_ns` is
-    empty."""
+    """`times_ns` are the first times, ascending. With metadata alone `sizes` is None and `times_ns`
+    is empty."""
 
     name: str
     type: str
@@ -77,8 +77,8 @@ class TopicTraffic:
 
 @dataclass(frozen=True, kw_only=True)
 class BagTraffic:
-    """`other_clock` counts topics whose publish_time is of another clock; `simulated`: times are of a
-    simulation; `silent` counts topics without a message."""
+    """`other_clock` counts topics whose publish_time is of another clock; `simulated`: times are of
+    a simulation; `silent` counts topics without a message."""
 
     topics: tuple[TopicTraffic, ...]
     began_ns: int
@@ -116,8 +116,8 @@ def is_latched(offers: Iterable[QosOffer]) -> bool:
 
 
 def traffic(messages: Iterable[Message], listed: Iterable[BagTopic] = ()) -> BagTraffic:
-    """The traffic of a stream. `listed` are the topics of the metadata, which may have offers that the
-    files do not. Raises UserError without a message."""
+    """The traffic of a stream. `listed` are the topics of the metadata, which may have offers that
+    the files do not. Raises UserError without a message."""
     offers = {topic.name: topic.offers for topic in listed}
     stamps_of_topic: dict[str, _TopicStamps] = {}
     for topic, log_ns, publish_ns, size in messages:

@@ -33,8 +33,8 @@ FEWEST_FOR_KIND = 60
 
 @dataclass(frozen=True, kw_only=True)
 class TopicDifference:
-    """A property of a topic in both traffics. `off` is the difference, absolute or as a share of the
-    source, and `most` the tolerance."""
+    """A property of a topic in both traffics. `off` is the difference, absolute or as a share of
+    the source, and `most` the tolerance."""
 
     quantity: str
     source: float

@@ -1,5 +1,5 @@
-"""A twin: nodes with the sizes, rates and readers of their messages. It is made of the traffic of a bag
-and of a graph, where there is one; all other properties are assumed."""
+"""A twin: nodes with the sizes, rates and readers of their messages. It is made of the traffic of a
+bag and of a graph, where there is one; all other properties are assumed."""
 
 import math
 import re
@@ -19,7 +19,8 @@ from rmwbench.suite.workload.qos import DEFAULT_DEPTH, Qos, incompatibility
 
 LEFT_OUT_TYPES = ("rcl_interfaces/msg/Log", "rcl_interfaces/msg/ParameterEvent")
 LEFT_OUT_PACKAGES = ("rosbag2_interfaces",)
-"""Types of messages that every node of ROS 2, or rosbag2, sends by itself, also the nodes of a twin."""
+"""Types of messages that every node of ROS 2, or rosbag2, sends by itself, also the nodes of a
+twin."""
 MOST_BYTES_SHARE = 0.98
 """Topics that carry this share of the bytes have nodes of their own."""
 OTHERS = "others"
@@ -29,8 +30,8 @@ UNSIZED_BYTES = 1024
 
 @dataclass(frozen=True, kw_only=True)
 class TwinTopic:
-    """A topic of the suite. `qos` is that of its publishers. `together` is the largest topic that is
-    sent in the same instant, which may be itself; `phase_ns` is its phase, None for a drawn one.
+    """A topic of the suite. `qos` is that of its publishers. `together` is the largest topic that
+    is sent in the same instant, which may be itself; `phase_ns` is its phase, None for a drawn one.
     `heavy`: it is among the topics with most of the bytes."""
 
     name: str
@@ -50,7 +51,8 @@ class TwinReader:
 
 @dataclass(frozen=True, kw_only=True)
 class TwinNode:
-    """`publishes` has the topic of each of its publishers. `assumed`: the node is not in a graph."""
+    """`publishes` has the topic of each of its publishers. `assumed`: the node is not in a
+    graph."""
 
     name: str
     publishes: tuple[str, ...] = ()
@@ -60,7 +62,8 @@ class TwinNode:
 
 @dataclass(frozen=True, kw_only=True)
 class Twin:
-    """`topics` are in order, those with the most bytes first. `notes` are sentences for its user."""
+    """`topics` are in order, those with the most bytes first. `notes` are sentences for its
+    user."""
 
     topics: tuple[TwinTopic, ...]
     nodes: tuple[TwinNode, ...]
@@ -85,8 +88,8 @@ class Twin:
 
 
 def make_twin(traffic: BagTraffic, graph: Sequence[GraphNode]) -> Twin:
-    """The twin of a bag's traffic and a graph, which may be empty. Raises UserError where a twin would
-    send nothing."""
+    """The twin of a bag's traffic and a graph, which may be empty. Raises UserError where a twin
+    would send nothing."""
     sent = [topic for topic in traffic.topics if not _is_left_out(topic.type)]
     if not sent:
         raise UserError(
@@ -192,7 +195,8 @@ def _phases(topics: Sequence[TopicTraffic]) -> dict[str, _Phase]:
 
 
 def _offered_qos(topic: TopicTraffic) -> Qos:
-    """The strictest QoS that all publishers of the topic offer, with defaults for unknown values."""
+    """The strictest QoS that all publishers of the topic offer, with defaults for unknown
+    values."""
     offers = topic.offers or (QosOffer(),)
     reliable = all(offer.reliability != BEST_EFFORT for offer in offers)
     durable = all(offer.durability == TRANSIENT_LOCAL for offer in offers)
@@ -226,8 +230,8 @@ def _drainable_depth(depth: int, topic: TopicTraffic, reliable: bool) -> int:
 
 
 def _assumed_nodes(topics: Sequence[TwinTopic]) -> list[TwinNode]:
-    """A node for each namespace with heavy topics, one for all other topics, and a reader for each of
-    these nodes. Topics that are sent together are on one node."""
+    """A node for each namespace with heavy topics, one for all other topics, and a reader for each
+    of these nodes. Topics that are sent together are on one node."""
     heavy = {topic.name for topic in topics if topic.heavy}
     namespace = _namespaces([topic.name for topic in topics])
     topics_of_owner: dict[str, list[TwinTopic]] = {}
@@ -333,8 +337,8 @@ def _node_name(name: str) -> str:
 def anonymous(
     traffic: BagTraffic, graph: Sequence[GraphNode]
 ) -> tuple[BagTraffic, tuple[GraphNode, ...]]:
-    """The traffic and the graph without the names of topics, nodes, and types of other packages than
-    PUBLIC_PACKAGES."""
+    """The traffic and the graph without the names of topics, nodes, and types of other packages
+    than PUBLIC_PACKAGES."""
     ordered = sorted(traffic.topics, key=lambda topic: (-topic.bytes_per_s, topic.name))
     names = {topic.name: f"/topic_{number}" for number, topic in enumerate(ordered, start=1)}
     topics = tuple(

@@ -60,8 +60,9 @@ class ListedCandidate(Arm):
 
 
 class ListedSet(Strict):
-    """A set of candidates; `what` is its purpose. If a candidate of a set publishes by loan, so does
-    one of each middleware of the set that lends; `no_loan`: middleware -> the reason for none."""
+    """A set of candidates; `what` is its purpose. If a candidate of a set publishes by loan, so
+    does one of each middleware of the set that lends; `no_loan`: middleware -> the reason for
+    none."""
 
     what: str
     no_loan: dict[str, str] = Field(default_factory=dict)
@@ -82,8 +83,8 @@ class CandidatesFile(Strict):
 
 @dataclass(frozen=True)
 class Candidate:
-    """`arm` has the keys of an arm in a suite's file, with absolute paths of profiles. `where` is file
-    and line."""
+    """`arm` has the keys of an arm in a suite's file, with absolute paths of profiles. `where` is
+    file and line."""
 
     name: str
     arm: Mapping[str, Any]
@@ -258,8 +259,8 @@ def _with_sides(entry: CommentedMap, known: Candidates, index: int, place: Place
 
 
 def _sides(side: Any, known: Candidates, at: At, place: Place) -> list[Any]:
-    """The sides of a set's candidates, without names, so that pairs name them by their middlewares; a
-    side without a set is returned alone."""
+    """The sides of a set's candidates, without names, so that pairs name them by their middlewares;
+    a side without a set is returned alone."""
     if not isinstance(side, CommentedMap) or SET not in side:
         return [side]
     own_keys = _without(side, SET, WITHOUT)
@@ -330,8 +331,9 @@ def apply_choice(
     place: Place,
 ) -> CommentedSeq:
     """The arms of a suite with the choice applied. `candidates_of_word` returns the candidates of a
-    word of an option; added arms are at `place`. Raises Fault where there is no arm to remove, where
-    an added arm has the name of another one, and where a word of --with or --profile adds none."""
+    word of an option; added arms are at `place`. Raises Fault where there is no arm to remove,
+    where an added arm has the name of another one, and where a word of --with or --profile adds
+    none."""
     if choice.written is not None:
         return _arm_list([mapping_at(arm, place) for arm in choice.written], place)
     chosen_arms = list(arms)
@@ -381,8 +383,8 @@ def _add(candidate: Candidate, arms: list[Any], option: str, place: Place) -> No
 def _remaining(
     arms: Sequence[Any], word: str, members: Sequence[str], known: Candidates
 ) -> list[Any]:
-    """The arms except the one that a word names, those in the set of that name, and the `members` of
-    the set or the file. Raises Fault where no arm is removed."""
+    """The arms except the one that a word names, those in the set of that name, and the `members`
+    of the set or the file. Raises Fault where no arm is removed."""
     remaining = [
         arm for arm in arms if name_of(arm) not in (word, *members) and word not in _sets_of(arm)
     ]
@@ -407,9 +409,9 @@ def remove_sets(tree: CommentedMap, known: Candidates) -> None:
 
 
 def remove_references(tree: CommentedMap, own_names: Sequence[str]) -> None:
-    """Removes references to arms that the command line removed: comparisons against them, exclusions,
-    their entries in a short version. Arms that are not among the file's `own_names` get an entry
-    there."""
+    """Removes references to arms that the command line removed: comparisons against them,
+    exclusions, their entries in a short version. Arms that are not among the file's `own_names` get
+    an entry there."""
     names = [name_of(arm) for arm in tree["arms"]]
     for arm in tree["arms"]:
         if isinstance(arm, CommentedMap) and arm.get("against") not in (None, *names):

@@ -13,8 +13,8 @@ from rmwbench.suite.file.tree import error_lines, locate, mapping_of, tree_of, v
 from rmwbench.suite.side import FORMAT_OF_SUFFIX
 
 CANDIDATES_VARIABLE = "RMWBENCH_CANDIDATES"
-"""The environment variable with the path of a user's file; its candidates and sets are known besides
-the shipped ones."""
+"""The environment variable with the path of a user's file; its candidates and sets are known
+besides the shipped ones."""
 
 
 def known_candidates() -> Candidates:
@@ -32,7 +32,8 @@ def shipped_candidates() -> Candidates:
 
 def candidates_of(path: Path, known: Candidates | None = None) -> Candidates:
     """The candidates and sets of one file, which may name the `known` ones, by default the shipped
-    ones. Raises UserError for any mistake but an unknown middleware, which is checked in a suite."""
+    ones. Raises UserError for any mistake but an unknown middleware, which is checked in a
+    suite."""
     known = shipped_candidates() if known is None else known
     where = shown(path)
     tree = mapping_of(

@@ -19,8 +19,8 @@ def read_limits(path: Path) -> LimitsFile:
 
 
 def check_topics(limits: LimitsFile, known: Collection[str]) -> None:
-    """Raises UserError for limits of a topic, or a reader, that no campaign has. `known` is empty where
-    no trial ended, and then no name is refused."""
+    """Raises UserError for limits of a topic, or a reader, that no campaign has. `known` is empty
+    where no trial ended, and then no name is refused."""
     names = sorted(name for name in known if " " not in name)  # `image → control` is `control`, too
     for topic in limits.topics:
         if known and topic not in known:

@@ -1,5 +1,5 @@
-"""Parts of a YAML tree with their places in the file. Errors name lines, so every part that is added
-to a tree has the place of the part that it is made of."""
+"""Parts of a YAML tree with their places in the file. Errors name lines, so every part that is
+added to a tree has the place of the part that it is made of."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -43,8 +43,8 @@ def list_at(items: Iterable[tuple[Any, Place]], place: Place) -> CommentedSeq:
 def replace_items(
     items: CommentedSeq, parts_of: Callable[[int, Any, Place], Iterable[Any]]
 ) -> CommentedSeq:
-    """The list with each item replaced by its parts, which get its place. `parts_of` takes the index
-    of an item, the item and its place."""
+    """The list with each item replaced by its parts, which get its place. `parts_of` takes the
+    index of an item, the item and its place."""
     parts: list[tuple[Any, Place]] = []
     for index, item in enumerate(items):
         place = items.lc.item(index)

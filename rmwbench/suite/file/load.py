@@ -1,5 +1,5 @@
-"""Reads a suite file: its tree, with names of candidates and pairs of middlewares replaced by arms, its
-short version, and the suite of these. A mistake is one UserError with file and line.
+"""Reads a suite file: its tree, with names of candidates and pairs of middlewares replaced by arms,
+its short version, and the suite of these. A mistake is one UserError with file and line.
 """
 
 from collections.abc import Collection, Iterable
@@ -89,8 +89,8 @@ def plain(text: str, *, where: str, choice: Choice = NO_CHOICE) -> dict[str, Any
 def written_arms(
     text: str, *, where: str, choice: Choice = NO_CHOICE
 ) -> tuple[dict[str, Any], ...] | None:
-    """The arms as `plain` has them, which a campaign keeps in case candidates change; None where the
-    text has them itself."""
+    """The arms as `plain` has them, which a campaign keeps in case candidates change; None where
+    the text has them itself."""
     tree = _suite_tree(text, where)
     has_references = candidate_list.has_references(tree.get("arms"))
     if choice.changes or has_references or matrix.is_matrix(tree):
@@ -117,8 +117,8 @@ def names_arms(text: str, *, where: str) -> bool:
 def line_of(
     text: str, path: tuple[str | int, ...], *, shortened: bool = False, choice: Choice = NO_CHOICE
 ) -> int:
-    """The line, from 1, of the deepest part of `path` (such as `("arms", 2, "options")`) in a suite's
-    text, or in its short version."""
+    """The line, from 1, of the deepest part of `path` (such as `("arms", 2, "options")`) in a
+    suite's text, or in its short version."""
     tree = short_version.resolve_short(_tree(text, "suite", choice), apply_short=shortened)
     return locate(tree, path)[0]
 
@@ -153,7 +153,8 @@ def _shipped_values(name: str) -> dict[str, Any]:
 
 
 def _write_out_arms(tree: CommentedMap, choice: Choice) -> None:
-    """Replaces names and pairs in the arms of a suite's tree, and all references to changed arms."""
+    """Replaces names and pairs in the arms of a suite's tree, and all references to changed
+    arms."""
     known = known_candidates()
     has_references = candidate_list.has_references(tree["arms"])
     with inside("arms"):

@@ -57,8 +57,8 @@ def is_matrix(tree: object) -> bool:
 def as_suite(
     tree: CommentedMap, shipped: Callable[[str], dict[str, Any]], name: str
 ) -> CommentedMap:
-    """The tree of the suite, all at the place where the file begins. `shipped` returns the values of
-    a shipped suite by its name; `name` is the file's, for the title.
+    """The tree of the suite, all at the place where the file begins. `shipped` returns the values
+    of a shipped suite by its name; `name` is the file's, for the title.
 
     Raises Fault at a key that is wrong or that no arm supports.
     """

@@ -2,9 +2,9 @@
 middlewares. This module does not load the models of suites, so a check whether a suite exists is
 fast.
 
-A suite may name a shipped middleware that is not built yet; the error then says how to build it. The
-name is in the Cargo.toml of a crate, or is that of a program of this package for a worker in Python.
-An installed package has no crates beside it and knows those of the first set.
+A suite may name a shipped middleware that is not built yet; the error then says how to build it.
+The name is in the Cargo.toml of a crate, or is that of a program of this package for a worker in
+Python. An installed package has no crates beside it and knows those of the first set.
 """
 
 import tomllib
@@ -90,7 +90,8 @@ def shipped_suites() -> list[str]:
 
 
 def suite_file(name: str) -> Path:
-    """The file of a shipped suite. Raises KeyError for a name that `shipped_suites` does not have."""
+    """The file of a shipped suite. Raises KeyError for a name that `shipped_suites` does not
+    have."""
     return suite_files()[name]
 
 
@@ -250,8 +251,8 @@ def _no_suite(suite: str, names: list[str]) -> UserError:
 def read(
     path: Path, *, kind: str = "file", most_bytes: int = MAX_FILE_BYTES, fix: str | None = None
 ) -> str:
-    """The text of a suite file, or of another `kind`. Raises UserError where it cannot be read, with
-    the advice `fix`, or is not text."""
+    """The text of a suite file, or of another `kind`. Raises UserError where it cannot be read,
+    with the advice `fix`, or is not text."""
     where = str(path)
     try:
         return read_text(path, most_bytes)

@@ -39,9 +39,9 @@ KEYS = (*LISTS, *MAPPINGS, *WHOLE_PARTS, METRIC)
 def resolve_short(
     tree: CommentedMap, *, apply_short: bool, whole_factors: Collection[str] = ()
 ) -> CommentedMap:
-    """The tree without its `short`; with `apply_short` it is applied, except that `whole_factors` keep
-    all their levels. Raises Fault for a wrong `short`, applied or not, and with `apply_short` for a
-    missing one."""
+    """The tree without its `short`; with `apply_short` it is applied, except that `whole_factors`
+    keep all their levels. Raises Fault for a wrong `short`, applied or not, and with `apply_short`
+    for a missing one."""
     if KEY not in tree:
         if apply_short:
             raise Fault(
@@ -75,8 +75,8 @@ def resolve_short(
 
 
 def _shorten_workload(workload: CommentedMap, short: CommentedMap) -> None:
-    """Replaces the workload's primary metric, and removes the spans of its own timeline that the short
-    version has."""
+    """Replaces the workload's primary metric, and removes the spans of its own timeline that the
+    short version has."""
     if METRIC in short:
         put(workload, METRIC, short[METRIC], short.lc.key(METRIC))
     timeline = workload.get("timeline")

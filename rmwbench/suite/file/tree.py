@@ -23,7 +23,8 @@ from rmwbench.words.level_names import level_text
 _Model = TypeVar("_Model", bound=BaseModel)
 
 MOST_VALUES = 200_000
-"""The most values of a file with its aliases expanded; a few lines of nested aliases have billions."""
+"""The most values of a file with its aliases expanded; a few lines of nested aliases have
+billions."""
 
 
 def tree_of(text: str, where: str) -> Any:
@@ -80,8 +81,8 @@ def _parse(text: str) -> Any:
 
 
 def validated(text: str, *, where: str, model: type[_Model]) -> _Model:
-    """The model of the text of another kind of YAML file than a suite. Raises UserError with file and
-    line."""
+    """The model of the text of another kind of YAML file than a suite. Raises UserError with file
+    and line."""
     return cast(_Model, _cached_model(text, where, model))
 
 
@@ -108,8 +109,8 @@ def error_lines(tree: Any, where: str) -> Iterator[None]:
 
 
 def count_values(node: Any, counts: dict[int, int]) -> int:
-    """The number of values of a tree with its aliases expanded. An alias that contains itself counts
-    once; `values_of` refuses it."""
+    """The number of values of a tree with its aliases expanded. An alias that contains itself
+    counts once; `values_of` refuses it."""
     if not isinstance(node, CommentedMap | CommentedSeq):
         return 1
     if id(node) not in counts:
@@ -120,8 +121,8 @@ def count_values(node: Any, counts: dict[int, int]) -> int:
 
 
 def values_of(node: Any, where: str, above: tuple[int, ...] = ()) -> Any:
-    """The tree in Python's own types, so that strict validation gets no subclasses. Raises UserError
-    for an alias that contains itself and for half a surrogate pair."""
+    """The tree in Python's own types, so that strict validation gets no subclasses. Raises
+    UserError for an alias that contains itself and for half a surrogate pair."""
     if isinstance(node, CommentedMap | CommentedSeq):
         if id(node) in above:
             raise UserError("an alias contains itself", where=f"{where}:{node.lc.line + 1}")
@@ -146,8 +147,8 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 def locate(tree: Any, path: tuple[Any, ...]) -> tuple[int, str, Any]:
-    """The line (from 1), key and value of the deepest part of `path` in the file. Pydantic's tags of
-    unions, which are not part of the file, are skipped."""
+    """The line (from 1), key and value of the deepest part of `path` in the file. Pydantic's tags
+    of unions, which are not part of the file, are skipped."""
     line, name, node = tree.lc.line, "suite", tree
     for key in path:
         if isinstance(node, CommentedMap) and key in node:

@@ -1,5 +1,5 @@
-"""Reads a YAML text from libyaml's events (PyYAML) into ruamel.yaml's tree, with the line of every key
-and item: the same tree as ruamel.yaml reads, many times as fast.
+"""Reads a YAML text from libyaml's events (PyYAML) into ruamel.yaml's tree, with the line of every
+key and item: the same tree as ruamel.yaml reads, many times as fast.
 
 Unusual texts (tags, several documents, an alias within its own anchor, numbers in other bases, keys
 that are not single values) and wrong ones (a repeated key, invalid YAML) are not supported:
@@ -36,8 +36,8 @@ class Unsupported(Exception):
 
 
 def _resolvers() -> dict[str, list[tuple[str, Any]]]:
-    """First character of a scalar -> (tag, pattern) of its possible types, in ruamel.yaml's order for
-    YAML 1.2."""
+    """First character of a scalar -> (tag, pattern) of its possible types, in ruamel.yaml's order
+    for YAML 1.2."""
     resolvers: dict[str, list[tuple[str, Any]]] = {}
     for versions, tag, pattern, firsts in implicit_resolvers:
         if (1, 2) in versions:

@@ -70,8 +70,8 @@ def _lacking_of(spec: Spec) -> Iterator[str]:
 
 
 def check_one_backend(workloads: Sequence[tuple[str, str | None, str]]) -> None:
-    """Raises Fault where a comparison would have both backends. `workloads`: (workload, its `against`
-    or None, backend) of every cell of several hosts."""
+    """Raises Fault where a comparison would have both backends. `workloads`: (workload, its
+    `against` or None, backend) of every cell of several hosts."""
     backends: dict[str, str] = {}
     for name, _, backend in workloads:
         if backends.setdefault(name, backend) != backend:

@@ -1,8 +1,8 @@
 """Recorded links: rate, delay and loss over time, read from a file beside the suite's.
 
-There are two formats. Ours is CSV with a header of `t_s` and any of `rate_mbps`, `delay_ms`, `loss`;
-an empty cell keeps the value of the link's spec. Mahimahi's has one whole number per line: the
-millisecond at which 1504 bytes may be sent.
+There are two formats. Ours is CSV with a header of `t_s` and any of `rate_mbps`, `delay_ms`,
+`loss`; an empty cell keeps the value of the link's spec. Mahimahi's has one whole number per line:
+the millisecond at which 1504 bytes may be sent.
 """
 
 import csv
@@ -27,8 +27,8 @@ Row = tuple[int, int | None, int | None, float | None]
 
 
 class LinkTrace(BaseModel):
-    """A trace has `rows`, or `opportunities_ns`, the times at which 1504 bytes may be sent; `text` is
-    the content of its file."""
+    """A trace has `rows`, or `opportunities_ns`, the times at which 1504 bytes may be sent; `text`
+    is the content of its file."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -91,8 +91,8 @@ class Access(DirectionSpecs):
 
 
 class Codel(Strict):
-    """Queues that stay long lose frames, more and more often (CoDel, RFC 8289); the values are those
-    of Linux's WiFi (net/mac80211)."""
+    """Queues that stay long lose frames, more and more often (CoDel, RFC 8289); the values are
+    those of Linux's WiFi (net/mac80211)."""
 
     target_ms: float = Field(default=20.0, gt=0, le=10_000)
     interval_ms: float = Field(default=100.0, gt=0, le=10_000)
@@ -103,8 +103,8 @@ class Codel(Strict):
 
 class Medium(Strict):
     """Airtime that links share: one transmission at a time, `overhead_us` before each. A unicast
-    frame that is lost (`phy_loss`) is repeated up to `retries` times; a multicast frame is sent once,
-    at the basic rate. `queue_frames` limits the queue, and `codel` keeps it short."""
+    frame that is lost (`phy_loss`) is repeated up to `retries` times; a multicast frame is sent
+    once, at the basic rate. `queue_frames` limits the queue, and `codel` keeps it short."""
 
     rate_mbps: RateMbps
     overhead_us: float = Field(default=100.0, ge=0, le=1e6)
@@ -452,7 +452,8 @@ class Links:
 
     @property
     def ports(self) -> tuple[Port, ...]:
-        """The ports of every `eth0`, in the order of the hosts, then those of the networks beside."""
+        """The ports of every `eth0`, in the order of the hosts, then those of the networks
+        beside."""
         numbers = {host: number for number, host in enumerate(self.hosts, start=1)}
         ports = [Port(name=host, host=host, number=number) for host, number in numbers.items()]
         for network, (name, beside) in enumerate(self.network.beside.items(), start=1):
@@ -501,8 +502,8 @@ class Links:
         return {spec.trace.sha256: spec.trace for spec in self.specs if spec.trace is not None}
 
     def definition(self) -> dict[str, Any]:
-        """The network as a cell stores it: specs in the units of the link protocol, with `nic` beside
-        them where the rate is at the host's own device."""
+        """The network as a cell stores it: specs in the units of the link protocol, with `nic`
+        beside them where the rate is at the host's own device."""
         network = self.network
         definition: dict[str, Any] = {
             "name": self.name,
@@ -538,8 +539,8 @@ class Links:
 
 
 def described(spec: Spec) -> dict[str, Any]:
-    """A spec as a cell stores it: as the link protocol has it, with the file of its trace instead of
-    the rows."""
+    """A spec as a cell stores it: as the link protocol has it, with the file of its trace instead
+    of the rows."""
     definition = spec.wire()
     if spec.trace is not None:
         definition["trace"] = spec.trace.definition()
@@ -554,8 +555,8 @@ def resolved(
     hosts: tuple[str, ...],
     timeline: Timeline,
 ) -> Links | None:
-    """The network of a workload with these hosts; None for a single host. Raises Fault, counted from
-    the workload."""
+    """The network of a workload with these hosts; None for a single host. Raises Fault, counted
+    from the workload."""
     if len(hosts) < 2:
         return None
     name = network if isinstance(network, str) else None

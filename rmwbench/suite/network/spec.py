@@ -1,5 +1,5 @@
-"""The effects of one direction of a link on frames: as a suite writes them, and as the link protocol
-has them (docs/formats/link.md).
+"""The effects of one direction of a link on frames: as a suite writes them, and as the link
+protocol has them (docs/formats/link.md).
 
 The names of the fields have the units; an absent field has no effect.
 """
@@ -75,8 +75,8 @@ class Bernoulli(Strict):
 
 
 class GilbertElliott(Strict):
-    """Bursts: with each frame a good link turns bad with chance `p`, and a bad link good with chance
-    `r`; a frame is lost with the chance `good` or `bad` of the state."""
+    """Bursts: with each frame a good link turns bad with chance `p`, and a bad link good with
+    chance `r`; a frame is lost with the chance `good` or `bad` of the state."""
 
     kind: Literal["gilbert_elliott"]
     p: Chance
@@ -338,7 +338,8 @@ class Spec(Strict):
         return self.rate_mbps is not None or self.medium is not None or traced
 
     def nic(self) -> dict[str, int] | None:
-        """The rate and the queue's limit at the host's own device, or None for a rate in the path."""
+        """The rate and the queue's limit at the host's own device, or None for a rate in the
+        path."""
         if not self.at_nic or self.rate_bps is None:
             return None
         return {"rate_bps": self.rate_bps} | self._queue()

@@ -1,8 +1,9 @@
 """The arrival process of a publisher's messages: open loop by default, so that a slow middleware
 does not lower the load.
 
-Each kind has its form in the worker protocol and the count of messages that are due in a span, since
-the record capacity, the percentiles that a trial allows and the plan's duration follow from it.
+Each kind has its form in the worker protocol and the count of messages that are due in a span,
+since the record capacity, the percentiles that a trial allows and the plan's duration follow from
+it.
 """
 
 import math
@@ -16,8 +17,8 @@ from rmwbench.suite.seed import derive_seed
 
 MAX_RATE_HZ = 2_000_000
 MIN_PERIOD_NS = 500
-"""About ten clock reads of 25 ns with their stamps: with a shorter period the schedule would measure
-itself."""
+"""About ten clock reads of 25 ns with their stamps: with a shorter period the schedule would
+measure itself."""
 
 MAX_TRACE_MESSAGES = 50_000
 """A trace is sent in one protocol line of at most 1 MiB."""

@@ -3,9 +3,9 @@ worker.
 
 `frames: synthetic`: the worker writes a new pattern for each message, which no compressor makes
 smaller. `frames: photo` and `frames: rendered`: a scene that rmwbench draws, with and without a
-sensor's noise. `frames: gstreamer`: GStreamer's test picture; `frames: gstreamer ELEMENT key=value …`:
-any other source of GStreamer. The publisher's message type `Image(WIDTHxHEIGHT)` and its period give
-width, height and rate. docs/suites.md says how such a workload is run.
+sensor's noise. `frames: gstreamer`: GStreamer's test picture; `frames: gstreamer ELEMENT key=value
+…`: any other source of GStreamer. The publisher's message type `Image(WIDTHxHEIGHT)` and its period
+give width, height and rate. docs/suites.md says how such a workload is run.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """From the graph to endpoints: their numbers, their expected peers, and the counts of messages that
 they will send and read.
 
-They are computed once, from the plan, and each trial uses them: the barrier waits for `matches`, the
-record file has the size of `sections`, and the percentiles that a trial allows follow from
+They are computed once, from the plan, and each trial uses them: the barrier waits for `matches`,
+the record file has the size of `sections`, and the percentiles that a trial allows follow from
 `steady_messages`. The counts follow from the arrivals and lives of an endpoint and its peers. Times
 are in ns from the start of the warm-up. A late joiner's schedule begins when it joins.
 """
@@ -47,8 +47,8 @@ class Endpoint:
     that depend on other endpoints have defaults until all are known. `peers` are the endpoints that
     it should match in its life, `present` those that exist when it is created. `sent` counts the
     messages that are due from the start of the warm-up to the end of the steady state, `received`
-    those that its writers send, and `steady_messages` those that it reads (a publisher: sends) in the
-    steady state, the fewest with any drawn phases.
+    those that its writers send, and `steady_messages` those that it reads (a publisher: sends) in
+    the steady state, the fewest with any drawn phases.
     """
 
     endpoint: int
@@ -488,8 +488,8 @@ def _qos_words(qos: Qos) -> str:
 
 
 def _saturating_topics(endpoints: Sequence[Endpoint]) -> set[str]:
-    """The topics whose count of messages depends on the middleware: those of a saturating publisher,
-    or of a relay behind one."""
+    """The topics whose count of messages depends on the middleware: those of a saturating
+    publisher, or of a relay behind one."""
     topics = {e.topic for e in endpoints if isinstance(e.arrival, Saturation)}
     relays = [e for e in endpoints if isinstance(e.arrival, Relay)]
     for _ in relays:

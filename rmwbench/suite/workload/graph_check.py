@@ -1,5 +1,5 @@
-"""Checks of a graph of nodes: repeated names, topics without a publisher, relays in a circle. A node
-without endpoints is allowed: an empty node costs processor time and memory, too."""
+"""Checks of a graph of nodes: repeated names, topics without a publisher, relays in a circle. A
+node without endpoints is allowed: an empty node costs processor time and memory, too."""
 
 from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter

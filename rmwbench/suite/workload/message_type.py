@@ -1,8 +1,8 @@
 """Message types with exact sizes: the CDR before the payload, the payload, the CDR after it.
 
 The names and sizes are those of the types in the published evaluations, so that a suite can repeat
-them byte for byte. The payload is the type's array, which a robot fills, and has the header with the
-message's identity. Fields that only older tools read (time, id) are zero. Types without 64
+them byte for byte. The payload is the type's array, which a robot fills, and has the header with
+the message's identity. Fields that only older tools read (time, id) are zero. Types without 64
 contiguous payload bytes are absent: `_TOO_SMALL`.
 """
 

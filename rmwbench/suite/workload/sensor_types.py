@@ -27,7 +27,8 @@ class CdrLayout:
         self._body_bytes = 0
         self.payload_bytes: int | None = None
         self.piece_bytes: int | None = None
-        """The size of a piece of a payload in several pieces (`piece`); None for a contiguous one."""
+        """The size of a piece of a payload in several pieces (`piece`); None for a contiguous
+        one."""
 
     @property
     def prefix(self) -> bytes:

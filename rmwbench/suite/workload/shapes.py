@@ -56,8 +56,8 @@ def chain(
 
 @lru_cache(maxsize=256)
 def calls(service: str, clients: int, processes: Placement, hosts: Hosts) -> tuple[Node, ...]:
-    """The nodes client_1 … client_n ⇄ service, each client at the workload's rate. The service is on
-    the first host, and the clients are on the others in turn."""
+    """The nodes client_1 … client_n ⇄ service, each client at the workload's rate. The service is
+    on the first host, and the clients are on the others in turn."""
     shared = SHARED if processes == "one" else None
     nodes = [_node("service", shared, services=[{"service": service}])]
     nodes += [

@@ -41,9 +41,9 @@ class Manages(Strict):
 
 
 class BringUp(Lifecycle):
-    """The nodes node_1 … node_N and their manager, each in a process of its own. All start as with a
-    launch file: their sessions are opened and their nodes created at once, at the beginning of the
-    steady state, and the manager begins when it is ready."""
+    """The nodes node_1 … node_N and their manager, each in a process of its own. All start as with
+    a launch file: their sessions are opened and their nodes created at once, at the beginning of
+    the steady state, and the manager begins when it is ready."""
 
     nodes: int = Field(ge=1, le=1000)
     service_timeout_s: Timeout = SERVICE_TIMEOUT_S

@@ -71,8 +71,8 @@ RESOLVED = frozenset(
     }
 )
 """The keys of a workload whose effect is in another part of a cell's definition: its endpoints,
-processes, conditions, network. The definition has all other keys with the workload itself, so that a
-new key is kept in the bundle, and as a factor makes cells differ, without another list."""
+processes, conditions, network. The definition has all other keys with the workload itself, so that
+a new key is kept in the bundle, and as a factor makes cells differ, without another list."""
 
 _CHAIN = ("subscribers", "relays", "relays_host")
 EXCLUDES = {
@@ -99,28 +99,28 @@ Beside: Any = create_model("Beside", __base__=Strict, **BESIDE_KEYS)
 
 
 class Workload(Strict):
-    """By default a talker and `subscribers` listeners, with `relays` nodes in between. With `clients`
-    it is that many clients of one service, with `nodes` a list of nodes, with `graph` a graph of
-    many nodes, with `bring_up` many lifecycle nodes and their manager.
+    """By default a talker and `subscribers` listeners, with `relays` nodes in between. With
+    `clients` it is that many clients of one service, with `nodes` a list of nodes, with `graph` a
+    graph of many nodes, with `bring_up` many lifecycle nodes and their manager.
 
     `primary_metric` judges the arms: by default the median response latency, or the achieved rate
     where `arrival` is a saturation.
 
     `message` (or `request` and `reply`), `rate_hz` or `arrival`, `qos`, `touch` and `frames` (the
-    source of images) are the defaults of all endpoints; each publisher or client has the whole rate.
-    `schedule`: each publisher and client has its `own` thread, or those of a process have a `shared`
-    one.
+    source of images) are the defaults of all endpoints; each publisher or client has the whole
+    rate. `schedule`: each publisher and client has its `own` thread, or those of a process have a
+    `shared` one.
 
-    `background` and `host_idle` are the load and the idle states of `background_hosts`, by default of
-    all hosts. `containers` puts each process into a container, `real_time` gives it a scheduling
-    class, a processor or locked memory. `ros_variables` sets a case of ROS variables for the process
-    that writes and the one that reads; the trial then only tests whether they are obeyed. `recorder`
-    runs rosbag2's recorder beside the readers (both: rmwbench/beside).
+    `background` and `host_idle` are the load and the idle states of `background_hosts`, by default
+    of all hosts. `containers` puts each process into a container, `real_time` gives it a scheduling
+    class, a processor or locked memory. `ros_variables` sets a case of ROS variables for the
+    process that writes and the one that reads; the trial then only tests whether they are obeyed.
+    `recorder` runs rosbag2's recorder beside the readers (both: rmwbench/beside).
 
     Times count from the start of the steady state. At `daemons_end_s` the daemons of an arm's
     middleware (RouDi, router, discovery server) are killed: all, only the `first`, or those on the
-    `daemons_host`; at `daemons_return_s` they are started again. At `readers_freeze_s` every process
-    that only reads is stopped (SIGSTOP) until the steady state ends.
+    `daemons_host`; at `daemons_return_s` they are started again. At `readers_freeze_s` every
+    process that only reads is stopped (SIGSTOP) until the steady state ends.
 
     `hosts` distributes the nodes of a shorthand over hosts, except relays with a `relays_host`; a
     listed node has its own `host`. `network` is the network between hosts, or its name;
@@ -128,8 +128,8 @@ class Workload(Strict):
 
     With `focus` latencies and losses are those of these topics, services and readers (by the names
     of their nodes), and all others are load beside them. `against` names the workload that this one
-    is compared with, arm by arm and block by block, as ratios. `overload` allows a load of more than
-    five times a link's capacity, which a plan refuses otherwise.
+    is compared with, arm by arm and block by block, as ratios. `overload` allows a load of more
+    than five times a link's capacity, which a plan refuses otherwise.
     """
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {
