@@ -31,28 +31,20 @@ MODES = (*WORDS, *SWITCHES, *NUMBERS)
 MAX_NUMBER = 1 << 40
 
 
-def _check_mode(name: str, level: Any) -> None:
-    """Raises Fault for an unknown mode, or for a level that it does not have."""
-    check_known("mode", name, MODES, at=(name,))
-    if name in WORDS:
-        check_known(f"level of mode `{name}`", level, WORDS[name], at=(name,))
-    elif name in SWITCHES:
-        if not isinstance(level, bool):
-            raise Fault(
-                f"mode `{name}` is on or off", expected="true or false", actual=level, at=(name,)
-            )
-    elif isinstance(level, bool) or not isinstance(level, int) or not 1 <= level <= MAX_NUMBER:
-        raise Fault(
-            f"mode `{name}` is a whole number",
-            expected=f"1 to {MAX_NUMBER}",
-            actual=level,
-            at=(name,),
-        )
-
-
 def _check_modes(modes: dict[str, Any]) -> dict[str, Any]:
+    """Raises Fault for an unknown mode, or for a level that a mode does not have."""
     for name, level in modes.items():
-        _check_mode(name, level)
+        at = (name,)
+        check_known("mode", name, MODES, at=at)
+        if name in WORDS:
+            check_known(f"level of mode `{name}`", level, WORDS[name], at=at)
+        elif name in SWITCHES:
+            if not isinstance(level, bool):
+                what = f"mode `{name}` is on or off"
+                raise Fault(what, expected="true or false", actual=level, at=at)
+        elif isinstance(level, bool) or not isinstance(level, int) or not 1 <= level <= MAX_NUMBER:
+            what = f"mode `{name}` is a whole number"
+            raise Fault(what, expected=f"1 to {MAX_NUMBER}", actual=level, at=at)
     return modes
 
 

@@ -31,6 +31,8 @@ NO_RMW = re.compile(r"implementation|.*_common|.*_shared_cpp|.*_common_cpp")
 VARIABLES = re.compile(r"(ROS|RMW|ZENOH|CYCLONEDDS|FASTRTPS|FASTDDS|NDDS)_")
 CLIENT_LIBRARY = "/librcl.so"
 SHM = "/dev/shm/"
+DDS_PORTS = range(BASE_PORT, BASE_PORT + 2500)
+"""The ports of the domains 0 to 9."""
 SYSCTLS = ("net.core.rmem_max", "net.core.rmem_default")
 
 
@@ -199,13 +201,10 @@ def _unread(unreadable: Sequence[Path], tables: _Tables, known_inodes: set[int])
     strangers = {
         socket.uid
         for socket in sockets
-        if socket.inode not in known_inodes and _is_of_middleware(socket.port)
+        if socket.inode not in known_inodes
+        and (socket.port == ZENOH_PORT or socket.port in DDS_PORTS)
     }
     return len(suspected) + len((strangers & users) - set(suspected))
-
-
-def _is_of_middleware(port: int) -> bool:
-    return port == ZENOH_PORT or BASE_PORT <= port < BASE_PORT + 2500
 
 
 def _sysctl(name: str) -> int | None:

@@ -79,14 +79,12 @@ def fit(
     if is_bursty and (bursts := _bursts(intervals, short_ns)) is not None:
         return bursts
     period_ns = _period(intervals, 0.0)
-    shares = [_belonging(intervals, k * period_ns, period_ns) for k in range(1, MULTIPLES + 1)]
+    near_ns = NEAR * period_ns
+    multiples_ns = [k * period_ns for k in range(1, MULTIPLES + 1)]
+    shares = [intervals.share(time_ns - near_ns, time_ns + near_ns) for time_ns in multiples_ns]
     if sum(shares) >= PERIODIC_SHARE and shares[0] >= FIRST_SHARE:
         return _periodic(intervals, period_ns)
     return FittedArrivals(kind="on_change", rate_hz=1e9 / mean_ns, gaps=_gaps(intervals, None))
-
-
-def _belonging(intervals: Histogram, centre_ns: float, period_ns: float) -> float:
-    return intervals.share(centre_ns - NEAR * period_ns, centre_ns + NEAR * period_ns)
 
 
 def _period(intervals: Histogram, above_ns: float) -> float:

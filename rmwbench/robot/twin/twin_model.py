@@ -271,29 +271,20 @@ def _graph_nodes(
     notes: list[str] = []
     nodes: list[TwinNode] = []
     for node in (node for node in graph if not node.is_tool):
-        publishes = [
-            topics[publisher.topic].name
-            for publisher in node.publishers
-            if publisher.topic in topics
-        ]
-        reads = [
-            TwinReader(
-                topics[subscription.topic].name,
-                _subscription_qos(subscription.qos, topics[subscription.topic].qos),
-            )
-            for subscription in node.subscriptions
-            if subscription.topic in topics
-        ]
-        matched = []
-        for reader in reads:
-            if why := _never_matches(reader, topics.values()):
-                notes.append(f"{node.name} never matches {reader.topic}: {why}")
+        publishes = tuple(topics[e.topic].name for e in node.publishers if e.topic in topics)
+        reads = []
+        for subscription in node.subscriptions:
+            if (topic := topics.get(subscription.topic)) is None:
+                continue
+            qos = _subscription_qos(subscription.qos, topic.qos)
+            if why := incompatibility(topic.qos, qos):
+                notes.append(f"{node.name} never matches {topic.name}: {why}")
             else:
-                matched.append(reader)
-        if publishes or matched:
+                reads.append(TwinReader(topic.name, qos))
+        if publishes or reads:
             name = _free(_node_name(node.name), (twin_node.name for twin_node in nodes))
             nodes.append(
-                TwinNode(name=name, publishes=tuple(publishes), reads=tuple(matched), assumed=False)
+                TwinNode(name=name, publishes=publishes, reads=tuple(reads), assumed=False)
             )
     published = {name for node in nodes for name in node.publishes}
     missing = [
@@ -322,11 +313,6 @@ def _subscription_qos(offer: QosOffer, offered: Qos) -> Qos:
         None if settings["history"] == KEEP_ALL else offer.depth or offered.depth or DEFAULT_DEPTH
     )
     return Qos.model_validate(settings | {"depth": depth})
-
-
-def _never_matches(reader: TwinReader, topics: Iterable[TwinTopic]) -> str | None:
-    offered = next(topic.qos for topic in topics if topic.name == reader.topic)
-    return incompatibility(offered, reader.qos)
 
 
 def _node_name(name: str) -> str:

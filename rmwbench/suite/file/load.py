@@ -138,7 +138,9 @@ def _tree(text: str, where: str, choice: Choice = NO_CHOICE) -> CommentedMap:
     tree = _suite_tree(text, where)
     if matrix.is_matrix(tree):
         with error_lines(tree, where):
-            tree = matrix.as_suite(tree, _shipped_values, Path(where).name)
+            tree = matrix.as_suite(
+                tree, lambda name: plain(read(suite_file(name)), where=name), Path(where).name
+            )
     if "arms" not in tree and choice.changes:  # the command line has the arms
         put(tree, "arms", CommentedSeq(), (0, 0))
     with error_lines(tree, where):
@@ -146,10 +148,6 @@ def _tree(text: str, where: str, choice: Choice = NO_CHOICE) -> CommentedMap:
             _write_out_arms(tree, choice)
         networks_file.complete(tree, choice.network)
     return tree
-
-
-def _shipped_values(name: str) -> dict[str, Any]:
-    return plain(read(suite_file(name)), where=name)
 
 
 def _write_out_arms(tree: CommentedMap, choice: Choice) -> None:

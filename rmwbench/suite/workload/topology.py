@@ -59,17 +59,8 @@ LOCAL_HOST = "local"
 """The default host: namespaces on this machine."""
 
 
-def _known_message(name: str) -> str:
-    return message_type(name).name
-
-
-def _known_call(name: str) -> str:
-    return service_type(name, "request").name
-
-
-MessageName = Annotated[str, AfterValidator(_known_message)]
-CallName = Annotated[str, AfterValidator(_known_call)]
-
+MessageName = Annotated[str, AfterValidator(lambda name: message_type(name).name)]
+CallName = Annotated[str, AfterValidator(lambda name: service_type(name, "request").name)]
 
 OF_QOS = places("`qos: {KEY: …}`", Qos.model_fields)
 

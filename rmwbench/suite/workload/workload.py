@@ -219,7 +219,9 @@ class Workload(Strict):
         self._check_chain()
         for part in BESIDE:
             part.check(part.KEY and getattr(self.beside, part.KEY), self)
-        self._check_focus()
+        known = topics_and_readers(self.written_out)
+        for index, name in enumerate(self.focus):
+            check_known("topic, service or reader", name, known, at=("focus", index))
         return self
 
     def _check_shape(self) -> None:
@@ -235,11 +237,6 @@ class Workload(Strict):
                     else f"remove `{name}` or `{shape}`",
                     at=(name,),
                 )
-
-    def _check_focus(self) -> None:
-        known = topics_and_readers(self.written_out)
-        for index, name in enumerate(self.focus):
-            check_known("topic, service or reader", name, known, at=("focus", index))
 
     def _check_places(self) -> None:
         known = self.host_names
