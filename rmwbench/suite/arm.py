@@ -25,10 +25,10 @@ Role = Literal["contender", "floor"]
 EITHER = "|"
 """The separator between the names of processes with the same override."""
 
-OF_WORKLOADS = ("message", "rate_hz", "qos", "touch", "network", "timeline", "primary_metric")
-OF_LINKS = ("loss", "rate_mbps", "delay_ms", "jitter_ms")
-OF_QOS = ("reliability", "durability", "history", "depth")
-"""Keys that are the same for all arms, since arms are compared under them."""
+WORKLOAD_KEYS = ("message", "rate_hz", "qos", "touch", "network", "timeline", "primary_metric")
+LINK_KEYS = ("loss", "rate_mbps", "delay_ms", "jitter_ms")
+QOS_KEYS = ("reliability", "durability", "history", "depth")
+"""Keys of other parts that users may look for in an arm; they are the same for all arms."""
 
 RESOLVED = frozenset({*Side.model_fields, "processes", "optional", "background", "host_idle"})
 """The keys of an arm whose effect is in another part of a cell's definition: its sides, its
@@ -56,11 +56,11 @@ class Arm(Side):
     ELSEWHERE: ClassVar[Mapping[str, str]] = {
         **places(
             "`networks: {thin: {links: {all: {both: {KEY: …}}}}}` of the suite, for all arms",
-            OF_LINKS,
+            LINK_KEYS,
         ),
         **places("`modes: {KEY: …}`", MODES),
-        **places("`qos: {KEY: …}` of a workload, for all arms", OF_QOS),
-        **places("`KEY` of a workload, for all arms", OF_WORKLOADS),
+        **places("`qos: {KEY: …}` of a workload, for all arms", QOS_KEYS),
+        **places("`KEY` of a workload, for all arms", WORKLOAD_KEYS),
     }
 
     name: ArmName

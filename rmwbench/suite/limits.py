@@ -23,8 +23,6 @@ from rmwbench.suite.fault import Fault, Scalar, Strict, check_known
 from rmwbench.words.numbers import scaled
 
 METRICS = names_for(Use.LIMIT)
-OF_TOPICS = tuple(name for name in METRICS if GLOSSARY[name].topics is not TopicScope.WHOLE)
-"""The metrics of a single topic; the others (end to end, recovery, cost) need several topics."""
 
 _SUFFIX = {"fraction": "", "ns": "_ms", "cores": "", "bytes": "_mib"}
 _FACTOR = {"fraction": 1.0, "ns": 1e6, "cores": 1.0, "bytes": float(1 << 20)}
@@ -38,7 +36,8 @@ def key_of(metric: str) -> str:
 
 _METRIC_OF = {key_of(metric): metric for metric in METRICS}
 KEYS = tuple(_METRIC_OF)
-TOPIC_KEYS = tuple(key_of(metric) for metric in OF_TOPICS)
+TOPIC_KEYS = tuple(key_of(m) for m in METRICS if GLOSSARY[m].topics is not TopicScope.WHOLE)
+"""The keys for a single topic; other metrics (end to end, recovery, cost) are of several topics."""
 
 
 def metric_of(key: str) -> str:

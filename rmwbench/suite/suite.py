@@ -22,7 +22,7 @@ from rmwbench.suite.fault import (
 )
 from rmwbench.suite.limits import Limits
 from rmwbench.suite.name_rules import SuiteName, WorkloadName
-from rmwbench.suite.network.network import OF_LINKS, Network
+from rmwbench.suite.network.network import LINK_KEY_PLACES, Network
 from rmwbench.suite.predicate import Reported
 from rmwbench.suite.side import MODES
 from rmwbench.suite.timeline import Sampling, Timeline
@@ -112,7 +112,7 @@ class Suite(Strict):
     workload and a combination of levels."""
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {
-        **OF_LINKS,
+        **LINK_KEY_PLACES,
         **places("`modes: {KEY: …}` of an arm", MODES),
         **places("`KEY` of an arm", Arm.model_fields),
         **places("`qos: {KEY: …}` of each workload", Qos.model_fields),

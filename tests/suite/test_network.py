@@ -12,7 +12,7 @@ from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from rmwbench.suite.network.link_trace import parse_trace
-from rmwbench.suite.network.network import LINK_FACTORS, PREFIX, Network
+from rmwbench.suite.network.network import LINK_FACTORS, NETWORK_PREFIX, Network
 from rmwbench.suite.network.spec import GilbertElliott, Spec
 
 SUITE = """\
@@ -437,4 +437,4 @@ def test_the_page_lists_the_vocabulary():
     assert spec | {"jitter_correlation_ms"} == set(Spec.model_fields) - {"bottleneck"}
     assert whole >= set(Network.model_fields) - {"links"}
     assert "`bottleneck:\n  path`" in page
-    assert all(f"`{PREFIX}{name}`" in page for name in LINK_FACTORS)
+    assert all(f"`{NETWORK_PREFIX}{name}`" in page for name in LINK_FACTORS)

@@ -32,8 +32,8 @@ it could not hold the rate."""
 ROAM = "roam"
 
 LINK_FACTORS = ("loss", "rate_mbps", "delay_ms", "jitter_ms")
-PREFIX = "network."
-OF_LINKS = places(
+NETWORK_PREFIX = "network."
+LINK_KEY_PLACES = places(
     "`networks: {thin: {links: {all: {both: {KEY: …}}}}}`, and `network: thin` in the workload",
     Spec.model_fields,
 )

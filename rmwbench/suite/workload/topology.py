@@ -62,13 +62,13 @@ LOCAL_HOST = "local"
 MessageName = Annotated[str, AfterValidator(lambda name: message_type(name).name)]
 CallName = Annotated[str, AfterValidator(lambda name: service_type(name, "request").name)]
 
-OF_QOS = places("`qos: {KEY: …}`", Qos.model_fields)
+QOS_KEY_PLACES = places("`qos: {KEY: …}`", Qos.model_fields)
 
 
 class Publisher(Strict):
     """A publisher; an absent value is the workload's."""
 
-    ELSEWHERE: ClassVar[Mapping[str, str]] = OF_QOS
+    ELSEWHERE: ClassVar[Mapping[str, str]] = QOS_KEY_PLACES
 
     topic: TopicName
     message: MessageName | None = None
@@ -86,7 +86,7 @@ class Subscription(Strict):
     """A subscription with the message type of its topic. The consumer keeps each message for
     `hold_ms`, also its memory where that is the middleware's, before it gives it back."""
 
-    ELSEWHERE: ClassVar[Mapping[str, str]] = OF_QOS
+    ELSEWHERE: ClassVar[Mapping[str, str]] = QOS_KEY_PLACES
 
     topic: TopicName
     qos: Qos | None = None

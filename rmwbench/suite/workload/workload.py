@@ -21,7 +21,7 @@ from rmwbench.suite.fault import (
     places,
 )
 from rmwbench.suite.name_rules import NodeName, TopicName, WorkloadName
-from rmwbench.suite.network.network import OF_LINKS, Network
+from rmwbench.suite.network.network import LINK_KEY_PLACES, Network
 from rmwbench.suite.process_conditions import Background, Containers, HostIdle, RealTime
 from rmwbench.suite.side import MODES
 from rmwbench.suite.timeline import Span, Timeline
@@ -133,7 +133,7 @@ class Workload(Strict):
     """
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {
-        **OF_LINKS,
+        **LINK_KEY_PLACES,
         **places("`modes: {KEY: …}` of an arm", MODES),
         **places("`KEY` of an arm", Arm.model_fields),
         **places("`qos: {KEY: …}`", Qos.model_fields),
