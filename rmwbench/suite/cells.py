@@ -342,7 +342,7 @@ class Cell:
     def _more(self) -> dict[str, Any]:
         """Keys that most cells do not have: definitions of older campaigns stay the same."""
         definition: dict[str, Any] = {}
-        if self.schedule == "own":  # all were shared before there was a choice
+        if self.schedule == "own":  # in older campaigns all were shared
             definition["schedule"] = self.schedule
         if sampling := self.sampling.definition():
             definition["sampling"] = sampling

@@ -1,4 +1,4 @@
-"""A campaign and the one of the last check -> the answer of `rmwbench check`."""
+"""The answer of `rmwbench check` from a campaign and that of the last check."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from rmwbench.robot.check.check_model import CheckedCandidate, MoreTime, RobotCh
 
 EXIT_CODES: Mapping[Outcome, Literal[0, 1, 2]] = {Outcome.MEETS: 0, Outcome.MISSES: 1}
 ORDER = (Outcome.MEETS, Outcome.OPEN, Outcome.UNKNOWN, Outcome.MISSES)
-"""Best first."""
+"""The outcomes, best first."""
 MOST_BLOCKS = 1_000
 
 
@@ -175,7 +175,7 @@ def _more_time(places: Sequence[_Place], bundle: Bundle) -> MoreTime | None:
 
 
 def _blocks_of_each_limit(arm: ArmInCondition, least: int) -> list[int | None]:
-    """The result of `blocks_needed` for each open limit."""
+    """The number of blocks that each open limit needs."""
     if arm.why is Why.TOO_FEW_BLOCKS:
         return [least]
     return [blocks_needed(limit, least) for limit in arm.open_limits or ()] or [None]

@@ -117,7 +117,7 @@ def _instead_of_shm(middleware: str, first: str) -> str:
 
 
 def router(system: LiveSystem) -> Findings:
-    """Nodes of rmw_zenoh find each other through a router."""
+    """Nodes of rmw_zenoh discover each other through a router."""
     alone: dict[tuple[int, str], list[LiveProcess]] = {}
     for process in system.processes:
         if process.rmw != ZENOH:
@@ -142,7 +142,7 @@ def router(system: LiveSystem) -> Findings:
             level="red",
             found=f"no Zenoh router at {ends}",
             expected="a router that listens at the configured endpoint",
-            why="nodes of rmw_zenoh find each other through a router only",
+            why="nodes of rmw_zenoh discover each other through a router only",
             evidence=evidence,
             proof=f"nsenter -n -t {first} ss -tan 'sport = :{port} or dport = :{port}'",
             fix="ros2 run rmw_zenoh_cpp rmw_zenohd",

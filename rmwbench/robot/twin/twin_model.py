@@ -22,10 +22,10 @@ LEFT_OUT_PACKAGES = ("rosbag2_interfaces",)
 """Types of messages that every node of ROS 2, or rosbag2, sends by itself, also the nodes of a
 twin."""
 MOST_BYTES_SHARE = 0.98
-"""Topics that carry this share of the bytes have nodes of their own."""
+"""The topics with most of the bytes, up to this share, have nodes of their own."""
 OTHERS = "others"
 UNSIZED_BYTES = 1024
-"""The size of a message where only metadata were read."""
+"""The assumed size of a message with metadata alone."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,2 +1,1 @@
-"""The suite file as people write it: found by name, read, and each mistake told with file and
-line."""
+"""Suite files: finding them by name and reading them; errors have file and line."""

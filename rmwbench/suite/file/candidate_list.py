@@ -2,12 +2,12 @@
 
     arms:
       - native                                        # every candidate of a set
-      # some of a set; any other key replaces that of each
+      # some of a set; any other key replaces that of each candidate
       - {set: ros2, without: [rclcpp/zenoh]}
       - rclcpp/zenoh                                  # one candidate
-      - {candidate: fastdds sync, name: fastdds}      # one, with keys of its own
-      - {candidate: zenoh, name: z, in: [native]}     # and `--candidates native` keeps it
-      - {name: mine, middleware: zenoh}               # or an arm that stands in no file but this
+      - {candidate: fastdds sync, name: fastdds}      # one candidate with keys of its own
+      - {candidate: zenoh, name: z, in: [native]}     # one that `--candidates native` keeps
+      - {name: mine, middleware: zenoh}               # an arm that is no candidate
 
 The shipped candidates are in `suites/candidates.yaml`, a user's own in a file of the same form.
 Names of candidates and sets are replaced in the tree of a suite's file before it is validated, so

@@ -1,1 +1,1 @@
-"""The network between hosts as a suite says it, and on which machines hosts are placed."""
+"""The network between the hosts of a workload: emulated links, or real ones between machines."""

@@ -20,7 +20,7 @@ COLUMNS = ("rate_mbps", "delay_ms", "loss")
 MAHIMAHI_BYTES = 1504
 MAX_TRACE_BYTES = 4 * 1024 * 1024
 MAX_TRACE_LINES = 15_000
-"""A trace travels in one protocol line of at most 1 MiB."""
+"""A trace is sent in one protocol line of at most 1 MiB."""
 
 Row = tuple[int, int | None, int | None, float | None]
 """(t_ns, rate_bps, delay_ns, loss)"""

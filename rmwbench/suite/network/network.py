@@ -84,7 +84,7 @@ class Access(DirectionSpecs):
         return self.spec(direction) or NOTHING
 
     def with_level(self, field: str, level: Any) -> "Access":
-        """Both directions with one field replaced, validated again."""
+        """The link with one field replaced in both directions, validated again."""
         return Access.model_validate(
             {name: self.at(name).changed({field: level}) for name in _DIRECTIONS}
         )
@@ -599,7 +599,8 @@ def _check_hosts_named(network: Network, hosts: tuple[str, ...]) -> None:
 def _check_changes(
     changes: Sequence[NetworkChange], hosts: tuple[str, ...], timeline: Timeline
 ) -> None:
-    """Raises Fault, counted from the network."""
+    """Raises Fault, counted from the network, for a change of an unknown host, and for one after
+    the steady state."""
     for index, change in enumerate(changes):
         check_known("host", change.host, hosts, at=("changes", index, "host"))
         if change.joined_s >= timeline.steady_s:

@@ -53,15 +53,11 @@ def _medium(medium: Medium) -> str:
     if medium.basic_rate_mbps not in (None, medium.rate_mbps):
         parts.append(f"multicast at {medium.basic_rate_mbps:g} Mbit/s")
     if medium.queue_frames != usual.queue_frames:
-        parts.append(_queue_limit(counted(medium.queue_frames, "frame")))
+        parts.append(f"{counted(medium.queue_frames, 'frame')} may wait")
     if medium.codel is not None:
         codel = medium.codel
         parts.append(f"CoDel of {codel.target_ms:g} ms in {codel.interval_ms:g} ms")
     return ", ".join(parts)
-
-
-def _queue_limit(limit: str) -> str:
-    return f"{limit} may wait"
 
 
 def _spec(spec: Spec) -> str:
@@ -71,11 +67,11 @@ def _spec(spec: Spec) -> str:
     if spec.medium is not None:
         parts.append(f"on {spec.medium}")
     if spec.queue_kb is not None:
-        parts.append(_queue_limit(f"{spec.queue_kb:g} kB"))
+        parts.append(f"{spec.queue_kb:g} kB may wait")
     if spec.queue_frames is not None:
-        parts.append(_queue_limit(counted(spec.queue_frames, "frame")))
+        parts.append(f"{counted(spec.queue_frames, 'frame')} may wait")
     if spec.queue_ms is not None:
-        parts.append(_queue_limit(f"{spec.queue_ms:g} ms"))
+        parts.append(f"{spec.queue_ms:g} ms may wait")
     if spec.delay_ms:
         parts.append(f"{spec.delay_ms:g} ms")
     if spec.jitter_ms:

@@ -1,1 +1,1 @@
-"""What is sent: message types, topics and nodes, arrivals and QoS, as the endpoints of a trial."""
+"""Workloads: message types, topics and nodes, arrivals and QoS, and the endpoints of a trial."""
