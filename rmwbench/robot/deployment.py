@@ -39,8 +39,8 @@ def write(middleware: str, name: str, worker: Worker, directory: Path) -> list[P
         ENV: "\n".join(_environment(arm, native, worker)) + "\n",
         SYSCTL: "\n".join(_kernel(text, native)) + "\n",
     }
-    existing = [path.name for path in directory.iterdir()] if directory.is_dir() else []
-    if foreign := [file_name for file_name in existing if file_name not in files]:
+    file_names = [path.name for path in directory.iterdir()] if directory.is_dir() else []
+    if foreign := [file_name for file_name in file_names if file_name not in files]:
         raise UserError(
             "this directory has other files",
             where=str(directory),

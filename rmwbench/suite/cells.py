@@ -26,7 +26,7 @@ from rmwbench.suite.factors import (
 from rmwbench.suite.fault import At, Fault, inside, not_one_of
 from rmwbench.suite.network.backend import check_one_backend
 from rmwbench.suite.network.interfaces import RealNetwork
-from rmwbench.suite.network.network import Links, Network, resolved
+from rmwbench.suite.network.network import Links, Network, links_between
 from rmwbench.suite.side import Side
 from rmwbench.suite.suite import Suite
 from rmwbench.suite.timeline import NOTHING_MORE, Sampling, Timeline
@@ -458,16 +458,18 @@ class _AppliedLevels:
         arms = [arm for arm in suite.arms if None not in excluded and arm.name not in excluded]
         if not arms:
             return []  # before levels are applied: an excluded combination may be a contradiction
-        changed = self.at(workload, levels, f"workload `{workload.name}`", with_workload_level)
-        if (graph := self._graphs.get(id(changed))) is None:
+        cell_workload = self.at(
+            workload, levels, f"workload `{workload.name}`", with_workload_level
+        )
+        if (graph := self._graphs.get(id(cell_workload))) is None:
             with inside("workloads", index):
-                graph = self._graphs[id(changed)] = endpoints(changed, timeline)
-        links = self._links(index, changed, levels, timeline)
+                graph = self._graphs[id(cell_workload)] = endpoints(cell_workload, timeline)
+        links = self._links(index, cell_workload, levels, timeline)
         cells = [
             Cell(
                 next(self._numbers),
                 suite.suite,
-                changed,
+                cell_workload,
                 self.at(arm, levels, f"arm `{arm.name}`", with_arm_level),
                 levels,
                 timeline,
@@ -480,7 +482,7 @@ class _AppliedLevels:
         with inside("workloads", index):
             _check_primary_metric(cells[-1])
             _check_drain(cells[-1])
-            if changed.schedule != "shared":
+            if cell_workload.schedule != "shared":
                 check_threads(cells[-1].senders)
         return cells
 
@@ -520,7 +522,9 @@ class _AppliedLevels:
         """The network of a workload at these levels. A Fault of a named network is reported at the
         network's own line."""
         try:
-            links = resolved(self.suite.networks, workload.network, workload.host_names, timeline)
+            links = links_between(
+                self.suite.networks, workload.network, workload.host_names, timeline
+            )
         except Fault as fault:
             at: At = ("workloads", index)
             if isinstance(workload.network, str) and fault.at[:1] == ("network",):

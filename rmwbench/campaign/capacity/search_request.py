@@ -30,7 +30,7 @@ from rmwbench.lab.host.host import available_memory_bytes
 from rmwbench.lab.machine import describe
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.network.network import resolved
+from rmwbench.suite.network.network import links_between
 from rmwbench.suite.suite import Suite
 from rmwbench.suite.timeline import Timeline
 from rmwbench.suite.workload.arrival import Poisson
@@ -70,7 +70,7 @@ class SearchCells:
             {self.along.factor: number_of_level},
             timeline,
             graph,
-            links=resolved(self.suite.networks, changed.network, changed.host_names, timeline),
+            links=links_between(self.suite.networks, changed.network, changed.host_names, timeline),
         )
 
     def probe_s(self, level: float) -> float:

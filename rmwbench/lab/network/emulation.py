@@ -31,7 +31,7 @@ from rmwbench.lab.network.plumbing import HostDevices, NetworkBroken
 from rmwbench.lab.network.switch import Switch
 from rmwbench.lab.probe_row import probe_row
 from rmwbench.lab.process.crew import NETWORK_HOST, Crew
-from rmwbench.suite.network.network import KERNEL, ROAM, Links, NetworkChange, Port, described
+from rmwbench.suite.network.network import KERNEL, ROAM, Links, NetworkChange, Port, spec_definition
 from rmwbench.suite.network.spec import GilbertElliottTime, Spec
 from rmwbench.suite.timeline import to_ns
 
@@ -271,7 +271,7 @@ class Emulation:
         return [
             host
             for host in self._links.hosts
-            if host not in self._links.others and self._links.spec(host, "up").at_nic
+            if host not in self._links.traffic_hosts and self._links.spec(host, "up").at_nic
         ]
 
     def _read_queue(self, host: str, edge: str) -> None:
@@ -354,4 +354,4 @@ def _words(change: NetworkChange) -> str:
         return f"{ROAM} {change.medium}"
     if change.change is not None:
         return change.change
-    return json.dumps({way: described(spec) for way, spec in _specs(change).items()})
+    return json.dumps({way: spec_definition(spec) for way, spec in _specs(change).items()})

@@ -207,14 +207,14 @@ def participant_index(system: LiveSystem) -> Findings:
         begin = BASE_PORT + DOMAIN_PORTS * domain + FIRST_INDEX
         ports = {socket.port for socket in system.udp[network]}
         most = min(_most_index(process) for process in cyclone)
-        used = sum(begin + 2 * index in ports for index in range(most + 1))
-        if most + 1 - used > FEW_LEFT:
+        count = sum(begin + 2 * index in ports for index in range(most + 1))
+        if most + 1 - count > FEW_LEFT:
             continue
         yield _finding(
             LiveCode.PARTICIPANT_INDEX,
             members,
-            level="red" if used > most else "yellow",
-            found=f"{used} of {most + 1} participant indices of domain {domain} are taken",
+            level="red" if count > most else "yellow",
+            found=f"{count} of {most + 1} participant indices of domain {domain} are taken",
             expected="free indices for further processes",
             why="rmw_cyclonedds takes an index up to MaxAutoParticipantIndex; the next process says "
             '"Failed to find a free participant index" and ends',

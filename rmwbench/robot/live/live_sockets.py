@@ -102,11 +102,11 @@ def _buffers(family: int) -> Iterator[tuple[int, int]]:
 
 def _buffer(message: bytes) -> Iterator[tuple[int, int]]:
     (inode,) = struct.unpack_from("=I", message, DIAG_BYTES - 4)
-    rest = message[DIAG_BYTES:]
-    while len(rest) >= 4:
-        length, kind = struct.unpack_from("=HH", rest)
+    attributes = message[DIAG_BYTES:]
+    while len(attributes) >= 4:
+        length, kind = struct.unpack_from("=HH", attributes)
         if length < 4:
             return
         if kind == INET_DIAG_SKMEMINFO:
-            yield inode, struct.unpack_from("=I", rest, 8)[0]
-        rest = rest[(length + 3) & ~3 :]
+            yield inode, struct.unpack_from("=I", attributes, 8)[0]
+        attributes = attributes[(length + 3) & ~3 :]

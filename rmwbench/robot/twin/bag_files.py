@@ -78,8 +78,8 @@ def _of_directory(path: Path) -> Bag:
     metadata_file = path / metadata.NAME
     bag_metadata = metadata.read_metadata(metadata_file) if metadata_file.exists() else None
     named_files = [path / Path(name).name for name in bag_metadata.files] if bag_metadata else []
-    existing = [file for file in named_files if file.exists()]
-    if 0 < len(existing) < len(named_files):
+    existing_files = [file for file in named_files if file.exists()]
+    if 0 < len(existing_files) < len(named_files):
         missing = next(file for file in named_files if not file.exists())
         raise UserError(
             "a file of this bag is missing",
@@ -88,7 +88,7 @@ def _of_directory(path: Path) -> Bag:
             actual=f"without {missing.name}",
             fix="copy it to this directory, or name one of the other files alone",
         )
-    files = existing or sorted(filter(is_storage, path.iterdir()), key=_number)
+    files = existing_files or sorted(filter(is_storage, path.iterdir()), key=_number)
     if not files and bag_metadata is None:
         raise UserError("there is no bag in this directory", where=str(path), expected=EXPECTED)
     return Bag(files=tuple(files), metadata=bag_metadata)

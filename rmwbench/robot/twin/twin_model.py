@@ -257,8 +257,8 @@ def _namespaces(names: Sequence[str]) -> dict[str, str]:
 
 
 def _free(name: str, used_names: Iterable[str]) -> str:
-    used = set(used_names)
-    while name in used:
+    names = set(used_names)
+    while name in names:
         name += "_"
     return name
 

@@ -131,38 +131,38 @@ class Candidates:
         )
 
 
-def unknown_name(kind: str, name: object, known: Sequence[str], *, at: At = ()) -> Fault:
-    """A Fault for a name that is not in `known`, with the nearest names."""
+def unknown_name(kind: str, name: object, names: Sequence[str], *, at: At = ()) -> Fault:
+    """A Fault for a name that is not in `names`, with the nearest names."""
     fix = "`rmwbench candidates` lists them"
-    if close := difflib.get_close_matches(str(name), known, n=SUGGESTIONS, cutoff=0.5):
+    if close := difflib.get_close_matches(str(name), names, n=SUGGESTIONS, cutoff=0.5):
         fix = f"did you mean {' or '.join(f'`{near_name}`' for near_name in close)}? {fix}"
-    expected = "a name of candidates.yaml: " + ", ".join(known)
+    expected = "a name of candidates.yaml: " + ", ".join(names)
     return Fault(f"unknown {kind} `{name}`", expected=expected, actual=name, fix=fix, at=at)
 
 
-def expand_names(arms: Any, known: Candidates) -> Any:
+def expand_names(arms: Any, candidates: Candidates) -> Any:
     """The list of arms with each name of a candidate or a set replaced by its arms; any other value
     is returned unchanged. Raises Fault, counted from the list."""
     if not isinstance(arms, CommentedSeq):
         return arms
-    return replace_items(arms, lambda index, entry, place: _arms(entry, known, index, place))
+    return replace_items(arms, lambda index, entry, place: _arms(entry, candidates, index, place))
 
 
-def expand_short(tree: CommentedMap, known: Candidates) -> None:
+def expand_short(tree: CommentedMap, candidates: Candidates) -> None:
     """Replaces each name of a set in `arms` of `short` by those of its members that the file
     has."""
     short = tree.get("short")
     names = short.get("arms") if isinstance(short, CommentedMap) else None
-    if not isinstance(names, CommentedSeq) or not any(name in known.sets for name in names):
+    if not isinstance(names, CommentedSeq) or not any(name in candidates.sets for name in names):
         return
     file_arms = [name_of(arm) for arm in tree["arms"]]
     members = [
         candidate.name
         for name in names
-        for candidate in known.of_set(str(name))
+        for candidate in candidates.of_set(str(name))
         if name not in file_arms and candidate.name in file_arms
     ]
-    own_names = [name for name in names if name in file_arms or name not in known.sets]
+    own_names = [name for name in names if name in file_arms or name not in candidates.sets]
     short["arms"] = _arm_list([*own_names, *members], place_of(names))
 
 
@@ -184,13 +184,15 @@ def _has_sets_in_pairs(arm: CommentedMap) -> bool:
     )
 
 
-def _arms(entry: Any, known: Candidates, index: int, place: Place) -> list[Any]:
+def _arms(entry: Any, candidates: Candidates, index: int, place: Place) -> list[Any]:
     if isinstance(entry, str):
-        return [mapping_at(member.arm, place) for member in known.members_of(str(entry), (index,))]
+        return [
+            mapping_at(member.arm, place) for member in candidates.members_of(str(entry), (index,))
+        ]
     if not isinstance(entry, CommentedMap):
         return [entry]
     if _has_sets_in_pairs(entry):
-        return [_with_sides(entry, known, index, place)]
+        return [_with_sides(entry, candidates, index, place)]
     if CANDIDATE in entry and SET in entry:
         raise Fault(
             "`candidate` and `set` contradict each other",
@@ -199,11 +201,11 @@ def _arms(entry: Any, known: Candidates, index: int, place: Place) -> list[Any]:
             at=(index, SET),
         )
     if CANDIDATE in entry:
-        if entry[CANDIDATE] not in known.by_name:
+        if entry[CANDIDATE] not in candidates.by_name:
             raise unknown_name(
-                "candidate", entry[CANDIDATE], list(known.by_name), at=(index, CANDIDATE)
+                "candidate", entry[CANDIDATE], list(candidates.by_name), at=(index, CANDIDATE)
             )
-        arm = known.by_name[entry[CANDIDATE]].arm
+        arm = candidates.by_name[entry[CANDIDATE]].arm
         return [mapping_at({**arm, **_without(entry, CANDIDATE)}, place)]
     if SET not in entry:
         return [entry]
@@ -217,7 +219,7 @@ def _arms(entry: Any, known: Candidates, index: int, place: Place) -> list[Any]:
             )
     return [
         mapping_at({**candidate.arm, **_without(entry, SET, WITHOUT)}, place)
-        for candidate in _of_set(entry, known, (index,))
+        for candidate in _of_set(entry, candidates, (index,))
     ]
 
 
@@ -225,12 +227,12 @@ def _without(entry: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key not in keys}
 
 
-def _of_set(entry: CommentedMap, known: Candidates, at: At) -> list[Candidate]:
+def _of_set(entry: CommentedMap, candidates: Candidates, at: At) -> list[Candidate]:
     """The candidates of an entry's `set` that are not in its `without`."""
     name = entry[SET]
-    if name not in known.sets:
-        raise unknown_name("set", name, list(known.sets), at=(*at, SET))
-    members = known.of_set(name)
+    if name not in candidates.sets:
+        raise unknown_name("set", name, list(candidates.sets), at=(*at, SET))
+    members = candidates.of_set(name)
     names = [member.name for member in members]
     without = entry.get(WITHOUT, ())
     if not isinstance(without, CommentedSeq | tuple):
@@ -248,17 +250,19 @@ def _of_set(entry: CommentedMap, known: Candidates, at: At) -> list[Candidate]:
     return [member for member in members if member.name not in without]
 
 
-def _with_sides(entry: CommentedMap, known: Candidates, index: int, place: Place) -> CommentedMap:
+def _with_sides(
+    entry: CommentedMap, candidates: Candidates, index: int, place: Place
+) -> CommentedMap:
     """An entry of `pairs` with its sets replaced by their candidates."""
 
     def sides_of(position: int, side: Any, side_place: Place) -> list[Any]:
-        return _sides(side, known, (index, interop_pairs.KEY, position), side_place)
+        return _sides(side, candidates, (index, interop_pairs.KEY, position), side_place)
 
     sides = replace_items(entry[interop_pairs.KEY], sides_of)
     return mapping_at({**entry, interop_pairs.KEY: sides}, place)
 
 
-def _sides(side: Any, known: Candidates, at: At, place: Place) -> list[Any]:
+def _sides(side: Any, candidates: Candidates, at: At, place: Place) -> list[Any]:
     """The sides of a set's candidates, without names, so that pairs name them by their middlewares;
     a side without a set is returned alone."""
     if not isinstance(side, CommentedMap) or SET not in side:
@@ -266,7 +270,7 @@ def _sides(side: Any, known: Candidates, at: At, place: Place) -> list[Any]:
     own_keys = _without(side, SET, WITHOUT)
     return [
         mapping_at({**_side_settings(candidate.arm), **own_keys}, place)
-        for candidate in _of_set(side, known, at)
+        for candidate in _of_set(side, candidates, at)
     ]
 
 
@@ -327,7 +331,7 @@ def apply_choice(
     arms: CommentedSeq,
     choice: Choice,
     candidates_of_word: Callable[[str, str], Iterable[Candidate]],
-    known: Candidates,
+    candidates: Candidates,
     place: Place,
 ) -> CommentedSeq:
     """The arms of a suite with the choice applied. `candidates_of_word` returns the candidates of a
@@ -360,8 +364,10 @@ def apply_choice(
                     at=(option,),
                 )
     for word in choice.without:
-        members = candidates_of_word(word, "--without") if is_file(word) else known.of_set(word)
-        chosen_arms = _remaining(chosen_arms, word, [member.name for member in members], known)
+        members = (
+            candidates_of_word(word, "--without") if is_file(word) else candidates.of_set(word)
+        )
+        chosen_arms = _remaining(chosen_arms, word, [member.name for member in members], candidates)
     return _arm_list(chosen_arms, place)
 
 
@@ -381,7 +387,7 @@ def _add(candidate: Candidate, arms: list[Any], option: str, place: Place) -> No
 
 
 def _remaining(
-    arms: Sequence[Any], word: str, members: Sequence[str], known: Candidates
+    arms: Sequence[Any], word: str, members: Sequence[str], candidates: Candidates
 ) -> list[Any]:
     """The arms except the one that a word names, those in the set of that name, and the `members`
     of the set or the file. Raises Fault where no arm is removed."""
@@ -390,12 +396,16 @@ def _remaining(
     ]
     if len(remaining) == len(arms):
         names = [name_of(arm) for arm in arms]
-        sets = [name for name in known.sets if any(c.name in names for c in known.of_set(name))]
+        sets = [
+            name
+            for name in candidates.sets
+            if any(c.name in names for c in candidates.of_set(name))
+        ]
         raise unknown_name("arm of this suite", word, [*names, *sets], at=("--without",))
     return remaining
 
 
-def remove_sets(tree: CommentedMap, known: Candidates) -> None:
+def remove_sets(tree: CommentedMap, candidates: Candidates) -> None:
     """Removes the key `in` of a suite's own arms, which the model of an arm does not have. Raises
     Fault, counted from the list of arms, for an unknown set."""
     for index, arm in mappings_of(tree, "arms"):
@@ -403,8 +413,8 @@ def remove_sets(tree: CommentedMap, known: Candidates) -> None:
             continue
         sets = arm[IN] if isinstance(arm[IN], CommentedSeq) else [arm[IN]]
         for position, name in enumerate(sets):
-            if name not in known.sets:
-                raise unknown_name("set", name, list(known.sets), at=(index, IN, position))
+            if name not in candidates.sets:
+                raise unknown_name("set", name, list(candidates.sets), at=(index, IN, position))
         del arm[IN]
 
 

@@ -153,19 +153,19 @@ def _tree(text: str, where: str, choice: Choice = NO_CHOICE) -> CommentedMap:
 def _write_out_arms(tree: CommentedMap, choice: Choice) -> None:
     """Replaces names and pairs in the arms of a suite's tree, and all references to changed
     arms."""
-    known = known_candidates()
+    candidates = known_candidates()
     has_references = candidate_list.has_references(tree["arms"])
     with inside("arms"):
-        arms = interop_pairs.expand_pairs(candidate_list.expand_names(tree["arms"], known))
+        arms = interop_pairs.expand_pairs(candidate_list.expand_names(tree["arms"], candidates))
     tree["arms"] = arms
     if has_references:
-        candidate_list.expand_short(tree, known)
+        candidate_list.expand_short(tree, candidates)
     if choice.changes and isinstance(arms, CommentedSeq):
         own_names = [str(arm.get("name")) for arm in arms if isinstance(arm, CommentedMap)]
         tree["arms"] = _apply_choice(arms, choice, tree.lc.key("arms"))
         candidate_list.remove_references(tree, own_names)
     with inside("arms"):
-        candidate_list.remove_sets(tree, known)
+        candidate_list.remove_sets(tree, candidates)
 
 
 def _apply_choice(arms: CommentedSeq, choice: Choice, place: Place) -> CommentedSeq:

@@ -135,10 +135,10 @@ def _merge(
                     list(map(str, original)),
                     at=(KEY, key, name),
                 )
-    merged = CommentedMap()
+    mapping = CommentedMap()
     for name in [*original, *(name for name in changes if name not in original)]:
         keeps_all = key == "factors" and name in whole_factors
         source = changes if name in changes and not keeps_all else original
-        put(merged, name, source[name], source.lc.key(name))
-    merged.lc.line, merged.lc.col = original.lc.line, original.lc.col
-    return merged
+        put(mapping, name, source[name], source.lc.key(name))
+    mapping.lc.line, mapping.lc.col = original.lc.line, original.lc.col
+    return mapping

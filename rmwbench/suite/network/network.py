@@ -217,7 +217,9 @@ class NetworkChange(DirectionSpecs):
         if self.change is not None:
             return definition | {"change": self.change}
         return definition | {
-            name: described(spec) for name in _DIRECTIONS if (spec := self.spec(name)) is not None
+            name: spec_definition(spec)
+            for name in _DIRECTIONS
+            if (spec := self.spec(name)) is not None
         }
 
 
@@ -436,12 +438,12 @@ class Network(Strict):
 @dataclass(frozen=True)
 class Links:
     """The network of one cell, with its hosts in the order of their addresses. The last of them are
-    `others`, which only cross traffic uses."""
+    `traffic_hosts`, which only cross traffic uses."""
 
     name: str | None
     hosts: tuple[str, ...]
     network: Network
-    others: tuple[str, ...] = ()
+    traffic_hosts: tuple[str, ...] = ()
 
     def spec(self, host: str, direction: str) -> Spec:
         return self.network.spec(host, direction)
@@ -507,9 +509,9 @@ class Links:
         network = self.network
         definition: dict[str, Any] = {
             "name": self.name,
-            "hosts": [host for host in self.hosts if host not in self.others],
+            "hosts": [host for host in self.hosts if host not in self.traffic_hosts],
             "links": {
-                host: {way: described(self.spec(host, way)) for way in _DIRECTIONS}
+                host: {way: spec_definition(self.spec(host, way)) for way in _DIRECTIONS}
                 for host in self.hosts
             },
             "media": {name: medium.wire() for name, medium in network.media.items()},
@@ -528,7 +530,7 @@ class Links:
             }
         if beside := [port for port in self.ports if port.network]:
             definition["beside"] = {
-                port.name: {way: described(self.port_spec(port, way)) for way in _DIRECTIONS}
+                port.name: {way: spec_definition(self.port_spec(port, way)) for way in _DIRECTIONS}
                 for port in beside
             }
         if network.cross_traffic:
@@ -538,7 +540,7 @@ class Links:
         return definition
 
 
-def described(spec: Spec) -> dict[str, Any]:
+def spec_definition(spec: Spec) -> dict[str, Any]:
     """A spec as a cell stores it: as the link protocol has it, with the file of its trace instead
     of the rows."""
     definition = spec.wire()
@@ -549,7 +551,7 @@ def described(spec: Spec) -> dict[str, Any]:
     return definition
 
 
-def resolved(
+def links_between(
     networks: dict[str, Network],
     network: str | Network | None,
     hosts: tuple[str, ...],
@@ -563,8 +565,8 @@ def resolved(
     network = networks[network] if isinstance(network, str) else network or Network()
     with inside("network", "cross_traffic"):
         check_hosts(network.cross_traffic, hosts)
-    others = hosts_of(network.cross_traffic)
-    hosts = (*hosts, *others)
+    traffic_hosts = hosts_of(network.cross_traffic)
+    hosts = (*hosts, *traffic_hosts)
     if len(hosts) > MOST_HOSTS:
         raise Fault(
             "too many hosts", expected=f"at most {MOST_HOSTS}", actual=len(hosts), at=("hosts",)
@@ -574,7 +576,7 @@ def resolved(
     with inside("network"):
         _check_hosts_named(network, hosts)
         _check_changes(network.changes, hosts, timeline)
-    return Links(name, hosts, network, others)
+    return Links(name, hosts, network, traffic_hosts)
 
 
 def _check_hosts_named(network: Network, hosts: tuple[str, ...]) -> None:

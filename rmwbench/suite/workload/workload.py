@@ -361,11 +361,11 @@ class Workload(Strict):
             return self.graph.node_list(self.name, self.hosts or ONE_HOST)
         if self.bring_up is not None:
             return brought_up(self.bring_up)
-        placed = (self.processes or "per_node", self.hosts or ONE_HOST)
+        placement = (self.processes or "per_node", self.hosts or ONE_HOST)
         if self.clients is not None:
-            return calls(self.name, self.clients, *placed)
+            return calls(self.name, self.clients, *placement)
         length = (self.subscribers or 1, self.relays or 0)
-        return chain(self.name, *length, *placed, self.relays_host)
+        return chain(self.name, *length, *placement, self.relays_host)
 
     @property
     def host_names(self) -> tuple[str, ...]:
