@@ -14,9 +14,9 @@ fractions and `cpu_cores` have no suffix.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY, TopicScope, Use, names_for
 from rmwbench.suite.fault import Fault, Scalar, Strict, check_known
@@ -60,31 +60,20 @@ class Limits(Strict):
     topics: dict[str, dict[str, Annotated[float, Field(gt=0.0)]]] = Field(default_factory=dict)
     nothing: Annotated[Nothing, Field(alias="none")] = Nothing()
 
-    @field_validator("acceptable")
-    @classmethod
-    def _known_metrics(cls, limits: dict[str, float]) -> dict[str, float]:
-        _check(limits, KEYS)
-        return limits
-
-    @field_validator("topics")
-    @classmethod
-    def _known_of_topics(cls, topics: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-        for topic, limits in topics.items():
-            if not limits:
-                raise Fault(
-                    f"topic `{topic}` has no limit", expected="at least one limit", at=(topic,)
-                )
-            _check(limits, TOPIC_KEYS, (topic,))
-        return topics
-
     @model_validator(mode="after")
-    def _has_a_limit(self) -> "Limits":
+    def _known_metrics(self) -> Self:
         if not self.acceptable and not self.topics:
             raise Fault(
                 "there is no limit",
                 expected="at least one under `acceptable` or `topics`",
                 at=("acceptable",),
             )
+        _check(self.acceptable, KEYS, ("acceptable",))
+        for topic, limits in self.topics.items():
+            at = ("topics", topic)
+            if not limits:
+                raise Fault(f"topic `{topic}` has no limit", expected="at least one limit", at=at)
+            _check(limits, TOPIC_KEYS, at)
         return self
 
     def document(self) -> dict[str, Any]:
@@ -127,7 +116,7 @@ def _document(limits: dict[str, float]) -> list[dict[str, Any]]:
     ]
 
 
-def _check(limits: dict[str, float], keys: tuple[str, ...], at: tuple[str, ...] = ()) -> None:
+def _check(limits: dict[str, float], keys: tuple[str, ...], at: tuple[str, ...]) -> None:
     for name, limit in limits.items():
         if name not in keys and name in METRICS and key_of(name) in keys:
             raise Fault(

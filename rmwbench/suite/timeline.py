@@ -3,22 +3,13 @@ window."""
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from rmwbench.suite.fault import Fault, Strict, within
 
-
-def _positive(seconds: float) -> float:
-    if seconds <= 0:
-        raise Fault(
-            "the steady state needs a length", expected="more than 0 seconds", actual=seconds
-        )
-    return seconds
-
-
 SPAN = within("a span is between 0 and 86400 seconds", 0, 86_400)
 Span = Annotated[float, SPAN]
-SteadySpan = Annotated[float, AfterValidator(_positive), SPAN]
+SteadySpan = Annotated[float, Field(gt=0), SPAN]
 
 
 def to_ns(seconds: float) -> int:

@@ -10,9 +10,9 @@ such a network has only their names.
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import field_validator
+from pydantic import AfterValidator
 
 from rmwbench.suite.fault import Fault, Strict, check_distinct
 
@@ -42,41 +42,35 @@ def checked_name(name: str) -> str:
     return name
 
 
+def _checked_address(text: str) -> str:
+    """Returns the text. Raises Fault for another text than an address with its prefix, and for an
+    address of the links between hosts."""
+    try:
+        interface = ipaddress.IPv4Interface(text)
+    except ValueError:
+        interface = None
+    if interface is None or "/" not in text:
+        raise Fault(
+            "this is not an address with its prefix", expected="such as 172.17.0.1/16", actual=text
+        )
+    if interface.network.overlaps(OURS):
+        raise Fault(
+            "these addresses are those of the links between hosts",
+            expected=f"outside of {OURS}",
+            actual=text,
+        )
+    return text
+
+
 class Interface(Strict):
     """`address` has its prefix, as `ip addr` shows it. `multicast: false`, as of a tunnel: no
     multicast and no address resolution. `carrier: false`: up without a carrier, as docker0 is
     without containers."""
 
-    name: str
-    address: str
+    name: Annotated[str, AfterValidator(checked_name)]
+    address: Annotated[str, AfterValidator(_checked_address)]
     multicast: bool = True
     carrier: bool = True
-
-    @field_validator("name")
-    @classmethod
-    def _a_name(cls, name: str) -> str:
-        return checked_name(name)
-
-    @field_validator("address")
-    @classmethod
-    def _an_address(cls, text: str) -> str:
-        try:
-            interface = ipaddress.IPv4Interface(text)
-        except ValueError:
-            interface = None
-        if interface is None or "/" not in text:
-            raise Fault(
-                "this is not an address with its prefix",
-                expected="such as 172.17.0.1/16",
-                actual=text,
-            )
-        if interface.network.overlaps(OURS):
-            raise Fault(
-                "these addresses are those of the links between hosts",
-                expected=f"outside of {OURS}",
-                actual=text,
-            )
-        return text
 
     @property
     def local(self) -> bytes:

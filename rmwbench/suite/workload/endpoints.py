@@ -476,7 +476,7 @@ def _with_peers(workload: Workload, drafts: Sequence[Endpoint]) -> list[Endpoint
             present=tuple(
                 peer.endpoint
                 for peer in peers[draft.endpoint]
-                if peer.life.present_at(draft.life.begin_s)
+                if peer.life.includes_begin_of(draft.life)
             ),
         )
         for draft in drafts

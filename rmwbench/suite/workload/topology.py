@@ -5,6 +5,7 @@ Most workloads have one of a few shapes, for which there is a shorthand (`shapes
 into the same nodes that a file can also list, so all other modules know only nodes.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
@@ -141,21 +142,21 @@ class NodeLife:
     def whole(self) -> bool:
         return self.begin_s is None and self.end_s is None
 
+    @property
+    def _begin(self) -> float:
+        return -math.inf if self.begin_s is None else self.begin_s
+
+    @property
+    def _end(self) -> float:
+        return math.inf if self.end_s is None else self.end_s
+
     def meets(self, other: "NodeLife") -> bool:
         """Whether the two lives overlap."""
-        return self._begins_before_end(other) and other._begins_before_end(self)
+        return self._begin < other._end and other._begin < self._end
 
-    def present_at(self, begin_s: float | None) -> bool:
-        """Whether the life includes the begin of another one; two that begin together include each
-        other's."""
-        if begin_s is None:
-            return self.begin_s is None
-        return (self.begin_s is None or self.begin_s <= begin_s) and (
-            self.end_s is None or self.end_s > begin_s
-        )
-
-    def _begins_before_end(self, other: "NodeLife") -> bool:
-        return self.begin_s is None or other.end_s is None or self.begin_s < other.end_s
+    def includes_begin_of(self, other: "NodeLife") -> bool:
+        """Whether the other life begins with or within this one."""
+        return self._begin <= other._begin < self._end
 
 
 class Node(Strict):
