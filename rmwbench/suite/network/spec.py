@@ -119,19 +119,10 @@ class GilbertElliottTime(Strict):
     at the same instants for every candidate."""
 
     kind: Literal["gilbert_elliott_time"]
-    good_ms: Milliseconds
-    bad_ms: Milliseconds
+    good_ms: Annotated[Milliseconds, Field(gt=0)]
+    bad_ms: Annotated[Milliseconds, Field(gt=0)]
     good: Chance = 0.0
     bad: Chance = 1.0
-
-    @model_validator(mode="after")
-    def _takes_time(self) -> "GilbertElliottTime":
-        for name in ("good_ms", "bad_ms"):
-            if getattr(self, name) <= 0:
-                raise Fault(
-                    "a state must last some time", expected="more than 0 ms", actual=0, at=(name,)
-                )
-        return self
 
     def wire(self) -> dict[str, Any]:
         return {
