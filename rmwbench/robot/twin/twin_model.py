@@ -162,12 +162,15 @@ def _suite_names(names: Iterable[str]) -> dict[str, str]:
     """Name in ROS -> name in a suite, without a leading slash."""
     suite_names: dict[str, str] = {}
     for name in names:
-        parts = [re.sub(r"\W", "_", part, flags=re.ASCII) for part in name.split("/") if part]
-        plain = "/".join(f"_{part}" if part[0].isdigit() else part for part in parts) or "topic"
-        while plain in suite_names.values():
-            plain += "_"
-        suite_names[name] = plain
+        plain = "/".join(_identifier(part) for part in name.split("/") if part) or "topic"
+        suite_names[name] = _free(plain, suite_names.values())
     return suite_names
+
+
+def _identifier(text: str) -> str:
+    """The text with letters, digits and underscores alone, and no digit first."""
+    plain = re.sub(r"\W", "_", text, flags=re.ASCII)
+    return f"_{plain}" if not plain or plain[0].isdigit() else plain
 
 
 @dataclass(frozen=True)
@@ -282,7 +285,7 @@ def _graph_nodes(
             else:
                 reads.append(TwinReader(topic.name, qos))
         if publishes or reads:
-            name = _free(_node_name(node.name), (twin_node.name for twin_node in nodes))
+            name = _free(_identifier(node.name.strip("/")), (n.name for n in nodes))
             nodes.append(
                 TwinNode(name=name, publishes=publishes, reads=tuple(reads), assumed=False)
             )
@@ -294,7 +297,7 @@ def _graph_nodes(
         for _ in range(topic.traffic.publishers)
     ]
     if missing:
-        name = _free(OTHERS, (twin_node.name for twin_node in nodes))
+        name = _free(OTHERS, (n.name for n in nodes))
         nodes.append(TwinNode(name=name, publishes=tuple(missing)))
     silent = len(graph) - sum(not node.assumed for node in nodes)
     if silent:
@@ -313,11 +316,6 @@ def _subscription_qos(offer: QosOffer, offered: Qos) -> Qos:
         None if settings["history"] == KEEP_ALL else offer.depth or offered.depth or DEFAULT_DEPTH
     )
     return Qos.model_validate(settings | {"depth": depth})
-
-
-def _node_name(name: str) -> str:
-    plain = re.sub(r"\W", "_", name.strip("/"), flags=re.ASCII)
-    return f"_{plain}" if not plain or plain[0].isdigit() else plain
 
 
 def anonymous(
