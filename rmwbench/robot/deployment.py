@@ -39,13 +39,13 @@ def write(middleware: str, name: str, worker: Worker, directory: Path) -> list[P
         ENV: "\n".join(_environment(arm, native, worker)) + "\n",
         SYSCTL: "\n".join(_kernel(text, native)) + "\n",
     }
-    file_names = [path.name for path in directory.iterdir()] if directory.is_dir() else []
-    if foreign := [file_name for file_name in file_names if file_name not in files]:
+    file_names = {path.name for path in directory.iterdir()} if directory.is_dir() else set()
+    if other_files := sorted(file_names - files.keys()):
         raise UserError(
             "this directory has other files",
             where=str(directory),
             expected="a new or an empty directory",
-            actual=", ".join(sorted(foreign)[:3]),
+            actual=", ".join(other_files[:3]),
         )
     make_directory(directory)
     for file, content in files.items():
@@ -100,15 +100,15 @@ _EMPTY_FASTDDS = (
 
 
 def _environment(arm: Arm, native: str, worker: Worker) -> Iterator[str]:
-    described = worker.description or {}
-    version = described.get("version", "")
+    description = worker.description or {}
+    version = description.get("version", "")
     yield f"# {arm.middleware} {version}, {arm.name}: source this file in every shell that starts a node."
     yield f'here="{HERE}"'
     rmw = arm.middleware.partition("/")[2]
     if rmw:
         yield "# The RMW that was measured."
         yield f"export RMW_IMPLEMENTATION={rmw}"
-    worker_variable = described.get("build", {}).get("profile_variable")
+    worker_variable = description.get("build", {}).get("profile_variable")
     variable, uri, why = _variable(arm.middleware, worker_variable, old=version.startswith("2."))
     yield f"# {why}"
     if variable is None:

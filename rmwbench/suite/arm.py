@@ -118,7 +118,6 @@ class Arm(Side):
         return None
 
     def side(self, process: str) -> Side:
-        """The side of a process."""
         key = self.key_of(process)
         return self if key is None else self.processes[key].over(self)
 

@@ -212,8 +212,6 @@ class _TopicClock:
 
 
 class _TopicStamps:
-    """The stamps and sizes of a topic's messages."""
-
     def __init__(self, topic: BagTopic) -> None:
         self.topic = topic
         self.messages = 0

@@ -48,7 +48,6 @@ SUGGESTIONS = 3
 
 
 def layer_of(middleware: str) -> Layer:
-    """The layer of a middleware by its name."""
     return _LAYERS.get(middleware.partition("/")[0], "native")
 
 
@@ -94,7 +93,6 @@ class Candidate:
 
     @property
     def layer(self) -> Layer:
-        """The layer of its middleware."""
         return layer_of(str(self.arm.get("middleware", "")))
 
 

@@ -75,7 +75,6 @@ class CrossTraffic(Strict):
         return f"{flows} of TCP from {self.name}{shape}{control}"
 
     def definition(self) -> dict[str, Any]:
-        """The cross traffic as a cell's definition stores it."""
         always_stored = {"from": self.from_, "to": self.to, "kind": self.kind, "flows": self.flows}
         more = {"piece": self.piece, "congestion_control": self.congestion_control}
         return always_stored | {key: value for key, value in more.items() if value is not None}
