@@ -1,8 +1,8 @@
 """An arm: a middleware with its configuration. A suite compares arms.
 
 The names of the shipped middlewares are known, so that a misspelt one is refused before a trial
-runs; `load` is told the names of other workers. A user's profile file is read at load, so that a
-cell has the text that it ran with.
+runs; callers of `parse` add the names of other workers. A user's profile file is read with the
+suite, so that a cell has the text that it ran with.
 """
 
 import re

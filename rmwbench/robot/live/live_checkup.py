@@ -1,25 +1,24 @@
 """The checkup of a running system, for `rmwbench doctor --live`."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from rmwbench.errors import UserError
 from rmwbench.lab.machine.finding import LEVELS
 from rmwbench.robot.live.live_model import LiveCheckup
-from rmwbench.robot.live.live_processes import read_system
+from rmwbench.robot.live.live_processes import PROC, read_system
 from rmwbench.robot.live.live_rules import findings
 from rmwbench.words.numbers import counted
 
 
-def checkup(domain: int | None = None, proc: Path = Path("/proc")) -> LiveCheckup:
+def checkup(domain: int | None) -> LiveCheckup:
     """The checkup of all processes, or of those in one `domain`. Raises UserError without a
     /proc."""
     try:
-        system = read_system(proc)
+        system = read_system()
     except OSError as error:
         raise UserError(
             "cannot read the processes of this machine",
-            where=str(proc),
+            where=str(PROC),
             expected="Linux with /proc",
             actual=error.strerror or str(error),
         ) from error

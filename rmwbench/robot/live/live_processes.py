@@ -30,17 +30,17 @@ NO_RMW = re.compile(r"implementation|.*_common|.*_shared_cpp|.*_common_cpp")
 """Other libraries with names like an RMW's."""
 VARIABLES = re.compile(r"(ROS|RMW|ZENOH|CYCLONEDDS|FASTRTPS|FASTDDS|NDDS)_")
 CLIENT_LIBRARY = "/librcl.so"
-SHM = "/dev/shm/"
+PROC, SHM = Path("/proc"), "/dev/shm/"
 DDS_PORTS = range(BASE_PORT, BASE_PORT + 2500)
 """The ports of the domains 0 to 9."""
 SYSCTLS = ("net.core.rmem_max", "net.core.rmem_default")
 
 
-def read_system(proc: Path = Path("/proc")) -> LiveSystem:
-    """The running system of a /proc. Raises OSError where there is none."""
+def read_system() -> LiveSystem:
+    """The running system. Raises OSError without a /proc."""
     tables = _Tables()
     processes, unreadable = [], []
-    for entry in sorted(proc.iterdir(), key=lambda path: path.name):
+    for entry in sorted(PROC.iterdir(), key=lambda path: path.name):
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             try:
                 if process := _process(entry, tables):
@@ -192,7 +192,7 @@ def _unread(unreadable: Sequence[Path], tables: _Tables, known_inodes: set[int])
         if words[0] and not os.path.basename(words[0]).startswith(OURS):
             users.add(uid)
             suspected += [uid] * is_of_middleware(words, "")
-    tables.read(Path("/proc/self"), os.stat("/proc/self/ns/net").st_ino)
+    tables.read(PROC / "self", os.stat(PROC / "self/ns/net").st_ino)
     sockets = [
         socket
         for sockets_of_network in (*tables.udp.values(), *tables.tcp.values())

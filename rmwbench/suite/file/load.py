@@ -35,17 +35,11 @@ from rmwbench.suite.file.tree import (
 from rmwbench.suite.suite import Suite
 
 
-def load(suite: str | Path, *, middlewares: Iterable[str] = (), shortened: bool = False) -> Suite:
-    """The suite of a shipped name or a path, or with `shortened` its short version.
-
-    `middlewares` are names of other workers than the shipped ones. Raises one UserError for any
-    mistake in the file.
-    """
+def load(suite: str | Path, *, shortened: bool = False) -> Suite:
+    """The suite of a shipped name or a path, or with `shortened` its short version. Raises one
+    UserError for any mistake in the file."""
     path = suite if isinstance(suite, Path) else find(suite)
-    text = read(path)
-    return parse(
-        text, where=shown(path), directory=path.parent, middlewares=middlewares, shortened=shortened
-    )
+    return parse(read(path), where=shown(path), directory=path.parent, shortened=shortened)
 
 
 def parse(
@@ -59,8 +53,9 @@ def parse(
     choice: Choice = NO_CHOICE,
 ) -> Suite:
     """The suite of a text. `where` names the file in errors; paths of profiles are relative to
-    `directory`. The short version has all levels of the `whole_factors`. `choice`: the options of
-    the command line about arms and network."""
+    `directory`. `middlewares` are names of other workers than the shipped ones. The short version
+    has all levels of the `whole_factors`. `choice`: the options of the command line about arms and
+    network."""
     tree = _tree(text, where, choice)
     with error_lines(tree, where):
         tree = short_version.resolve_short(tree, apply_short=shortened, whole_factors=whole_factors)
