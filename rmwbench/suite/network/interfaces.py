@@ -84,9 +84,6 @@ class Interface(Strict):
     def prefix_bits(self) -> int:
         return ipaddress.IPv4Interface(self.address).network.prefixlen
 
-    def definition(self) -> dict[str, Any]:
-        return self.model_dump()
-
 
 def check_interfaces(interfaces: tuple[Interface, ...]) -> None:
     """Raises Fault, counted from the list, where one host cannot have these interfaces together."""

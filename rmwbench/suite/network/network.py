@@ -525,7 +525,7 @@ class Links:
         }
         if further := {host: network.further(host) for host in self.hosts if network.further(host)}:
             definition["interfaces"] = {
-                host: [interface.definition() for interface in interfaces]
+                host: [interface.model_dump() for interface in interfaces]
                 for host, interfaces in further.items()
             }
         if beside := [port for port in self.ports if port.network]:

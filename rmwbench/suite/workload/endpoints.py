@@ -1,7 +1,7 @@
 """From the graph to endpoints: their numbers, their expected peers, and the counts of messages that
 they will send and read.
 
-They are computed once, from the plan, and each trial uses them: the barrier waits for `matches`,
+They are computed once, from the plan, and each trial uses them: the barrier waits for `present`,
 the record file has the size of `sections`, and the percentiles that a trial allows follow from
 `steady_messages`. The counts follow from the arrivals and lives of an endpoint and its peers. Times
 are in ns from the start of the warm-up. A late joiner's schedule begins when it joins.
@@ -74,10 +74,6 @@ class Endpoint:
     saturating: bool = False
 
     @property
-    def matches(self) -> int:
-        return len(self.present)
-
-    @property
     def reads(self) -> bool:
         return self.kind in READERS
 
@@ -124,7 +120,7 @@ class Endpoint:
         }
         if self.reply_type is not None:
             settings["reply_type"] = self.reply_type.wire()
-        settings |= {"qos": self.qos.wire(), "touch": self.touch, "matches": self.matches}
+        settings |= {"qos": self.qos.wire(), "touch": self.touch, "matches": len(self.present)}
         if self.reads:
             settings["wait"] = arm.wait
         if self.kind == "subscription" and arm.take != "typed":
