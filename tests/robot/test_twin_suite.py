@@ -289,9 +289,13 @@ def test_what_is_no_graph_is_one_error(bag, tmp_path, text):
     assert verb.returncode == 2 and str(path) in verb.stderr
 
 
-@pytest.mark.parametrize(("what", "has_hint"), [("missing messages", True), ("95 % size", False)])
-def test_what_a_middleware_may_have_lost_is_told_beside_a_twin_that_is_none(what, has_hint):
-    part = TopicDifference(quantity=what, source=0.0, twin=0.8, unit="fraction", off=0.8, most=0.02)
+@pytest.mark.parametrize(
+    ("quantity", "has_hint"), [("missing messages", True), ("95 % size", False)]
+)
+def test_what_a_middleware_may_have_lost_is_told_beside_a_twin_that_is_none(quantity, has_hint):
+    part = TopicDifference(
+        quantity=quantity, source=0.0, twin=0.8, unit="fraction", off=0.8, most=0.02
+    )
     twin_likeness = TwinLikeness((TwinTopicLikeness(topic="/front", differences=(part,)),))
     shown = " ".join(
         text.text for text in view(twin_likeness, "bag", "the twin", "rclcpp/fastrtps").answer

@@ -64,8 +64,8 @@ def error(*changes: tuple[str, str], more: str = "") -> UserError:
 
 def nodes(*lines: str) -> tuple[str, str]:
     """Spelled-out nodes for the workload, each line one node."""
-    listed = "".join(f"      - {line}\n" for line in lines)
+    node_lines = "".join(f"      - {line}\n" for line in lines)
     return (
         "    timeline: {steady_s: 1.0}\n",
-        f"    timeline: {{steady_s: 1.0}}\n    nodes:\n{listed}",
+        f"    timeline: {{steady_s: 1.0}}\n    nodes:\n{node_lines}",
     )

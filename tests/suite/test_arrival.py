@@ -57,8 +57,8 @@ def test_a_phase_is_drawn_from_the_seed_within_the_period_unless_it_is_asked_for
     assert all(0 <= phase < 10_000_000 for phase in phases)
     quarters = Counter(phase // 2_500_000 for phase in phases)
     assert min(quarters.values()) > 60  # of 400, expected 100 in each
-    asked = PARSE({"rate_hz": 100, "phase_ns": 0, **more})
-    assert {asked.wire(seed)["phase_ns"] for seed in range(9)} == {0}
+    fixed = PARSE({"rate_hz": 100, "phase_ns": 0, **more})
+    assert {fixed.wire(seed)["phase_ns"] for seed in range(9)} == {0}
 
 
 def test_a_slow_flow_is_drawn_into_the_first_second_so_that_no_window_misses_it():

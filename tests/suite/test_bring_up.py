@@ -16,8 +16,8 @@ RMW = "rclcpp/rmw_zenoh_cpp"
 MANAGER = "{name: boss, joins_s: 0.1, manages: {}}"
 
 
-def of(asked, middleware=RMW, more="", primary="bring_up_time"):
-    workload = f"primary_metric: {primary}, timeline: {{steady_s: 3.0}}, {asked}"
+def of(keys, middleware=RMW, more="", primary="bring_up_time"):
+    workload = f"primary_metric: {primary}, timeline: {{steady_s: 3.0}}, {keys}"
     return cells_of(workload, f"middleware: {middleware}", more)
 
 
@@ -69,7 +69,7 @@ def test_a_workload_without_lifecycle_nodes_tells_workers_nothing():
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("keys", "says"),
     [
         ("bring_up: {nodes: 0}", "nodes"),
         ("bring_up: {nodes: 2, service_timeout_s: 0}", "time-out is between"),
@@ -103,9 +103,9 @@ def test_a_workload_without_lifecycle_nodes_tells_workers_nothing():
         ),
     ],
 )
-def test_what_cannot_be_brought_up_is_refused(asked, says):
+def test_what_cannot_be_brought_up_is_refused(keys, says):
     with pytest.raises(UserError, match=says):
-        of(asked)
+        of(keys)
 
 
 def worker(**description):
@@ -117,12 +117,12 @@ def test_only_rclcpp_has_lifecycle_nodes_and_says_why_where_it_was_built_without
     assert reason == "floor has no lifecycle nodes: they are ROS 2's, and only rclcpp has them"
     cell = of("bring_up: {nodes: 2}")
     assert described(cell, {}) == {}, "a plan can be looked at before everything is built"
-    said = {
+    reasons = {
         "yes": None,
         "no: built without "
         "rclcpp_lifecycle": f"{RMW} has no lifecycle nodes: built without rclcpp_lifecycle",
     }
-    for answer, reason in said.items():
+    for answer, reason in reasons.items():
         assert described(cell, worker(lifecycle=answer)) == ({} if reason is None else {1: reason})
     (old,) = described(cell, worker(capabilities={})).values()
     assert "rmwbench middlewares build rclcpp" in old

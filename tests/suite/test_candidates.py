@@ -36,9 +36,9 @@ def arms(text: str, **choice: tuple[str, ...]) -> list[str]:
 
 
 def with_arms(*lines: str) -> str:
-    listed = "".join(f"  - {line}\n" for line in lines)
+    arm_lines = "".join(f"  - {line}\n" for line in lines)
     return (
-        f"suite: mine\ntitle: t\narms:\n{listed}workloads: [{{name: w, message: Bytes(320), "
+        f"suite: mine\ntitle: t\narms:\n{arm_lines}workloads: [{{name: w, message: Bytes(320), "
         f"rate_hz: 100}}]\n"
     )
 
@@ -49,13 +49,13 @@ def failure(text: str, **choice: tuple[str, ...]) -> UserError:
     return caught.value
 
 
-def listed(suite: str) -> list[dict[str, Any]]:
+def shipped_arms(suite: str) -> list[dict[str, Any]]:
     """Arms of a shipped one; only those of the file are read, which takes a tenth of the time."""
     text = read(find(suite))
     begin = text.index("\narms:") + 1
-    rest = text[begin:].split("\n")
-    end = next(n for n, line in enumerate(rest[1:], start=1) if line and line[0] not in " #-")
-    return plain("\n".join(rest[:end]), where=suite)["arms"]
+    lines = text[begin:].split("\n")
+    end = next(n for n, line in enumerate(lines[1:], start=1) if line and line[0] not in " #-")
+    return plain("\n".join(lines[:end]), where=suite)["arms"]
 
 
 def test_every_shipped_candidate_is_an_arm_of_a_known_middleware():
@@ -90,7 +90,7 @@ def test_a_suite_names_candidates_and_sets():
 
 
 @pytest.mark.parametrize(
-    ("line", "what", "fix"),
+    ("line", "words", "fix"),
     [
         ("zenho", "unknown candidate or set `zenho`", "did you mean `zenoh`"),
         ("{set: ros3}", "unknown set `ros3`", "`ros2`"),
@@ -106,10 +106,10 @@ def test_a_suite_names_candidates_and_sets():
         ("{candidate: zenoh, profle: tuned}", "unknown key `profle`", "profile"),
     ],
 )
-def test_a_mistake_in_a_suite_has_its_line_and_the_nearest_names(line, what, fix):
+def test_a_mistake_in_a_suite_has_its_line_and_the_nearest_names(line, words, fix):
     error = failure(with_arms("cyclonedds", line))
     assert error.where == "mine.yaml:5"
-    assert what in error.what
+    assert words in error.what
     assert fix in (error.fix or "")
 
 
@@ -187,7 +187,7 @@ def test_a_file_of_ones_own_is_a_set_and_names_shipped_ones(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "what"),
+    ("text", "line", "words"),
     [
         (
             "candidates:\n  - {name: a, middleware: zenoh}\n  - {name: a, middleware: zenoh}\n",
@@ -212,12 +212,12 @@ def test_a_file_of_ones_own_is_a_set_and_names_shipped_ones(tmp_path):
         ("suite: mine\n", 1, "unknown key `suite`"),
     ],
 )
-def test_a_mistake_in_a_file_of_candidates_has_its_line(tmp_path, text, line, what):
+def test_a_mistake_in_a_file_of_candidates_has_its_line(tmp_path, text, line, words):
     file = own_file(tmp_path, text)
     with pytest.raises(UserError) as caught:
         candidates_of(Path(file))
     assert caught.value.where == f"{file}:{line}"
-    assert what in caught.value.what
+    assert words in caught.value.what
 
 
 def test_a_resumed_campaign_has_the_arms_it_began_with_whatever_the_candidates_became(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from rmwbench.lab.middleware import find_workers
 from rmwbench.suite.file.candidates_file import known_candidates
 from rmwbench.suite.file.places import shipped_suites
-from tests.suite.test_candidates import listed
+from tests.suite.test_candidates import shipped_arms
 
 NOT_BY_LOAN = {
     # its question is what rclcpp delivers within a process, where iceoryx2 is a yardstick
@@ -72,7 +72,7 @@ def _by_loan(arms: Iterable[Mapping[str, Any]]) -> set[str]:
 
 def test_in_a_suite_with_a_loan_all_that_lend_have_one():
     for suite in shipped_suites():
-        arms = listed(suite)
+        arms = shipped_arms(suite)
         lent = _by_loan(arms)
         if not lent or suite in NOT_BY_LOAN:
             continue

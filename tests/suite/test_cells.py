@@ -16,7 +16,7 @@ def only_cell(*changes, more=""):
     return cells(suite(*changes, more=more))[0]
 
 
-def asked(cell, process, seed=0):
+def created_endpoints(cell, process, seed=0):
     """The endpoints of a process's `create`, by number."""
     return {
         e["endpoint"]: e for node in cell.create_command(process, seed) for e in node["endpoints"]
@@ -29,7 +29,7 @@ def test_the_shorthand_is_a_talker_and_a_listener_in_processes_of_their_own():
         ("talker", "local", ("talker",)),
         ("listener", "local", ("listener",)),
     ]
-    talker, listener = asked(cell, "talker")[1], asked(cell, "listener")[2]
+    talker, listener = created_endpoints(cell, "talker")[1], created_endpoints(cell, "listener")[2]
     phase_ns = talker["arrival"].pop("phase_ns")
     assert (
         talker["arrival"] == {"kind": "periodic", "period_ns": 1_000_000}
@@ -52,7 +52,7 @@ def test_each_flow_has_a_phase_of_its_own_that_changes_from_trial_to_trial():
     cell = only_cell(("rate_hz: 1000", f"nodes:\n{nodes}"))
 
     def phases(seed):
-        wires = [asked(cell, p.name, seed) for p in cell.processes]
+        wires = [created_endpoints(cell, p.name, seed) for p in cell.processes]
         return [
             e["arrival"]["phase_ns"]
             for endpoints in wires
@@ -70,7 +70,7 @@ def test_a_chain_relays_from_endpoint_to_endpoint():
     assert [(p.name, p.nodes) for p in cell.processes] == [
         ("robot", ("talker", "relay_1", "relay_2", "listener"))
     ]
-    endpoints = asked(cell, "robot")
+    endpoints = created_endpoints(cell, "robot")
     assert [endpoints[number]["topic"] for number in range(1, 7)] == [
         "w",
         "w_1",
@@ -98,7 +98,7 @@ def test_a_poisson_schedule_follows_the_trial_and_not_the_arm():
     one, other = cells(suite(("rate_hz: 1000", "arrival: {kind: poisson, rate_hz: 1000}")))
     assert one.arm != other.arm
     seeds = [
-        asked(cell, "talker", seed)[1]["arrival"]["seed"]
+        created_endpoints(cell, "talker", seed)[1]["arrival"]["seed"]
         for cell in (one, other)
         for seed in (1, 2)
     ]
@@ -113,7 +113,7 @@ def test_arm_settings_reach_their_endpoints():
             "middleware: floor, wait: poll, loan: true, publish_mode: async, take: raw",
         )
     )
-    talker, listener = asked(cell, "talker")[1], asked(cell, "listener")[2]
+    talker, listener = created_endpoints(cell, "talker")[1], created_endpoints(cell, "listener")[2]
     assert (talker["loan"], talker["publish_mode"], listener["wait"]) == (True, "async", "poll")
     assert listener["take"] == "raw" and "take" not in talker
 
@@ -199,9 +199,13 @@ def test_a_rate_factor_keeps_the_kind_of_arrival():
         )
     )
     assert [
-        asked(c, "talker")[1]["arrival"]["rate_hz"] for c in suite_cells if c.arm.name == "a"
+        created_endpoints(c, "talker")[1]["arrival"]["rate_hz"]
+        for c in suite_cells
+        if c.arm.name == "a"
     ] == [
         100,
         200,
     ]
-    assert {asked(c, "talker")[1]["arrival"]["kind"] for c in suite_cells} == {"poisson"}
+    assert {created_endpoints(c, "talker")[1]["arrival"]["kind"] for c in suite_cells} == {
+        "poisson"
+    }

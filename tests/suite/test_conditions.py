@@ -58,7 +58,7 @@ def test_every_level_is_known():
 
 
 @pytest.mark.parametrize(
-    ("parts", "what", "fix"),
+    ("parts", "words", "fix"),
     [
         (
             {"workload": ", background: cpu500"},
@@ -83,9 +83,9 @@ def test_every_level_is_known():
         ),
     ],
 )
-def test_what_is_misspelt_is_answered_with_the_nearest_name(parts, what, fix):
+def test_what_is_misspelt_is_answered_with_the_nearest_name(parts, words, fix):
     error = refused(**parts)
-    assert what in error.what and error.fix == fix and error.where.startswith("mini.yaml:")
+    assert words in error.what and error.fix == fix and error.where.startswith("mini.yaml:")
 
 
 def test_a_factor_that_an_arm_overrides_changes_nothing_and_is_refused():

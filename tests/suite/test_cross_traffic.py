@@ -52,7 +52,7 @@ def test_a_network_without_it_says_nothing_of_it():
 
 
 @pytest.mark.parametrize(
-    ("traffic", "what"),
+    ("traffic", "words"),
     [
         ("[{from: robot, to: laptop}]", "cannot use host `robot`: the workload has nodes there"),
         ("[{from: server, to: base}]", "cannot use host `base`: the workload has nodes there"),
@@ -70,9 +70,9 @@ def test_a_network_without_it_says_nothing_of_it():
         ("[{from: all, to: tv}]", "no host is called `all`"),
     ],
 )
-def test_what_cannot_be_is_refused_at_its_line(traffic, what):
+def test_what_cannot_be_is_refused_at_its_line(traffic, words):
     mistake = refused(traffic)
-    assert what in str(mistake) and mistake.where == "mini.yaml:13", mistake
+    assert words in str(mistake) and mistake.where == "mini.yaml:13", mistake
 
 
 def test_tcp_without_a_limit_is_refused_since_it_would_take_the_machine():
@@ -132,7 +132,7 @@ def test_a_policer_is_told_with_its_units(spec, words):
 
 
 @pytest.mark.parametrize(
-    ("text", "what"),
+    ("text", "words"),
     [
         ("{}", "the policer needs one limit"),
         ("{burst_kb: 64}", "the policer needs one limit"),
@@ -145,8 +145,8 @@ def test_a_policer_is_told_with_its_units(spec, words):
         ("{rate_mbps: 10, burst: 64}", "unknown key `burst`"),
     ],
 )
-def test_what_is_not_a_policer_is_refused(text, what):
-    with pytest.raises(UserError, match=re.escape(what)):
+def test_what_is_not_a_policer_is_refused(text, words):
+    with pytest.raises(UserError, match=re.escape(words)):
         police(text)
 
 

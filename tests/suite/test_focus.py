@@ -52,10 +52,10 @@ def test_of_a_reader_in_focus_its_subscriptions_count_and_not_its_calls():
 
 
 @pytest.mark.parametrize(
-    ("more", "what"),
+    ("more", "words"),
     [("focus: [contrl]", "contrl"), ("against: nobody", "nobody"), ("against: beside", "beside")],
 )
-def test_names_that_are_not_there_are_refused_with_their_line(more, what):
+def test_names_that_are_not_there_are_refused_with_their_line(more, words):
     with pytest.raises(UserError) as caught:
         suite(more)
-    assert what in str(caught.value)
+    assert words in str(caught.value)

@@ -39,7 +39,7 @@ def test_the_format_is_that_of_type_and_rate():
 
 
 @pytest.mark.parametrize(
-    ("asked", "problem"),
+    ("keys", "problem"),
     [
         ({"more": ", frames: camera"}, "unknown source of frames `camera`"),
         ({"more": ", frames: gstreamer videotestsrc ! tee"}, "one element"),
@@ -56,7 +56,7 @@ def test_the_format_is_that_of_type_and_rate():
         ),
     ],
 )
-def test_what_no_camera_does_is_told_at_its_line(asked, problem):
+def test_what_no_camera_does_is_told_at_its_line(keys, problem):
     with pytest.raises(UserError) as raised:
-        cells_of(**asked)
+        cells_of(**keys)
     assert problem in str(raised.value) and "f.yaml:" in str(raised.value)

@@ -135,7 +135,7 @@ def test_a_graph_deals_topics_and_processes_out_in_turn():
 
 
 @pytest.mark.parametrize(
-    ("change", "what", "line"),
+    ("change", "words", "line"),
     [
         (
             nodes(TALKER, LISTENER[:-1] + ", joins_s: 1.0}"),
@@ -196,6 +196,6 @@ def test_a_graph_deals_topics_and_processes_out_in_turn():
         ),
     ],
 )
-def test_what_makes_no_sense_is_told_with_its_line(change, what, line):
+def test_what_makes_no_sense_is_told_with_its_line(change, words, line):
     mistake = error(("rate_hz: 1000", "rate_hz: 100"), change)
-    assert what in mistake.what and mistake.where == f"f.yaml:{line}", str(mistake)
+    assert words in mistake.what and mistake.where == f"f.yaml:{line}", str(mistake)

@@ -46,7 +46,7 @@ def test_a_level_reaches_every_side_of_an_arm():
 
 
 @pytest.mark.parametrize(
-    ("modes", "what", "advice"),
+    ("modes", "words", "advice"),
     [
         ("{transprt: tcp}", "unknown mode `transprt`", "did you mean `transport`?"),
         ("{transport: tpc}", "unknown level of mode `transport` `tpc`", "did you mean `tcp`?"),
@@ -58,10 +58,10 @@ def test_a_level_reaches_every_side_of_an_arm():
         ("tcp", "`modes` is not a mapping", None),
     ],
 )
-def test_what_is_not_a_mode_is_told_with_its_line(modes, what, advice):
+def test_what_is_not_a_mode_is_told_with_its_line(modes, words, advice):
     mistake = error(with_modes(modes))
     assert (
-        what in mistake.what
+        words in mistake.what
         and mistake.where == "f.yaml:6"
         and (advice is None or mistake.fix == advice)
     ), str(mistake)
@@ -82,12 +82,12 @@ def test_the_page_lists_the_vocabulary():
     listing = page.partition("\n- ")[2].partition("\n\n")[0]
     rows = [item.split("`: ", 1) for item in listing.split("\n- ")]
     rows = [(f"{names}`", levels) for names, levels in rows]
-    listed = {name: levels for names, levels in rows for name in re.findall(r"`(\w+)`", names)}
-    assert set(listed) == set(MODES)
+    levels_of = {name: levels for names, levels in rows for name in re.findall(r"`(\w+)`", names)}
+    assert set(levels_of) == set(MODES)
     for name, levels in WORDS.items():
-        assert re.findall(r"`(\w+)`", listed[name]) == list(levels)
-    assert all("`true`" in listed[name] for name in SWITCHES) and all(
-        "number" in listed[name] for name in NUMBERS
+        assert re.findall(r"`(\w+)`", levels_of[name]) == list(levels)
+    assert all("`true`" in levels_of[name] for name in SWITCHES) and all(
+        "number" in levels_of[name] for name in NUMBERS
     )
 
 
@@ -97,8 +97,8 @@ def test_the_harness_has_the_same_vocabulary():
         source.index("pub const MODES") : source.index("];", source.index("pub const MODES"))
     ]
     levels = re.findall(r'"(\w+)",\s*Levels::(\w+(?:\([^)]*\))?)', table)
-    named = {name: re.findall(r'"(\w+)"', text) for name, text in levels}
+    words_of = {name: re.findall(r'"(\w+)"', text) for name, text in levels}
     assert (
-        set(named) == set(MODES)
-        and {name: tuple(words) for name, words in named.items() if words} == WORDS
+        set(words_of) == set(MODES)
+        and {name: tuple(words) for name, words in words_of.items() if words} == WORDS
     )

@@ -118,10 +118,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_cannot_be_is_refused_at_its_line(what):
-    workload, more, line, text = REFUSED[what]
-    if what in ("unknown network",):
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_is_refused_at_its_line(case):
+    workload, more, line, text = REFUSED[case]
+    if case in ("unknown network",):
         workload = f"{TWO}\n    {workload}"
     mistake = refused(workload, more)
     assert text in mistake.what and mistake.where == f"net.yaml:{line}", mistake
@@ -132,7 +132,7 @@ def in_network(line: str) -> UserError:
 
 
 @pytest.mark.parametrize(
-    ("line", "what", "fix"),
+    ("line", "words", "fix"),
     [
         (
             "changes: [{at_s: 1, host: robot, chang: up}]",
@@ -162,9 +162,9 @@ def in_network(line: str) -> UserError:
         ),
     ],
 )
-def test_a_mistake_in_a_network_has_its_line_and_the_nearest_name(line, what, fix):
+def test_a_mistake_in_a_network_has_its_line_and_the_nearest_name(line, words, fix):
     mistake = in_network(line)
-    assert what in mistake.what and mistake.where == "net.yaml:14", mistake
+    assert words in mistake.what and mistake.where == "net.yaml:14", mistake
     assert mistake.fix is None if fix is None else fix in mistake.fix
 
 
@@ -202,7 +202,7 @@ def test_a_network_beside_is_of_the_hosts_that_have_a_link_there():
 
 
 @pytest.mark.parametrize(
-    ("beside", "what"),
+    ("beside", "words"),
     [
         ("{eth0: {links: {all: {}}}}", "`eth0` is not a valid name"),
         ("{wlan0: {links: {}}}", "links"),
@@ -216,12 +216,12 @@ def test_a_network_beside_is_of_the_hosts_that_have_a_link_there():
         ),
     ],
 )
-def test_a_network_beside_that_cannot_be_is_refused(beside, what):
-    assert what in str(in_network(f"beside: {beside}"))
+def test_a_network_beside_that_cannot_be_is_refused(beside, words):
+    assert words in str(in_network(f"beside: {beside}"))
 
 
 @pytest.mark.parametrize(
-    ("interfaces", "what", "line"),
+    ("interfaces", "words", "line"),
     [
         ("{rbot: []}", "unknown host `rbot`", 14),
         ("{all: [{name: eth0, address: 172.17.0.1/16}]}", "`eth0` is not a valid name", 14),
@@ -232,9 +232,9 @@ def test_a_network_beside_that_cannot_be_is_refused(beside, what):
         (f"{{all: [{DOCKER}, {{name: b, address: 172.17.0.1/24}}]}}", "have the same address", 14),
     ],
 )
-def test_an_interface_that_cannot_be_is_refused_at_its_line(interfaces, what, line):
+def test_an_interface_that_cannot_be_is_refused_at_its_line(interfaces, words, line):
     mistake = in_network(f"interfaces: {interfaces}")
-    assert what in mistake.what and mistake.where == f"net.yaml:{line}", mistake
+    assert words in mistake.what and mistake.where == f"net.yaml:{line}", mistake
 
 
 AIR = (
@@ -263,7 +263,7 @@ def test_a_host_roams_from_medium_to_medium():
 
 
 @pytest.mark.parametrize(
-    ("change", "what"),
+    ("change", "words"),
     [
         ("{at_s: 1, host: robot, change: roam}", "where does it roam to?"),
         ("{at_s: 1, host: robot, change: roam, medium: ap3}", "unknown medium `ap3`"),
@@ -276,9 +276,9 @@ def test_a_host_roams_from_medium_to_medium():
         ),
     ],
 )
-def test_roaming_that_cannot_be_is_refused(change, what):
+def test_roaming_that_cannot_be_is_refused(change, words):
     mistake = refused(f"{TWO}\n    network: thin", roams(f"[{change}]"))
-    assert what in mistake.what and mistake.where == "net.yaml:15", mistake
+    assert words in mistake.what and mistake.where == "net.yaml:15", mistake
 
 
 def test_a_background_load_is_on_hosts_that_there_are():
@@ -292,7 +292,7 @@ def test_a_background_load_is_on_hosts_that_there_are():
 
 
 @pytest.mark.parametrize(
-    ("spec", "what"),
+    ("spec", "words"),
     [
         ("{loss: 10}", "a chance is between 0 and 1"),
         ("{rate_mbps: 0}", "not a valid rate of a link"),
@@ -306,10 +306,10 @@ def test_a_background_load_is_on_hosts_that_there_are():
         ("{delay: 5}", "unknown key `delay`"),
     ],
 )
-def test_a_mistake_in_a_spec_has_its_line(spec, what):
+def test_a_mistake_in_a_spec_has_its_line(spec, words):
     text = f"networks:\n  thin:\n    links:\n      robot:\n        up: {spec}"
     mistake = refused(f"{TWO}\n    network: thin", text)
-    assert what in mistake.what and mistake.where == "net.yaml:15", mistake
+    assert words in mistake.what and mistake.where == "net.yaml:15", mistake
 
 
 # --- factors ---
@@ -407,7 +407,9 @@ def test_a_broken_trace_names_its_line(text, line):
 
 @pytest.mark.parametrize("limit", ["queue_kb", "queue_frames", "queue_ms"])
 def test_behind_a_trace_without_rates_nothing_waits(limit):
-    rates, delays = (parse_trace("t", f"t_s,{what}\n0,5\n") for what in ("rate_mbps", "delay_ms"))
+    rates, delays = (
+        parse_trace("t", f"t_s,{column}\n0,5\n") for column in ("rate_mbps", "delay_ms")
+    )
     assert Spec.model_validate({limit: 5, "trace": rates}).limited
     with pytest.raises(ValueError, match=f"`{limit}` alone does nothing"):
         Spec.model_validate({limit: 5, "trace": delays})

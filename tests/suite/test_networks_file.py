@@ -151,5 +151,5 @@ def test_the_plan_says_what_does_not_fit(tmp_path, bytes_, code, says):
     """What is more than the air carries is named, five times as much is not even tried."""
     suite = tmp_path / "mine.yaml"
     suite.write_text(ROBOT.replace("Bytes(1000)", f"Bytes({bytes_})"))
-    said = rmwbench("plan", suite, "--network", "wifi_edge", "--workload", "robot")
-    assert said.returncode == code and says in said.stdout + said.stderr
+    plan = rmwbench("plan", suite, "--network", "wifi_edge", "--workload", "robot")
+    assert plan.returncode == code and says in plan.stdout + plan.stderr

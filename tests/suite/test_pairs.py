@@ -35,16 +35,16 @@ def test_pairs_are_every_ordered_pair_with_what_belongs_to_each():
     names = ["cyclonedds", "fastdds", "zenoh tuned"]
     assert [arm.name for arm in loaded.arms] == ["a", *(f"{x} → {y}" for x in names for y in names)]
     cell_of_arm = {cell.arm.name: cell for cell in cells(loaded)}
-    there, back = (
+    first, second = (
         cell_of_arm["cyclonedds → zenoh tuned"].sides,
         cell_of_arm["zenoh tuned → cyclonedds"].sides,
     )
-    assert (there["talker"].middleware, there["listener"].middleware) == ("cyclonedds", "zenoh")
-    assert there["listener"].profile.name == "tuned" and there["listener"].options == {"a": 1}
-    assert there["talker"].modes == {} and there["listener"].modes == {"threads": 2}
+    assert (first["talker"].middleware, first["listener"].middleware) == ("cyclonedds", "zenoh")
+    assert first["listener"].profile.name == "tuned" and first["listener"].options == {"a": 1}
+    assert first["talker"].modes == {} and first["listener"].modes == {"threads": 2}
     assert (
-        back["listener"].profile.name == "untouched"
-        and back["listener"].modes == back["listener"].options == {}
+        second["listener"].profile.name == "untouched"
+        and second["listener"].modes == second["listener"].options == {}
     )
     assert {arm.wait for arm in loaded.arms[1:]} == {"poll"}
     assert cell_of_arm["fastdds → fastdds"].middlewares == ("fastdds",)
@@ -75,7 +75,7 @@ def test_the_second_of_a_pair_serves():
 
 
 @pytest.mark.parametrize(
-    ("arm", "what"),
+    ("arm", "words"),
     [
         ("{pairs: [floor]}", "`pairs` is a list of middlewares"),
         ("{pairs: floor}", "`pairs` is a list of middlewares"),
@@ -115,6 +115,6 @@ def test_the_second_of_a_pair_serves():
         ),
     ],
 )
-def test_what_makes_no_sense_is_told_with_its_line(arm, what):
+def test_what_makes_no_sense_is_told_with_its_line(arm, words):
     mistake = error(with_arm(arm))
-    assert what in mistake.what and mistake.where == "f.yaml:6", str(mistake)
+    assert words in mistake.what and mistake.where == "f.yaml:6", str(mistake)

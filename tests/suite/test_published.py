@@ -18,16 +18,16 @@ def test_the_vendor_reports_matrices_are_read_as_they_are(kind):
     file = PUBLISHED / f"rmw_report_2021_config_{kind}.json"
     if not file.exists():
         pytest.skip(f"{file} is not here: the original's matrix cannot be compared")
-    asked = json.loads(file.read_text())
+    matrix = json.loads(file.read_text())
     suite = load(f"fastdds-2021/{kind}")
-    assert list(suite.factors["message"]) == asked["topics"]
-    assert [int(rate) for rate in suite.factors["rate_hz"]] == asked["rates"]
-    assert list(suite.factors["subscribers"]) == asked["num_subs"]
-    assert sorted(suite.factors["reliability"]) == sorted(asked["perf_test"]["reliability"])
+    assert list(suite.factors["message"]) == matrix["topics"]
+    assert [int(rate) for rate in suite.factors["rate_hz"]] == matrix["rates"]
+    assert list(suite.factors["subscribers"]) == matrix["num_subs"]
+    assert sorted(suite.factors["reliability"]) == sorted(matrix["perf_test"]["reliability"])
     workload = suite.workloads[0]
-    assert [workload.qos.depth] == asked["perf_test"]["history_depth"]
-    assert [workload.qos.durability] == asked["perf_test"]["durability"]
-    assert [suite.timeline.steady_s] == asked["perf_test"]["max_runtime"]
+    assert [workload.qos.depth] == matrix["perf_test"]["history_depth"]
+    assert [workload.qos.durability] == matrix["perf_test"]["durability"]
+    assert [suite.timeline.steady_s] == matrix["perf_test"]["max_runtime"]
     # Every XML file of theirs is an arm: the publish mode, and data sharing on or off.
     ours = {
         (arm.publish_mode, arm.profile.name == "data_sharing")
@@ -36,10 +36,10 @@ def test_the_vendor_reports_matrices_are_read_as_they_are(kind):
     }
     theirs = {
         ("async" if name.endswith("_async.xml") else "sync", "no_datasharing" not in name)
-        for name in asked["fastdds_xml_files"]
+        for name in matrix["fastdds_xml_files"]
     }
     assert theirs <= ours
-    assert (workload.processes == "one") == (asked["process_mode"] == ["intra-process"])
+    assert (workload.processes == "one") == (matrix["process_mode"] == ["intra-process"])
 
 
 @pytest.mark.parametrize("shortened", [False, True])
@@ -53,6 +53,6 @@ def test_a_published_matrix_read_as_it_is_asks_what_the_shipped_suite_asks(kind,
         load(f"fastdds-2021/{kind}", shortened=shortened),
     )
     assert dict(read.factors) == dict(ours.factors)
-    for asked, shipped in zip(read.workloads, ours.workloads, strict=True):
-        assert asked.model_dump() == shipped.model_dump()
+    for workload, shipped in zip(read.workloads, ours.workloads, strict=True):
+        assert workload.model_dump() == shipped.model_dump()
     assert (read.arms, read.blocks, read.timeline) == (ours.arms, ours.blocks, ours.timeline)

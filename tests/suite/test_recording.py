@@ -88,14 +88,14 @@ def test_no_word_of_a_loss_is_zero_only_where_the_recorder_ended_in_order():
     assert parse_log(SUBSCRIBED + STOPPED).transport_lost is None
 
 
-def recording(text, metadata, exit_code=0, kept=None):
-    said = parse_log(text, JAZZY)
-    kept = kept or BagContents(messages={1: [0, 1]}, file_bytes=9)
+def recording(text, metadata, exit_code=0, contents=None):
+    log = parse_log(text, JAZZY)
+    contents = contents or BagContents(messages={1: [0, 1]}, file_bytes=9)
     return Recording(
         publishers=(),
-        contents=kept,
+        contents=contents,
         metadata=metadata,
-        log=said,
+        log=log,
         stopped_s=0.5,
         exit_code=exit_code,
     )
@@ -116,7 +116,9 @@ def test_an_account_that_adds_up_has_no_problem():
         (recording("", Metadata({}, 0), exit_code=None), "was killed"),
         (recording(STOPPED, Metadata({}, 0), exit_code=-11), "exit code -11"),
         (
-            recording(STOPPED, Metadata({}, 0), kept=BagContents(damaged="bag_0.mcap: EndOfFile")),
+            recording(
+                STOPPED, Metadata({}, 0), contents=BagContents(damaged="bag_0.mcap: EndOfFile")
+            ),
             "the bag is damaged: bag_0",
         ),
     ],

@@ -23,9 +23,9 @@ RMW = "rclcpp/rmw_zenoh_cpp"
 
 
 def cell_of(case, more="subscribers: 1", middleware=RMW):
-    asked = f"ros_variables: {case}, {more}" if case else more
+    keys = f"ros_variables: {case}, {more}" if case else more
     stream = "message: Bytes(500), rate_hz: 50, timeline: {steady_s: 1.0}"
-    (cell,) = cells_of(f"{stream}, {asked}", f"middleware: {middleware}")
+    (cell,) = cells_of(f"{stream}, {keys}", f"middleware: {middleware}")
     return cell
 
 

@@ -61,7 +61,7 @@ def test_both_kinds_send_and_read_and_only_the_client_has_a_schedule():
 
 
 @pytest.mark.parametrize(
-    ("change", "what", "line"),
+    ("change", "words", "line"),
     [
         (("rate_hz: 1000", "rate_hz: 1000\n    clients: "
                            "2"), "`message` and `clients` contradict each other", 9),
@@ -93,6 +93,6 @@ def test_both_kinds_send_and_read_and_only_the_client_has_a_schedule():
         ),
     ],
 )  # fmt: skip
-def test_a_contradiction_is_told_with_its_line(change, what, line):
+def test_a_contradiction_is_told_with_its_line(change, words, line):
     mistake = error(change)
-    assert what in mistake.what and mistake.where == f"f.yaml:{line}", str(mistake)
+    assert words in mistake.what and mistake.where == f"f.yaml:{line}", str(mistake)
