@@ -35,7 +35,7 @@ def test_its_hosts_come_behind_those_of_the_workload_and_are_none_of_them():
         "laptop",
         "tv",
     )
-    assert beside.links.others == ("server", "laptop", "tv")
+    assert beside.links.traffic_hosts == ("server", "laptop", "tv")
     definition = beside.definition()["network"]
     assert definition["hosts"] == ["robot", "base"]
     assert definition["links"]["tv"]["down"] == {"rate_bps": 54_000_000}
