@@ -192,7 +192,7 @@ def test_only_what_is_smaller_than_any_message_is_told_as_such(tmp_path):
     bag = robot_bag.mcap(tmp_path / "run.mcap", [small, frames])
     _, text = suite_of(make_twin(read_traffic(bag, lambda share: None), ()))
     assert "TFMessage(33)" in text
-    assert re.findall(r"recorded with (.*), less than any message", text) == ["40 B"]
+    assert re.findall(r"recorded with (.*), less than the smallest type", text) == ["40 B"]
 
 
 @pytest.mark.parametrize("publishers", [1, 2])
@@ -301,4 +301,6 @@ def test_what_a_middleware_may_have_lost_is_told_beside_a_twin_that_is_none(quan
         text.text for text in view(twin_likeness, "bag", "the twin", "rclcpp/fastrtps").answer
     )
     assert "Not a twin" in shown
-    assert ("What rclcpp/fastrtps does not deliver is missing here, too" in shown) is has_hint
+    assert (
+        "Messages that rclcpp/fastrtps does not deliver are missing here, too" in shown
+    ) is has_hint

@@ -79,7 +79,10 @@ def test_tcp_without_a_limit_is_refused_since_it_would_take_the_machine():
     mistake = refused(link="{delay_ms: 2}")
     assert "nothing limits the cross traffic from server to laptop" in mistake.what
     one_end = "{all: {both: {}}, laptop: {down: {rate_mbps: 20}}}"
-    assert links(f"{{links: {one_end}, cross_traffic: {DOWNLOADS}}}").others == ("server", "laptop")
+    assert links(f"{{links: {one_end}, cross_traffic: {DOWNLOADS}}}").traffic_hosts == (
+        "server",
+        "laptop",
+    )
 
 
 def test_machines_have_no_hosts_for_it():

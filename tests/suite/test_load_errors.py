@@ -108,7 +108,7 @@ CONTRADICTIONS = {
     "no arms": (
         ("arms:\n  - {name: a, middleware: floor}\n  - {name: b, middleware: zenoh}", "arms: []"),
         4,
-        "nothing",
+        "the list is empty",
     ),
     "text for a list": (
         ("arms:\n  - {name: a, middleware: floor}\n  - {name: b, middleware: zenoh}", "arms: both"),

@@ -4,7 +4,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.suite.file.load import load, parse
-from rmwbench.suite.file.places import shipped_middlewares, shipped_suites
+from rmwbench.suite.file.places import shipped_suites
 
 from .suite_text import edited
 
@@ -68,10 +68,9 @@ def test_a_wrong_short_version_is_one_error_wanted_or_not(short, line, words, sh
 
 @pytest.mark.parametrize("name", shipped_suites())
 def test_every_shipped_suite_loads_in_both_versions(name):
-    names = shipped_middlewares()
-    whole = load(name, middlewares=names)
+    whole = load(name)
     try:
-        short = load(name, middlewares=names, shortened=True)
+        short = load(name, shortened=True)
     except UserError as error:
         assert "no short version" in str(error)
         return
