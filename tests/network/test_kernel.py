@@ -138,7 +138,7 @@ def test_everything_else_meets_the_draw(name):
         ),
         (
             KERNEL % "{robot: {up: {jitter_ms: 1}}}",
-            "`jitter_ms`: the kernel's only jitter is another law",
+            "`jitter_ms`: the kernel's only jitter follows another law",
         ),
         (
             KERNEL % "{all: {both: {loss: {kind: gilbert_elliott, p: 0.1, r: 0.5}}}}",
