@@ -1,6 +1,6 @@
-"""Where campaigns go when no place is named, and which one is meant when none is named: the newest
-there."""
+"""The default directory of a new campaign, and the default campaign to read: the newest."""
 
+import time
 from pathlib import Path
 
 from rmwbench.errors import UserError
@@ -10,8 +10,14 @@ CAMPAIGNS = Path("campaigns")
 """Below the working directory."""
 
 
+def new_directory(name: str) -> Path:
+    """Return the path campaigns/NAME-DATE-TIME."""
+    return CAMPAIGNS / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
 def newest_campaign(under: Path = CAMPAIGNS) -> Path:
-    """The campaign below `under` that was created last. Raises UserError where there is none."""
+    """Return the campaign below `under` that was created last. Raises UserError if there is
+    none."""
     campaigns: list[tuple[str, str, Path]] = []
     for path in under.glob("*/campaign.json"):
         try:

@@ -1,9 +1,9 @@
-"""Where verbs print: the only place that makes consoles, so that every verb treats a pipe alike,
-and the option `--out FILE` that writes an answer as a page, the same in every verb that has it.
+"""The output of all verbs. Consoles are made here alone, so that every verb treats a pipe alike;
+the option `--out FILE`, which writes an answer as a page, is defined here for the verbs that have it.
 
-A terminal has a width, and tables and sentences are wrapped to it. A pipe or a file has none: what
-goes there is searched by the line (`| grep`) or read by a program, so nothing is wrapped, folded or
-cut, unless COLUMNS is exported, which asks for that width.
+A terminal has a width, and tables and sentences are wrapped to it. A pipe or a file has none: its
+text is searched by the line (`| grep`) or read by a program, so nothing is wrapped, folded or cut,
+unless COLUMNS is exported, which asks for that width.
 """
 
 import codecs
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 UNBOUNDED = 1_000_000
-"""Columns; more than any line that is ever printed."""
+"""A width in columns that no printed line reaches."""
 
 
-PLAIN = {
+ASCII_SIGNS = {
     ord("–"): "-",
     ord("—"): "-",
     ord("−"): "-",
@@ -55,50 +55,50 @@ PLAIN = {
     ord("\N{NO-BREAK SPACE}"): " ",
     ord("\N{NARROW NO-BREAK SPACE}"): " ",
 }
-"""What our own signs are where a terminal knows ASCII only."""
+"""Replacements of our own signs for a terminal that knows ASCII only."""
 
 
-def _plainer(error: UnicodeError) -> tuple[str, int]:
-    """A handler for `codecs`: what an encoding lacks, in ASCII. Never fails, since an answer must
-    not be lost for a sign in it; a lone surrogate, which is in no encoding, becomes its number."""
+def _ascii_replacement(error: UnicodeError) -> tuple[str, int]:
+    """Replace characters that an encoding lacks by ASCII, as an error handler of `codecs`. It never
+    fails, since an answer must not be lost for a sign in it; a lone surrogate, which is in no
+    encoding, becomes its number."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    characters = error.object[error.start : error.end].translate(PLAIN)
+    characters = error.object[error.start : error.end].translate(ASCII_SIGNS)
     return characters.encode("ascii", "backslashreplace").decode("ascii"), error.end
 
 
 class StdoutRefused(OSError):
-    """stdout took no more of the answer, mostly because the disk that it goes to is full."""
+    """stdout accepts no more of the answer, mostly because its disk is full."""
 
 
 class _Stdout(io.FileIO):
-    """stdout, whose errors can be told from those of other files."""
+    """stdout, with an error class of its own."""
 
     def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
-        except BrokenPipeError:  # the reader has what it wanted
+        except BrokenPipeError:  # the reader has all that it needs
             raise
         except OSError as error:
             raise StdoutRefused(error.errno, error.strerror) from error
 
 
 def make_streams_safe() -> None:
-    """Opens /dev/null for standard streams that are closed, so that the next file does not get
-    their number, and makes sure that a sign which the terminal lacks does not end a verb."""
-    codecs.register_error("rmwbench.plainer", _plainer)
+    """Open /dev/null for standard streams that are closed, so that the next file does not get
+    their number, and replace signs that the terminal lacks, so that none of them ends a verb."""
+    codecs.register_error("rmwbench.ascii", _ascii_replacement)
     for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
             os.fstat(descriptor)
         except OSError:
-            null = os.open(os.devnull, os.O_RDWR)  # the lowest free number, mostly the one wanted
+            null = os.open(os.devnull, os.O_RDWR)  # the lowest free number, mostly `descriptor`
             if null != descriptor:
                 os.dup2(null, descriptor)
                 os.close(null)
         if getattr(sys, name) is None:
             setattr(sys, name, open(descriptor, mode, closefd=False))  # noqa: SIM115 (for good)
-    untouched = sys.stdout is sys.__stdout__
-    if untouched:
+    if sys.stdout is sys.__stdout__:
         sys.stdout.flush()
         raw = _Stdout(1, "w", closefd=False)
         sys.stdout = io.TextIOWrapper(
@@ -106,22 +106,22 @@ def make_streams_safe() -> None:
         )
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="rmwbench.plainer")
+            stream.reconfigure(errors="rmwbench.ascii")
 
 
 def print_json(document: Any, default: "Callable[[Any], Any] | None" = None) -> None:
-    """A document as one line of JSON on stdout; in ASCII where stdout is not UTF-8. Values that
-    JSON has no number for are a mistake of ours."""
+    """Print a document as one line of JSON on stdout, in ASCII unless stdout is UTF-8. Raises
+    ValueError for a number that JSON does not have, which is a mistake of rmwbench."""
     import json
 
     utf8 = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
     text = json.dumps(document, ensure_ascii=not utf8, allow_nan=False, default=default)
-    # JSON escapes the control codes of ASCII only; a terminal obeys those behind it, too.
+    # JSON escapes the control codes of ASCII only; a terminal also obeys U+007F to U+009F.
     print(re.sub(r"[\x7f-\x9f]", lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def stdout_console() -> "Console":
-    """The console for answers, on stdout."""
+    """Return the console for answers."""
     from rich.console import Console
 
     console = _printing(Console)(highlight=False)
@@ -131,21 +131,26 @@ def stdout_console() -> "Console":
 
 
 def print_view(view: "View") -> None:
-    """An answer, on stdout."""
+    """Print a view on stdout."""
     from rmwbench.report.render import terminal
 
     terminal.print_view(view, stdout_console())
 
 
 def print_answer(
-    answer: Answer, view: "Callable[[Answer], View]", *, as_json: bool, page: Path | None = None
+    answer: Answer,
+    view: "Callable[[Answer], View]",
+    *,
+    as_json: bool,
+    page: Path | None = None,
+    page_view: "Callable[[Answer], View] | None" = None,
 ) -> None:
-    """The document of a typed answer, or what it shows, on stdout; and its `page`, if one is asked
-    for."""
+    """Print the JSON document of a typed answer, or its view, on stdout. Before that, write it to
+    the file `page`, with `page_view` if the page shows more than a terminal."""
     if page is not None:
         from rmwbench.report.render.html import write_html
 
-        write_html(view(answer), page)
+        write_html((page_view or view)(answer), page)
     if as_json:
         from rmwbench.results.model import document
 
@@ -157,14 +162,14 @@ def print_answer(
 
 
 def print_blocks(*blocks: "Block") -> None:
-    """What has no title of its own, such as a list, on stdout."""
+    """Print blocks without a title, such as a list, on stdout."""
     from rmwbench.report.render import terminal
 
     terminal.print_blocks(blocks, stdout_console())
 
 
 def stderr_console() -> "Console":
-    """The console for progress, on stderr: a line each, which the terminal wraps."""
+    """Return the console for progress: it prints whole lines, which the terminal wraps."""
     from rich.console import Console
 
     return _printing(Console)(
@@ -173,16 +178,15 @@ def stderr_console() -> "Console":
 
 
 def say(text: object) -> None:
-    """A line on stdout without control codes, since names and texts of others are in it, and with
-    calls of this program as they are typed here."""
+    """Print a line on stdout without control characters, since it may hold names and texts of
+    others, and with calls of this program as the user types them."""
     print(printable(as_typed(str(text))))
 
 
 @cache
 def _printing(kind: "type[Console]") -> "type[Console]":
-    """A console that prints every text without control codes (those of its own styles come later),
-    and every call of this program as it is typed here."""
-
+    """Return a console class that prints every text without control characters (the codes of its
+    own styles come later), and every call of this program as the user types it."""
     from rich.text import Text
 
     class Printing(kind):  # type: ignore[valid-type, misc]
@@ -192,8 +196,8 @@ def _printing(kind: "type[Console]") -> "type[Console]":
                 yield segment if harmless else segment._replace(text=printable(segment.text))
 
         def _with_calls_as_typed(self, renderable: Any, options: Any) -> Any:
-            """Replaces the command's name in calls before the text is wrapped, since a line break
-            may stand in a call afterwards."""
+            """Replace the command's name in calls before the text is wrapped, since a call may be
+            broken over two lines afterwards."""
             if command() == NAME or not isinstance(renderable, str | Text):
                 return renderable
             options_in_force = options or self.options
@@ -216,8 +220,7 @@ def _printing(kind: "type[Console]") -> "type[Console]":
 
 
 class _Progress:
-    """stderr for progress: where it cannot be written, it is lost, and the campaign that it tells
-    of goes on."""
+    """stderr for progress: a line that cannot be written is lost, and the campaign goes on."""
 
     def __init__(self, stream: Any):
         self._stream = stream
@@ -242,12 +245,12 @@ Out = Annotated[
     ),
 ]
 Html = Annotated[Path | None, typer.Option("--html", hidden=True)]
-"""An earlier name of `--out`, still taken."""
+"""The earlier name of `--out`, which is still accepted."""
 
 
 def page(out: Path | None, earlier: Path | None = None) -> Path | None:
-    """The page that was asked for. Raises UserError where it cannot be written, before any work was
-    done for it."""
+    """Return the page to write, None if neither option is given. Raises UserError if it cannot be
+    written, before any work is done for it."""
     path = out or earlier
     if path is not None:
         check_page(path)
@@ -255,6 +258,6 @@ def page(out: Path | None, earlier: Path | None = None) -> Path | None:
 
 
 def say_written(path: Path) -> None:
-    """Names the file that was written, unless that would end up behind it in a pipe."""
+    """Print the path of a file that was written, unless it is stdout itself or a pipe."""
     if not is_written_through(path):
         typer.echo(path)

@@ -1,5 +1,4 @@
-"""What is printed and written where a verb ends by an exception that nobody foresaw: one line, and a
-file with what is needed to repair it."""
+"""The report of a crash: one printed line, and a file with the details that a developer needs."""
 
 import os
 import platform
@@ -17,8 +16,8 @@ MOST_REPORTS = 20
 
 
 def crash_message(error: BaseException) -> str:
-    """What to print: the exception in one line, and where its details are, or the details where
-    they can be written nowhere. Raises nothing."""
+    """Return the message to print: the exception in one line and the file with its details, or the
+    details themselves if they can be written nowhere. Raises nothing."""
     details = _details(error)
     path = _write_report(details)
     if path is None:
@@ -32,8 +31,8 @@ def crash_message(error: BaseException) -> str:
 
 
 def reports_directory() -> Path:
-    """Where the details go: the user's state directory, beside the calibrations. Raises UserError
-    where the user has no home."""
+    """Return the directory of the reports, in the user's state directory. Raises UserError if the
+    user has no home."""
     return home.state() / "mistakes"
 
 
@@ -57,8 +56,8 @@ def _working_directory() -> str:
 
 
 def _write_report(details: str) -> Path | None:
-    """The file that has the details now: in the state directory, or where that is not possible in
-    that of temporary files; None where it can be written to neither."""
+    """Write the details into the state directory, or else into the directory of temporary files.
+    Return the file, or None if both are impossible."""
     stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
     for directory in (reports_directory, lambda: Path(tempfile.gettempdir())):
         is_own = directory is reports_directory

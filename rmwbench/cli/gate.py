@@ -1,5 +1,5 @@
-"""Whether what was asked was answered, as an exit code: what a suite calls acceptable (`outcomes:`
-makes `run` and `show` a gate), and what the user's own arms do."""
+"""The exit codes of `run` and `show`: by what the suite calls acceptable (`outcomes:` makes a gate of
+them), and by whether the user's own arms fail."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,30 +10,25 @@ if TYPE_CHECKING:
 
 REACHED = "meets"
 OPEN = ("open", "unknown")
-"""Outcomes of a condition (`rmwbench.analysis.verdicts.limit_outcomes`); every other one misses a limit, and
-so does an open one that may be all but REACHED."""
-
-
-def limits(bundle: "Bundle") -> bool:
-    """Whether the campaign's suite says what is acceptable."""
-    return bundle.campaign.plan.outcomes is not None
+"""Outcomes of a condition (`rmwbench.analysis.verdicts.limit_outcomes`). Every other outcome misses a
+limit, and so does an open one that may be all but REACHED."""
 
 
 def exit_code(answer: "SuiteAnswer") -> int:
-    """0 where every condition meets the limits or there are none, 1 where one does not, 2 where that
-    could not be told."""
+    """Return 0 if every condition meets the limits or there are no limits, 1 if a condition misses
+    one, 2 if that could not be told."""
     if answer.outcomes is None:
         return 0
     conditions = answer.outcomes.conditions
-    if any(map(_is_missed, conditions)):
+    if any(map(_misses_limit, conditions)):
         return 1
     return 0 if conditions and all(condition.outcome == REACHED for condition in conditions) else 2
 
 
-def own_failed(bundle: "Bundle") -> bool:
-    """Whether an arm of the user's own failed in every trial: what was asked is not answered then,
-    whatever the others did. Own is what neither ships as a candidate nor stands in a shipped
-    suite."""
+def own_arm_failed(bundle: "Bundle") -> bool:
+    """Whether an arm of the user's own failed in every trial: the user's question is not answered
+    then, whatever the other arms did. An arm is the user's own if it is no shipped candidate and in
+    no shipped suite."""
     arms = {cell["cell"]: cell["arm"]["name"] for cell in bundle.campaign.plan.cells}
     statuses: dict[str, set[str]] = {}
     for trial in bundle.trials():
@@ -43,10 +38,10 @@ def own_failed(bundle: "Bundle") -> bool:
         for arm, arm_statuses in statuses.items()
         if "failed" in arm_statuses and "done" not in arm_statuses
     }
-    return bool(failed) and not failed <= _shipped(bundle)
+    return bool(failed) and not failed <= _shipped_arms(bundle)
 
 
-def _shipped(bundle: "Bundle") -> set[str]:
+def _shipped_arms(bundle: "Bundle") -> set[str]:
     from rmwbench.suite.file.candidates_file import shipped_candidates
     from rmwbench.suite.file.load import plain
     from rmwbench.suite.file.places import read, suites_directory
@@ -58,9 +53,8 @@ def _shipped(bundle: "Bundle") -> set[str]:
     return names
 
 
-def _is_missed(condition: "LevelsOutcome") -> bool:
-    """Whether a condition misses a limit, also where its outcome is open and only meeting all
-    limits is ruled out."""
+def _misses_limit(condition: "LevelsOutcome") -> bool:
+    """Whether a condition misses a limit, or has an open outcome that can only be a miss."""
     if condition.outcome in OPEN:
         return bool(condition.may) and REACHED not in condition.may
     return condition.outcome != REACHED

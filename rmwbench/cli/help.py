@@ -1,4 +1,4 @@
-"""Help as plain text: what draws frames around it takes longer to import than all verbs
+"""Help as plain text: the library that draws frames around it takes longer to import than all verbs
 together."""
 
 from collections.abc import Mapping, Sequence
@@ -14,10 +14,11 @@ HELP_OPTIONS = ["--help", "-h"]
 
 
 class PlainGroup(TyperGroup):
-    """A list of verbs, each with its whole first paragraph."""
+    """A group whose help lists each verb with its whole first paragraph."""
 
     SECTIONS: ClassVar[Mapping[str, Sequence[str]]] = {}
-    """Titles and their verbs in order, where not all stand below one title as they were added."""
+    """Title -> its verbs in order; empty if all verbs stand below one title in the order of their
+    registration."""
 
     def list_commands(self, ctx: "Context") -> list[str]:
         names = super().list_commands(ctx)
@@ -34,8 +35,8 @@ class PlainGroup(TyperGroup):
 
 
 class NamesOrVerbs(PlainGroup):
-    """A verb that is mostly given names, and has verbs of its own besides: without one of these,
-    the names are those of its verb `show`."""
+    """A group that may be called with names instead of one of its verbs: they are the arguments of
+    its verb `show`."""
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         is_known = bool(args) and args[0] in (*HELP_OPTIONS, *self.commands)

@@ -1,5 +1,4 @@
-"""`rmwbench`: collects the verbs, and turns what can go wrong into one clear message and an exit
-code.
+"""`rmwbench`: collects the verbs, and turns every error into one message and an exit code.
 
 Exit codes: 0 yes, 1 no, 2 could not tell (bad input included), 130 interrupted. Verbs are imported
 by name, and import what they need only when they run: the help must not wait half a second for
@@ -29,14 +28,14 @@ MODULES = {
 }
 """The modules of verbs that are not in `verbs`."""
 
-EARLIER = {
+EARLIER_NAMES = {
     **{
         verb: f"published {verb}"
         for verb in ("claims", "figures", "import", "questionnaire", "community")
     },
     "evaluate": "published report",
 }
-"""Verbs that had a name of their own before 2026-12. The earlier name still runs them."""
+"""Earlier name -> the verb as it is called since 2026-12. The earlier name still runs it."""
 
 ANSWERING_VERBS = (
     "doctor",
@@ -65,8 +64,8 @@ Exit codes: 0 yes, 1 no, 2 could not tell.
 """
 
 
-def _print_version(version_asked: bool) -> None:
-    if version_asked:
+def _print_version(is_given: bool) -> None:
+    if is_given:
         from importlib.metadata import version
 
         typer.echo(f"rmwbench {version('rmwbench')}")
@@ -77,8 +76,9 @@ class _Verbs(PlainGroup):
     SECTIONS: ClassVar = {"Commands": NEEDED, "More": MORE}
 
 
-def _app(verb_asked: str) -> typer.Typer:
-    """An app of the verb `verb_asked` alone, or of all verbs where that is not one of them."""
+def _app(first_word: str) -> typer.Typer:
+    """Return an app with the verb `first_word` alone, or with all verbs if no verb has this
+    name."""
     app = typer.Typer(
         name="rmwbench",
         cls=_Verbs,
@@ -103,38 +103,36 @@ def _app(verb_asked: str) -> typer.Typer:
         ] = False,
     ) -> None: ...
 
-    for verb in (verb_asked,) if verb_asked in VERBS else VERBS:
+    for verb in (first_word,) if first_word in VERBS else VERBS:
         import_module(f"{__package__}.{MODULES.get(verb, f'verbs.{verb}')}").register(app)
     return app
 
 
-REFUSED = (
+MACHINE_ERRORS = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO),
     *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENAMETOOLONG, errno.ELOOP),
 )
-"""What a machine may answer to any file operation, whatever we do: no mistake of ours, so no report
-of one."""
+"""Errors that the machine may answer to any file operation. They are no mistakes of rmwbench, and
+no crash report is written for them."""
 
 
-RARELY = 100_000
-"""New objects between two collections. With Python's 700, 3 to 12 % of the time of `show`, `report`
-and `claims` goes to looking for circles among modules and tables."""
+COLLECTION_THRESHOLD = 100_000
+"""The number of new objects between two garbage collections. With Python's 700, `show`, `report`
+and `claims` spend 3 to 12 % of their time on the search for cycles among modules and tables."""
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs a verb and exits the process."""
+    """Run a verb and exit the process."""
     from rmwbench.cli.console import make_streams_safe
 
-    gc.set_threshold(RARELY)
+    gc.set_threshold(COLLECTION_THRESHOLD)
     make_streams_safe()
-    if (
-        not os.environ.get("SOURCE_DATE_EPOCH", "0").isdigit()
-        or len(os.environ.get("SOURCE_DATE_EPOCH", "0")) > 11
-    ):
-        # NumPy reads it, and does not load where it is not a time
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "0")
+    if not epoch.isdigit() or len(epoch) > 11:
+        # NumPy reads this variable, and does not load if it is not a time.
         del os.environ["SOURCE_DATE_EPOCH"]
     try:
-        _guarded(_renamed(sys.argv[1:] if arguments is None else arguments))
+        _run_verb(_with_current_name(sys.argv[1:] if arguments is None else arguments))
     except UserError as error:
         _fail(error.render())
     except KeyboardInterrupt:
@@ -145,7 +143,7 @@ def main(arguments: list[str] | None = None) -> None:
             "memory"
         )
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in REFUSED:
+        if isinstance(error, OSError) and error.errno in MACHINE_ERRORS:
             place = f"{error.filename}: " if error.filename else ""
             _fail(
                 f"{place}{error.strerror}\n  do: make room or give access there, or use another "
@@ -157,83 +155,86 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _fail(text: str) -> NoReturn:
-    """One error on stderr, exit code 2. What others wrote in it does not reach the terminal as a
-    control code."""
+    """Print one error on stderr, without control characters, and exit with code 2."""
     from rmwbench.words.printable import printable
 
-    with suppress(OSError):  # stderr may be full, too; the exit code still says it
+    with suppress(OSError):  # stderr may be full, too; the exit code still tells the failure
         typer.echo(f"error: {printable(text)}", err=True)
     sys.exit(2)
 
 
-def _renamed(arguments: list[str]) -> list[str]:
-    """The command line with the verb's name of today; an earlier name is answered on stderr."""
-    today = EARLIER.get(_verb(arguments))
-    if today is None:
+def _with_current_name(arguments: list[str]) -> list[str]:
+    """Return the command line with the current name of its verb; a line on stderr tells of an
+    earlier name."""
+    current = EARLIER_NAMES.get(_first_word(arguments))
+    if current is None:
         return arguments
     with suppress(OSError):
-        typer.echo(as_typed(f"`{arguments[0]}` is now `rmwbench {today}`"), err=True)
-    return [*today.split(), *arguments[1:]]
+        typer.echo(as_typed(f"`{arguments[0]}` is now `rmwbench {current}`"), err=True)
+    return [*current.split(), *arguments[1:]]
 
 
-def _guarded(arguments: list[str]) -> None:
-    """Runs the verb. A reader that closed the pipe early (`| head`) has what it wanted, so that is
-    a success; a verb whose exit code is an answer, and that had no time to give it, could not
-    tell."""
+def _run_verb(arguments: list[str]) -> None:
+    """Run the verb and exit the process.
+
+    A reader that closes the pipe early (`| head`) has all that it needs: that is a success, except
+    for a verb whose exit code is an answer. It had no time to give the answer, so its code is 2.
+    """
     from rmwbench.cli.console import StdoutRefused
 
     code: str | int | None = 0
-    stdout = _stdout()
+    stdout = _stdout_copy()
     try:
         try:
-            typer.main.get_command(_app(_verb(arguments))).main(arguments, prog_name="rmwbench")
+            command = typer.main.get_command(_app(_first_word(arguments)))
+            command.main(arguments, prog_name="rmwbench")
         except SystemExit as end:
             # rich and click make 1 of a broken pipe, which would read as "no".
-            broken = isinstance(end.__context__, BrokenPipeError) and _reader_gone(stdout)
-            code = _unanswered(arguments) if broken else end.code
+            broken = isinstance(end.__context__, BrokenPipeError) and _has_no_reader(stdout)
+            code = _broken_pipe_code(arguments) if broken else end.code
         if stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
-        if not _reader_gone(stdout):
+        if not _has_no_reader(stdout):
             raise
-        code = code or _unanswered(arguments)
+        code = code or _broken_pipe_code(arguments)
     except StdoutRefused as error:
-        _forget_stdout()
+        _discard_stdout()
         raise UserError(
             "the answer cannot be written to stdout",
             actual=error.strerror,
             fix="make room where it goes",
         ) from error
-    if stdout is not None and _reader_gone(stdout):
-        _forget_stdout()
+    if _has_no_reader(stdout):
+        _discard_stdout()
     sys.exit(code)
 
 
-def _forget_stdout() -> None:
-    """What is still buffered would fail again when the interpreter flushes at exit."""
+def _discard_stdout() -> None:
+    """Send the buffered rest to /dev/null, since writing it would fail again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _unanswered(arguments: list[str]) -> int:
+def _broken_pipe_code(arguments: list[str]) -> int:
     return 2 if any(" ".join(arguments[:words]) in ANSWERING_VERBS for words in (1, 2, 3)) else 0
 
 
-def _verb(arguments: list[str]) -> str:
-    """The first word of the command line, which need not be a verb."""
+def _first_word(arguments: list[str]) -> str:
     return arguments[0] if arguments else ""
 
 
-def _stdout() -> int | None:
-    """A second descriptor of stdout: rich turns the first into /dev/null when its pipe breaks."""
+def _stdout_copy() -> int | None:
+    """Duplicate the descriptor of stdout: rich turns the first into /dev/null when its pipe
+    breaks."""
     try:
         return os.dup(sys.stdout.fileno())
     except (OSError, ValueError, AttributeError):
         return None
 
 
-def _reader_gone(stdout: int | None) -> bool:
-    """Whether stdout is a pipe without reader. A broken pipe of anything else, such as a worker's
-    socket, is a bug and stays one."""
+def _has_no_reader(stdout: int | None) -> bool:
+    """Whether stdout is a pipe without a reader. A broken pipe elsewhere, such as a worker's
+    socket, is a mistake of rmwbench and is reported as one."""
     if stdout is None:
         return False
     poll = select.poll()

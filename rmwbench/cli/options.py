@@ -1,14 +1,16 @@
-"""Options that several verbs have, and `taking`, by which a verb gets its options as one object.
+"""Options that several verbs have, and `with_options`, by which a verb gets its options as one
+object.
 
-`--candidates`, `--with`, `--without` and `--profile` are what the command line says of a suite's arms, `--network`
-of what lies between its hosts, `--at` of the levels of its factors: the same for every verb that plans or runs."""
+`--candidates`, `--with`, `--without` and `--profile` choose the arms of a suite, `--network` the
+network between its hosts, `--at` the levels of its factors, for every verb that plans or runs."""
 
 import inspect
 import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,44 +20,50 @@ if TYPE_CHECKING:
     from rmwbench.campaign.plan.request import Request
     from rmwbench.suite.file.candidate_list import Choice
 
-Options = TypeVar("Options")
 UNIT_S = {"s": 1, "m": 60, "min": 60, "h": 3600}
 
 
-def taking(kind: type[Options], verb: Callable[[Options], None]) -> Callable[..., None]:
-    """The verb as typer wants it: its parameters are the fields of `kind`, a dataclass."""
+def with_options(verb: Callable[[Any], None]) -> Callable[..., None]:
+    """Return the verb as a function for typer, whose parameters are the fields of the dataclass of
+    the verb's parameter `options`."""
+    kind = inspect.get_annotations(verb)["options"]
 
     def command(**values: Any) -> None:
         verb(kind(**values))
 
-    as_typer_wants: Any = command
-    as_typer_wants.__name__, as_typer_wants.__doc__ = verb.__name__, verb.__doc__
-    as_typer_wants.__signature__ = inspect.signature(kind, eval_str=True)
+    typer_command: Any = command
+    typer_command.__name__, typer_command.__doc__ = verb.__name__, verb.__doc__
+    typer_command.__signature__ = inspect.signature(kind, eval_str=True)
     return command
 
 
+def json_option(text: str) -> Any:
+    """Return the option `--json` with this help."""
+    return typer.Option("--json", help=text)
+
+
 def complete_suite(incomplete: str) -> list[str]:
-    """Names of shipped suites that begin so; the shell adds files by itself."""
+    """Return the names of shipped suites that begin so; the shell adds files by itself."""
     from rmwbench.suite.file.places import shipped_suites
 
     return [name for name in shipped_suites() if name.startswith(incomplete)]
 
 
 def complete_candidate(incomplete: str) -> list[str]:
-    """Names of candidates and sets that begin so; the shell adds files by itself."""
+    """Return the names of candidates and sets that begin so; the shell adds files by itself."""
     from rmwbench.suite.file.candidates_file import known_candidates
 
     return [name for name in known_candidates().names if name.startswith(incomplete)]
 
 
 def complete_network(incomplete: str) -> list[str]:
-    """Names of shipped networks that begin so."""
+    """Return the names of shipped networks that begin so."""
     from rmwbench.suite.file.networks_file import shipped_networks
 
     return [name for name in shipped_networks() if name.startswith(incomplete)]
 
 
-WHICH = (
+CANDIDATE_HELP = (
     "A candidate, a set (`rmwbench candidates` lists both) or your own file of candidates; "
     "may be repeated."
 )
@@ -64,7 +72,7 @@ Candidates = Annotated[
     typer.Option(
         "--candidates",
         metavar="SET|FILE",
-        help=f"Compare these instead of the suite's arms; its floor stays. {WHICH}",
+        help=f"Compare these instead of the suite's arms; its floor stays. {CANDIDATE_HELP}",
         autocompletion=complete_candidate,
     ),
 ]
@@ -73,7 +81,7 @@ With = Annotated[
     typer.Option(
         "--with",
         metavar="NAME",
-        help=f"Compare these besides. {WHICH}",
+        help=f"Compare these besides. {CANDIDATE_HELP}",
         autocompletion=complete_candidate,
     ),
 ]
@@ -118,13 +126,14 @@ At = Annotated[
 def by_option(
     candidates: list[str] | None, added: list[str] | None, without: list[str] | None
 ) -> dict[str, list[str] | None]:
-    """Option -> its value, for verbs that say which options do not go together."""
+    """Return option -> its value, for verbs that refuse some options together."""
     return {"--candidates": candidates, "--with": added, "--without": without}
 
 
 def choice(
     candidates: list[str] | None, added: list[str] | None, without: list[str] | None
 ) -> "Choice":
+    """Return what these three options choose."""
     from rmwbench.suite.file.candidate_list import Choice
 
     return Choice(tuple(candidates or ()), tuple(added or ()), tuple(without or ()))
@@ -139,11 +148,21 @@ SUITE = typer.Argument(
 Arms = Annotated[
     list[str] | None, typer.Option("--arm", metavar="NAME", help="Only this arm; may be repeated.")
 ]
+Workloads = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Draws the order of trials and their schedules.")]
+CampaignDirectory = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArmOptions:
-    """Which arms, over which network."""
+    """The options that choose the arms of a suite and the network between its hosts."""
 
     arm: Arms = None
     candidates: Candidates = None
@@ -157,9 +176,9 @@ class ArmOptions:
         arms_choice = choice(self.candidates, self.added, self.without)
         return replace(arms_choice, profiles=tuple(self.profiles or ()), network=self.network)
 
-    def compared(self, suite: str) -> "Choice":
-        """What the command line says of the suite's arms; where neither says any, what is here, and
-        that is said."""
+    def choice_for(self, suite: str) -> "Choice":
+        """Return the choice of arms of the command line. If neither the command line nor the suite
+        names arms, return those that can run here, and print a note about it on stderr."""
         from rmwbench.campaign.plan.default_arms import default_arms
         from rmwbench.cli.console import stderr_console
         from rmwbench.suite.file.places import find, read
@@ -173,7 +192,7 @@ class ArmOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteOptions(ArmOptions):
-    """Options of a suite: how much of it runs, in how much time, in which order."""
+    """The options of a suite: how much of it runs, in how much time, in which order."""
 
     suite: Annotated[str | None, SUITE] = None
     budget: Annotated[
@@ -191,16 +210,12 @@ class SuiteOptions(ArmOptions):
             help="The suite's short version: the same factors, fewer levels, shorter trials.",
         ),
     ] = False
-    seed: Annotated[
-        int, typer.Option(min=0, help="Draws the order of trials and their schedules.")
-    ] = 0
-    workload: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
-    ] = None
+    seed: Seed = 0
+    workload: Workloads = None
     at: At = None
 
-    def suite_named(self, verb: str) -> str:
-        """The suite. Raises UserError where none was named."""
+    def required_suite(self, verb: str) -> str:
+        """Return the suite. Raises UserError if none is named."""
         if self.suite is None:
             raise UserError(
                 "which suite?", expected=f"rmwbench {verb} SUITE", fix=f"rmwbench {verb} quick"
@@ -208,7 +223,7 @@ class SuiteOptions(ArmOptions):
         return self.suite
 
     def request(self, suite_file: str, **more: Any) -> "Request":
-        """What makes the plan; `more` are further fields of it."""
+        """Return the request for a plan; `more` are further fields of it."""
         from rmwbench.campaign.plan.request import Request
 
         return Request(
@@ -223,15 +238,15 @@ class SuiteOptions(ArmOptions):
         )
 
 
-def parse_duration_s(text: str) -> float:
-    """Seconds of `90s`, `5m`, `1.5h` or `1h30m`; UserError for anything else, a bare number
-    included (it names no unit)."""
+def parse_duration_s(text: str, option: str = "--budget") -> float:
+    """Return the seconds of `90s`, `5m`, `1.5h` or `1h30m`. Raises UserError, about `option`, for
+    anything else, a bare number without a unit included."""
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*(min|[smh])", text)
     if not parts or re.sub(r"(\d+(?:\.\d+)?)\s*(min|[smh])|\s", "", text):
         bare = re.fullmatch(r"\s*\d+(\.\d+)?\s*", text)
         raise UserError(
             f"`{text}` is not a valid time",
-            where="--budget",
+            where=option,
             expected="a number with its unit: 90s, 5m, 1h30m",
             actual=text,
             fix=f"did you mean `{text.strip()}m`?" if bare else None,
@@ -239,9 +254,6 @@ def parse_duration_s(text: str) -> float:
     seconds = math.fsum(float(number) * UNIT_S[unit] for number, unit in parts)
     if not seconds > 0:
         raise UserError(
-            "a budget of no time runs nothing",
-            where="--budget",
-            expected="more than 0 s",
-            actual=text,
+            "the time must not be zero", where=option, expected="more than 0 s", actual=text
         )
     return seconds

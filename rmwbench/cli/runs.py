@@ -1,14 +1,14 @@
-"""A campaign carried out for somebody at a terminal: what stops it costs as little as possible, how
-to go on is said, and its answer is shown."""
+"""Runs a campaign for a user at a terminal: an error or a signal costs as little as possible, the
+command that goes on is printed, and so is the campaign's answer."""
 
 import errno
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, NoReturn, Protocol
 
 import typer
 
 from rmwbench.cli.console import print_view, say, stderr_console
-from rmwbench.cli.gate import exit_code, limits, own_failed
+from rmwbench.cli.gate import exit_code, own_arm_failed
 from rmwbench.errors import UserError
 from rmwbench.words.shell import command_line
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from rmwbench.campaign.run import Runner, TrialSource
 
-E = TypeVar("E")
 
 ENDING = (
     "Exit code 0: finished with at least one good trial, 130: stopped, 2: otherwise, or where an "
@@ -30,17 +29,25 @@ NoReport = Annotated[
 ]
 
 
+class Stoppable(Protocol):
+    """The ending of a campaign, or of several."""
+
+    @property
+    def stopped_by(self) -> str | None:
+        """The signal that stopped it, None if nothing did."""
+
+
 def carry_out(
     campaign: "Runner[TrialSource]", directory: Path, no_report: bool, cluster: str | None
 ) -> NoReturn:
-    """Runs what a campaign lacks, on the cluster at this address if one is named, and shows its
-    answer; ends the verb."""
+    """Run the rest of a campaign, on the cluster at this address if one is named, print its answer
+    and exit."""
     run_to_end(
         campaign, directory, resume_command(directory, cluster), command_line("show", directory)
     )
     code = _answer(directory, no_report)
     if copy := campaign.lab.copy:
-        copy.update()  # the report, too
+        copy.update()  # the report is new
         print(f"copy: {copy.address}")
     raise typer.Exit(code)
 
@@ -49,16 +56,8 @@ def resume_command(directory: Path, cluster: str | None = None) -> str:
     return command_line("resume", directory, *(["--cluster", cluster] if cluster else []))
 
 
-def end_stopped(signal: str, directory: Path, go_on: str, look: str) -> NoReturn:
-    """Ends a verb that a signal stopped, with the commands that go on, and that look at what there
-    is."""
-    text = f"stopped by {signal}; what was finished stays in {directory}"
-    stderr_console().print(f"{text}\ngo on:   {go_on}\nlook:    {look}", markup=False)
-    raise typer.Exit(130)
-
-
 def run_to_end(campaign: "Runner[TrialSource]", directory: Path, go_on: str, look: str) -> None:
-    """Runs what a campaign lacks; where a signal stops it, ends the verb as `end_stopped`."""
+    """Run the rest of a campaign as `run_stoppable` does."""
     console = stderr_console()
     if any(cell.sampling.traced for cell in campaign.source.plan.cells):
         console.print(
@@ -67,7 +66,7 @@ def run_to_end(campaign: "Runner[TrialSource]", directory: Path, go_on: str, loo
         )
     with campaign.writer, campaign.lab:
         if not campaign.source.finished:
-            ending = guarded(lambda: campaign.run(console), directory, go_on)
+            run_stoppable(lambda: campaign.run(console), directory, go_on, look)
         else:
             outcome = (
                 "everything was decided"
@@ -75,16 +74,24 @@ def run_to_end(campaign: "Runner[TrialSource]", directory: Path, go_on: str, loo
                 else "every trial of this campaign is finished"
             )
             console.print(f"{outcome}: nothing is left to run")
-            ending = None
-    if ending is not None and ending.stopped_by:
-        end_stopped(ending.stopped_by, directory, go_on, look)
 
 
-def guarded(run: "Callable[[], E]", directory: Path, go_on: str) -> "E":
-    """Runs; an error that stops the campaign keeps its own advice, followed by the command `go_on`.
-    Such an error, mostly a full disk, costs the trial under way and nothing else."""
+def run_stoppable(
+    run: "Callable[[], Stoppable | None]", directory: Path, go_on: str, look: str
+) -> None:
+    """Run campaigns. If a signal stops them, print the commands that go on and that look at the
+    results, and exit with code 130.
+
+    An error that stops them, mostly a full disk, costs the trial under way and nothing else. Its
+    UserError keeps its own advice, followed by the command `go_on`.
+    """
     try:
-        return run()
+        ending = run()
+        if ending is None or not ending.stopped_by:
+            return
+        text = f"stopped by {ending.stopped_by}; what was finished stays in {directory}"
+        stderr_console().print(f"{text}\ngo on:   {go_on}\nlook:    {look}", markup=False)
+        raise typer.Exit(130)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
             raise
@@ -107,14 +114,15 @@ def guarded(run: "Callable[[], E]", directory: Path, go_on: str) -> "E":
 
 
 def _answer(directory: Path, no_report: bool) -> int:
-    """Shows and writes what the campaign found; the exit code."""
+    """Print the campaign's answer and write its report, or print its directory alone where
+    `no_report`; return the exit code."""
     from rmwbench.bundle import Bundle
 
     bundle = Bundle(directory)
-    nothing = 0 if bundle.trials("done") and not own_failed(bundle) else 2
-    if no_report and (nothing or not limits(bundle)):
+    failure = 0 if bundle.trials("done") and not own_arm_failed(bundle) else 2
+    if no_report and (failure or bundle.campaign.plan.outcomes is None):
         say(directory)
-        return nothing
+        return failure
     from rmwbench.published.campaign_section import evaluated
     from rmwbench.report.show.files import write_html
     from rmwbench.report.show.suite_view import view
@@ -129,4 +137,4 @@ def _answer(directory: Path, no_report: bool) -> int:
     path = directory / "report.html"
     write_html(answer, path, evaluations)
     say(f"report: {path}")
-    return nothing or exit_code(answer)
+    return failure or exit_code(answer)

@@ -109,7 +109,7 @@ def test_a_part_of_an_evaluation_without_a_suite_is_refused_with_the_verb_that_i
         (("--budget", "5"), "`5` is not a valid time", "did you mean `5m`?"),
         (("--budget", "soon"), "`soon` is not a valid time", "90s, 5m, 1h30m"),
         (("--budget", "-5m"), "is not a valid time", "90s, 5m, 1h30m"),
-        (("--budget", "0s"), "a budget of no time", "more than 0 s"),
+        (("--budget", "0s"), "the time must not be zero", "more than 0 s"),
         (("--budget", ""), "is not a valid time", "90s, 5m, 1h30m"),
         (("--budget", "0.3s"), "budget is too small", "give it --budget 2s or more"),
         (("--budget", "99999999999h"), "budget is too large", "10000 blocks"),

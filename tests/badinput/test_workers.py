@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rmwbench.cli.gate import own_failed
+from rmwbench.cli.gate import own_arm_failed
 from rmwbench.suite.file.places import suites_directory
 from tests.lab import fake_worker, tools
 
@@ -111,4 +111,4 @@ def test_whose_arm_it_is_and_whether_it_ever_worked(arm, suite, statuses, is_own
     trials = [SimpleNamespace(cell=1, status=one) for one in statuses]
     campaign = SimpleNamespace(plan=plan, request=request)
     bundle = SimpleNamespace(campaign=campaign, trials=lambda: trials)
-    assert own_failed(bundle) is is_own
+    assert own_arm_failed(bundle) is is_own

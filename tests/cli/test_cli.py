@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from rmwbench.cli.main import EARLIER, VERBS
+from rmwbench.cli.main import EARLIER_NAMES, VERBS
 from rmwbench.cli.options import parse_duration_s
 from rmwbench.errors import UserError
 from tests.lab import fake_worker
@@ -60,7 +60,7 @@ def test_help_has_every_verb_in_its_order_with_a_whole_sentence():
     )
 
 
-@pytest.mark.parametrize(("earlier", "today"), EARLIER.items())
+@pytest.mark.parametrize(("earlier", "today"), EARLIER_NAMES.items())
 def test_an_earlier_name_runs_the_verb_of_today_and_names_it(earlier, today):
     old, new = (rmwbench(*words.split(), "--help") for words in (earlier, today))
     assert (old.returncode, old.stdout) == (0, new.stdout)

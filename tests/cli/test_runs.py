@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle import BundleWriter
-from rmwbench.cli.runs import guarded, resume_command
+from rmwbench.cli.runs import resume_command, run_stoppable
 from rmwbench.errors import UserError
 
 GO_ON = "rmwbench resume out --cluster auto"
@@ -18,7 +18,7 @@ def stopped_by(error: Exception) -> UserError:
         raise error
 
     with pytest.raises(UserError) as stop:
-        guarded(run, Path("out"), GO_ON)
+        run_stoppable(run, Path("out"), GO_ON, "look")
     return stop.value
 
 
@@ -46,7 +46,9 @@ def test_a_full_disk_is_told_to_make_room():
 
 def test_another_error_of_the_system_is_not_changed():
     with pytest.raises(ProcessLookupError):
-        guarded(lambda: (_ for _ in ()).throw(ProcessLookupError()), Path("out"), GO_ON)
+        run_stoppable(
+            lambda: (_ for _ in ()).throw(ProcessLookupError()), Path("out"), GO_ON, "look"
+        )
 
 
 def test_a_directory_with_a_blank_is_one_word_of_the_command_that_goes_on(tmp_path):

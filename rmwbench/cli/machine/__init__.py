@@ -1,3 +1,2 @@
-"""The verbs of this machine: what spoils results on it, how well the instrument measures on it,
-which middlewares are built on it, and what campaigns left on it. A module per verb, each with
-`register(app)`."""
+"""The verbs about this machine: its faults, the calibration of the instrument, its middlewares, and
+the leftovers of campaigns. A module per verb, each with `register(app)`."""

@@ -1,5 +1,5 @@
-"""`rmwbench calibrate`: does the instrument find what was injected, and does it keep quiet where
-nothing differs?"""
+"""`rmwbench calibrate`: does the instrument recover the injected truths, and does it declare no
+difference between equal arms?"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rmwbench.cli.console import print_answer, stderr_console
-from rmwbench.cli.options import taking
+from rmwbench.cli.options import json_option, with_options
 from rmwbench.errors import UserError
 
 
@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
         help="Prove the instrument on this machine: known truths, and A/A comparisons.",
         epilog="Exit code 0: all truths recovered and no A/A difference, 1: something failed, 2: "
         "could not tell, 130: stopped.",
-    )(taking(CalibrateOptions, calibrate))
+    )(with_options(calibrate))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class CalibrateOptions:
         bool, typer.Option("--quick", help="The small grid, within three minutes on two cores.")
     ] = False
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the calibration (docs/formats/calibration.md).")
+        bool, json_option("Print the calibration (docs/formats/calibration.md).")
     ] = False
     out: Annotated[
         Path | None,

@@ -1,8 +1,7 @@
-"""`rmwbench clean [DIR]`: removes what a campaign left behind, for example after a power cut or a
-`kill -9`.
+"""`rmwbench clean [DIR]`: removes what a campaign left behind after a power cut or a `kill -9`.
 
-Everything of a trial dies with its host's init, which dies with its orchestrator, so there is
-normally nothing to do.
+The processes and files of a trial die with its host's init, which dies with its orchestrator, so
+there is normally nothing to do.
 """
 
 from pathlib import Path

@@ -1,7 +1,8 @@
-"""`rmwbench middlewares`, `… show NAME`, `… profile NAME` and `… build NAME`: what is built, what is
-not, why, and the command that changes it."""
+"""`rmwbench middlewares`, `… show NAME`, `… profile NAME` and `… build NAME`: the middlewares that are
+built, those that are not with the reason and the command that changes it, and their profiles."""
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +11,7 @@ import typer
 
 from rmwbench.cli.console import print_blocks, print_json, say
 from rmwbench.cli.help import PlainGroup
-from rmwbench.cli.options import taking
+from rmwbench.cli.options import json_option, with_options
 from rmwbench.errors import not_one_of
 from rmwbench.words.numbers import duration
 from rmwbench.words.printable import printable
@@ -38,14 +39,14 @@ def register(app: typer.Typer) -> None:
     )(profile)
     group.command(
         name="build", help="Build workers (those named, or the first set) and our tools."
-    )(taking(BuildOptions, build))
+    )(with_options(build))
     app.add_typer(group, name="middlewares")
 
 
 def list_all(
     context: typer.Context,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the document of docs/formats/middlewares.md.")
+        bool, json_option("Print the document of docs/formats/middlewares.md.")
     ] = False,
 ) -> None:
     if context.invoked_subcommand is not None:
@@ -58,13 +59,13 @@ def list_all(
 
 
 def document() -> dict[str, Any]:
-    """docs/formats/middlewares.md."""
+    """Return the document of docs/formats/middlewares.md."""
     from rmwbench.lab.middleware import find_workers, recipes, ros2
     from rmwbench.lab.middleware.find import status
     from rmwbench.suite.side import bare
 
     recipe_of, workers = recipes(), find_workers()
-    # It is listed once per RMW where it is built, and by its own name where it could be.
+    # rclcpp is listed once per RMW if it is built, else by its own name.
     recipe_of |= {} if any(name.startswith(f"{ros2.NAME}/") for name in workers) else ros2.recipes()
     names = [*recipe_of, *(name for name in workers if name not in recipe_of)]
     entries = [
@@ -82,28 +83,25 @@ def show(
         ),
     ] = None,
     as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json", help="Print the document of docs/formats/middlewares.md, of these alone."
-        ),
+        bool, json_option("Print the document of docs/formats/middlewares.md, of these alone.")
     ] = False,
 ) -> None:
-    entries = {entry["middleware"]: entry for entry in document()["middlewares"]}
-    chosen: list[str] = []
+    listing = document()
+    entries = {entry["middleware"]: entry for entry in listing["middlewares"]}
+    chosen: dict[str, dict[str, Any]] = {}
     for name in names or entries:
-        matching = [
-            middleware
-            for middleware in entries
+        matching = {
+            middleware: entry
+            for middleware, entry in entries.items()
             if name in (middleware, middleware.partition("/")[0])
-        ]
+        }
         if not matching:
             raise not_one_of(f"no middleware is called `{name}`", name, entries)
-        chosen += matching
-    shown_entries = [entries[name] for name in dict.fromkeys(chosen)]
+        chosen |= matching
     if as_json:
-        print_json({"schema": SCHEMA, "version": VERSION, "middlewares": shown_entries})
+        print_json(listing | {"middlewares": list(chosen.values())})
     else:
-        _print_whole(shown_entries)
+        _print_whole(chosen.values())
 
 
 def profile(
@@ -133,7 +131,7 @@ def profile(
     middleware = middleware_of(name)
     arm = profile or (name if middleware != name else "untouched")
     worker = require_workers([middleware])[middleware]
-    assert worker.description is not None, "it is ready"
+    assert worker.description is not None, "require_workers gives workers that are ready"
     if out is not None:
         from rmwbench.robot.deployment import write
 
@@ -173,8 +171,8 @@ class BuildOptions:
 
 
 def build(options: BuildOptions) -> None:
-    """Exit status: 0 when all were built, or with `--partly` every tool and any middleware; 1
-    otherwise, and 2 where something is missing before anything is built."""
+    """Build workers and tools, and exit: 0 if all are built, or with `--partly` every tool and any
+    middleware; 1 otherwise; 2 if something is missing before anything is built."""
     from rmwbench.lab.middleware import build as building
     from rmwbench.lab.middleware import tool
     from rmwbench.lab.middleware.catalogue import apt_command
@@ -189,18 +187,18 @@ def build(options: BuildOptions) -> None:
         say(f"{name}: left out, it needs {', '.join(packages)}: {apt_command(packages)}")
         chosen = [recipe for recipe in chosen if recipe.middleware != name]
     building.check(chosen)
-    problems = source_build.build_all(newer, options.partly, announce)
+    source_results = source_build.build_all(newer, options.partly, announce)
     for recipe in chosen:
         if removed := source_build.remove_orphan(recipe):
             say(f"{recipe.middleware}: removed {removed}, whose libraries are gone")
     chosen = building.with_newest(chosen, newer)
-    begun = time.monotonic()
+    start_s = time.monotonic()
     results = building.build(chosen, announce)
-    took_s = time.monotonic() - begun
+    took_s = time.monotonic() - start_s
     source_build.remove_replaced(
         chosen, {result.middleware for result in results if not result.problem}
     )
-    results += [result for result in problems if result.problem]
+    results += [result for result in source_results if result.problem]
     if built := [result.middleware for result in results if not result.problem]:
         say(f"built in {duration(took_s)}: {', '.join(built)}")
     for result in results:
@@ -225,7 +223,7 @@ def build(options: BuildOptions) -> None:
 
 
 def _print_list(listing: dict[str, Any]) -> None:
-    """A line each: a wide table of every capability could not be read."""
+    """Print a line per middleware: nobody could read a table of every capability."""
     from rmwbench.report.view import Table, Text
 
     built = [_row(entry) for entry in listing["middlewares"] if entry["built"]]
@@ -256,54 +254,42 @@ def _row(entry: dict[str, Any]) -> "tuple[TableCell | str, ...]":
     )
 
 
-def _print_whole(entries: list[dict[str, Any]]) -> None:
+def _print_whole(entries: Iterable[dict[str, Any]]) -> None:
     from rmwbench.report.view import Facts, Text
 
     for entry in entries:
-        headline = f"{entry['version']}, {_released(entry)}, layer {entry['layer']}"
-        headline = headline if entry["built"] else f"not ready: {entry['reason']}"
+        headline = f"not ready: {entry['reason']}"
+        if entry["built"]:
+            date = entry["release_date"]
+            release = f"released {date}" if date else "release date not known"
+            headline = f"{entry['version']}, {release}, layer {entry['layer']}"
         title = Text(f"{entry['middleware']} {headline}", "strong")
-        print_blocks(title, Facts(_lines(entry)), Text(""))
+        print_blocks(title, Facts(_facts(entry)), Text(""))
 
 
-def _released(entry: dict[str, Any]) -> str:
-    date = entry["release_date"]
-    return f"released {date}" if date else "release date not known"
-
-
-def _lines(entry: dict[str, Any]) -> list[tuple[str, str]]:
-    lines = [("what", entry["summary"])]
+def _facts(entry: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return label and text of each fact about a middleware, without empty ones."""
+    facts = [("what", entry["summary"])]
     if not entry["built"]:
-        return [*lines, ("do", entry["command"] or "")] if entry["command"] else lines
-    profiles = (
-        f"{p['name']} ({p['summary']})" if p["summary"] else p["name"] for p in entry["profiles"]
-    )
-    lines.append(("profiles", "; ".join(profiles)))
-    answers = [
-        (name, *answer.partition(": ")[::2]) for name, answer in entry["capabilities"].items()
-    ]
+        return [*facts, ("do", entry["command"])] if entry["command"] else facts
+    profiles = [_with_reason(p["name"], p["summary"]) for p in entry["profiles"]]
+    facts.append(("profiles", "; ".join(profiles)))
     for label, wanted_answer in (("can", "yes"), ("can partly", "partly"), ("cannot", "no")):
         capabilities = [
-            f"{name} ({reason})" if reason else name
-            for name, answer, reason in answers
-            if answer == wanted_answer
+            _with_reason(name, answer.partition(": ")[2])
+            for name, answer in entry["capabilities"].items()
+            if answer.partition(": ")[0] == wanted_answer
         ]
-        if capabilities:
-            lines.append((label, (", " if wanted_answer == "yes" else "; ").join(capabilities)))
-    modes = (entry["modes"] or {}).items()
-    lines.append(
-        (
-            "modes",
-            "; ".join(f"{name} {levels}" for name, levels in modes if not levels.startswith("no")),
-        )
-    )
-    missing_modes = [
-        (name, levels.partition(": ")[2]) for name, levels in modes if levels.startswith("no")
-    ]
-    lines.append(
-        (
-            "no mode",
-            "; ".join(f"{name} ({reason})" if reason else name for name, reason in missing_modes),
-        )
-    )
-    return [(label, text) for label, text in lines if text]
+        facts.append((label, (", " if wanted_answer == "yes" else "; ").join(capabilities)))
+    levels_of_mode, missing_modes = [], []
+    for mode, levels in (entry["modes"] or {}).items():
+        if levels.startswith("no"):
+            missing_modes.append(_with_reason(mode, levels.partition(": ")[2]))
+        else:
+            levels_of_mode.append(f"{mode} {levels}")
+    facts += [("modes", "; ".join(levels_of_mode)), ("no mode", "; ".join(missing_modes))]
+    return [(label, text) for label, text in facts if text]
+
+
+def _with_reason(name: str, reason: str | None) -> str:
+    return f"{name} ({reason})" if reason else name

@@ -1,5 +1,5 @@
-"""`rmwbench published claims [SOURCE|CLAIM…]`: what the published evaluations claim, and what
-became of it; `… run` and `… plan` measure what is open."""
+"""`rmwbench published claims [SOURCE|CLAIM…]`: the claims of the published evaluations with their
+verdicts; `… run` and `… plan` measure the open ones."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ import typer
 
 from rmwbench.cli.console import Html, Out, page, print_json
 from rmwbench.cli.help import NamesOrVerbs
-from rmwbench.cli.options import taking
+from rmwbench.cli.options import json_option, with_options
 from rmwbench.cli.published import claims_run
 from rmwbench.cli.published.forms import (
     campaigns_in,
@@ -17,11 +17,13 @@ from rmwbench.cli.published.forms import (
     refuse_beside_save,
     require_one_form,
 )
+from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
     from rmwbench.published.campaign import MeasuredCampaign
     from rmwbench.published.claims.by_suite import SuiteRow
-    from rmwbench.published.claims.claims_file import Claims
+    from rmwbench.published.claims.claims_file import ClaimSelection
+    from rmwbench.published.claims.ledger_view import Depth
 
 
 def register(app: typer.Typer) -> None:
@@ -35,7 +37,7 @@ def register(app: typer.Typer) -> None:
         name="show",
         help="The claims with their verdicts, of some sources or all; one claim with all its "
         "cells.",
-    )(taking(ClaimsShowOptions, show))
+    )(with_options(show))
     group.command(name="plan", help="What `claims run` would run, and what it could not decide.")(
         claims_run.plan
     )
@@ -89,9 +91,7 @@ class ClaimsShowOptions:
             "the claims.",
         ),
     ] = None
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the ledger (docs/formats/claims.md).")
-    ] = False
+    as_json: Annotated[bool, json_option("Print the ledger (docs/formats/claims.md).")] = False
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the ledger as Markdown.")] = (
         False
     )
@@ -109,7 +109,7 @@ def show(options: ClaimsShowOptions) -> None:
     from rmwbench.published.claims.by_suite import by_suite
     from rmwbench.published.claims.claims_file import select_claims
     from rmwbench.published.claims.claims_ledger import document, ledger, named, require_heading
-    from rmwbench.published.claims.ledger_view import Depth, link_to_reports, suite_table, view
+    from rmwbench.published.claims.ledger_view import link_to_reports, suite_table, view
     from rmwbench.published.claims.summary import shipped_of
     from rmwbench.report.render.markdown import render_blocks
 
@@ -128,20 +128,16 @@ def show(options: ClaimsShowOptions) -> None:
     files = selection.files
     campaigns = campaigns_in(options.campaign or (), "claims")
     if options.save is not None:
-        ids = sorted(id_ for of_source in selection.ids.values() for id_ in of_source)
-        refuse_beside_save(
-            {"--heading": options.heading, "--verdict": verdicts, ", ".join(ids): ids}
-        )
-        _save(files, campaigns, options.save)
+        _save(options.save, selection, campaigns, options)
         return
     if options.heading:
         require_heading(files, options.heading, selection.ids, "--heading")
-    shipped_campaigns = shipped_of(files) if options.shipped else {}
+    shipped = shipped_of(files) if options.shipped else {}
     judged_ledger = ledger(
         files,
         campaigns,
         heading=options.heading,
-        shipped=shipped_campaigns,
+        shipped=shipped,
         ids=selection.ids,
         verdicts=verdicts,
         given=selection.given,
@@ -151,34 +147,48 @@ def show(options: ClaimsShowOptions) -> None:
         return
     rows: list[SuiteRow] = []
     if options.markdown or options.suites:
-        of_file = {x.claims: [*campaigns, *shipped_campaigns.get(x.claims, ())] for x in files}
-        rows = by_suite(files, judged_ledger, of_file)
+        measured = {file.claims: [*campaigns, *shipped.get(file.claims, ())] for file in files}
+        rows = by_suite(files, judged_ledger, measured)
     if options.suites:
         typer.echo("\n".join(render_blocks([suite_table(rows)], level=2)).strip())
         return
-    chosen = options.words or options.heading or verdicts
-    depth: Depth = "cells" if selection.ids else "reasons" if chosen else "brief"
     link = None if path is None else link_to_reports(campaigns, path)
-    deliver(view(judged_ledger, depth, suites=rows, link=link), path, markdown=options.markdown)
+    ledger_view = view(judged_ledger, _depth(selection, options), suites=rows, link=link)
+    deliver(ledger_view, path, markdown=options.markdown)
 
 
-def _save(files: "list[Claims]", campaigns: "list[MeasuredCampaign]", directory: Path) -> None:
-    from rmwbench.errors import UserError
+def _depth(selection: "ClaimSelection", options: ClaimsShowOptions) -> "Depth":
+    """Return how much of each claim a terminal shows."""
+    if selection.ids:
+        return "cells"
+    return "reasons" if options.words or options.heading or options.verdict else "brief"
+
+
+def _save(
+    directory: Path,
+    selection: "ClaimSelection",
+    campaigns: "list[MeasuredCampaign]",
+    options: ClaimsShowOptions,
+) -> None:
+    """Write what these campaigns measured of the selected sources, and print the files."""
     from rmwbench.published.claims.summary import file_name, measured, text
     from rmwbench.published.figures.figures_file import drawn_of
     from rmwbench.published.summaries import FOLDER
     from rmwbench.whole_file import make_directory, write_whole
 
+    ids = sorted(id_ for source_ids in selection.ids.values() for id_ in source_ids)
+    choices = {"--heading": options.heading, "--verdict": options.verdict, ", ".join(ids): ids}
+    refuse_beside_save(choices)
     if not campaigns:
         raise UserError(
             "what is to be saved?", where="--save", fix="name the campaigns with --campaign DIR"
         )
     # Skip a source if these campaigns ran none of its suites: saving it was not asked for.
-    spoken_of = [file for file in files if any(file.has(campaign.suite) for campaign in campaigns)]
     summaries = [
         summary
-        for file in spoken_of
-        if (summary := measured(file, campaigns, drawn_of(file.claims)))
+        for file in selection.files
+        if any(file.has(campaign.suite) for campaign in campaigns)
+        and (summary := measured(file, campaigns, drawn_of(file.claims)))
     ]
     if not summaries:
         raise UserError("these campaigns say nothing of these claims", where="--save")

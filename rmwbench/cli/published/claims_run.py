@@ -1,7 +1,6 @@
 """`rmwbench published claims run [SOURCE]`, `rmwbench published claims plan [SOURCE]`, and
-`rmwbench resume` of what the first began."""
+`rmwbench resume` of campaigns that the first began."""
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -9,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from rmwbench.cli.console import print_json, say, stderr_console
-from rmwbench.cli.runs import NoReport, end_stopped, guarded, resume_command
+from rmwbench.cli.options import Seed, json_option, parse_duration_s
+from rmwbench.cli.runs import NoReport, resume_command, run_stoppable
 from rmwbench.errors import UserError
 from rmwbench.words.shell import command_line
 
@@ -43,11 +43,8 @@ def plan(
     source: Source = None,
     budget: Budget = DEFAULT_BUDGET,
     verdict: Verdicts = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the plan (docs/formats/claims.md).")
-    ] = False,
+    as_json: Annotated[bool, json_option("Print the plan (docs/formats/claims.md).")] = False,
 ) -> None:
-    from rmwbench.cli.options import parse_duration_s
     from rmwbench.published.claims.campaign.claims_plan import lines
 
     _, files, only = _selected_claims(source, verdict or ())
@@ -70,41 +67,37 @@ def run(
         ),
     ] = None,
     budget: Budget = DEFAULT_BUDGET,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Draws the order of trials and their schedules.")
-    ] = 0,
+    seed: Seed = 0,
     verdict: Verdicts = None,
     no_report: NoReport = False,
 ) -> None:
-    from rmwbench.bundle.newest import CAMPAIGNS
-    from rmwbench.cli.options import parse_duration_s
+    from rmwbench.bundle.newest import new_directory
     from rmwbench.published.claims.campaign.claims_session import begin
 
     budget_s = parse_duration_s(budget)
     names, files, only = _selected_claims(source, verdict or ())
-    directory = out or CAMPAIGNS / f"claims-{time.strftime('%Y%m%d-%H%M%S')}"
+    directory = out or new_directory("claims")
     settled = _settled_here(files)
     session = begin(directory, names, seed=seed, budget_s=budget_s, settled=settled, only=only)
     _carry_out(session, files, no_report)
 
 
 def resume_claims(directory: Path, budget: str | None, no_report: bool) -> NoReturn:
-    """Goes on with what `claims run` began; ends the verb as that does."""
-    from rmwbench.cli.options import parse_duration_s
-
+    """Go on with campaigns that `claims run` began, and exit as it does."""
     session, files = _resumed(directory, None if budget is None else parse_duration_s(budget))
     _carry_out(session, files, no_report)
 
 
 def _carry_out(session: "ClaimsSession", files: "list[Claims]", no_report: bool) -> NoReturn:
-    """Ends the verb: exit code 0 where a trial was done, 130 where it was stopped, 2 otherwise."""
+    """Run the campaigns, print the answers and exit: 0 if a trial was done, 130 if a signal stopped
+    them, 2 otherwise."""
     from rmwbench.published.claims.campaign.claim_campaigns import ClaimCampaigns
     from rmwbench.published.claims.campaign.claims_plan import lines
 
-    console = stderr_console()
+    console, directory = stderr_console(), session.directory
     left_s = session.budget_s - session.used_s
-    begun = {campaign["suite"] for campaign in session.of_round().values()}
-    claims_plan = _plan(files, session.only, session.settled, left_s, without=begun)
+    begun_suites = {campaign["suite"] for campaign in session.of_round().values()}
+    claims_plan = _plan(files, session.only, session.settled, left_s, without=begun_suites)
     unfinished = session.unfinished()
     if unfinished:
         console.print(f"first what was stopped: {', '.join(unfinished)}\n", markup=False)
@@ -118,21 +111,18 @@ def _carry_out(session: "ClaimsSession", files: "list[Claims]", no_report: bool)
             if claims_plan.left_out
             else "nothing is open that can be decided here"
         )
-    go_on = resume_command(session.directory)
     campaigns = ClaimCampaigns(session, files, claims_plan.gathered)
-    ended = guarded(lambda: campaigns.run(console), session.directory, go_on)
-    if ended.stopped_by:
-        look = command_line("published", "claims", "--campaign", session.directory)
-        end_stopped(ended.stopped_by, session.directory, go_on, look)
+    look = command_line("published", "claims", "--campaign", directory)
+    run_stoppable(lambda: campaigns.run(console), directory, resume_command(directory), look)
     raise typer.Exit(0 if _answer(session, files, no_report) else 2)
 
 
 def _selected_claims(
     source: str | None, verdicts: Sequence[str]
 ) -> "tuple[list[str], list[Claims], list[str]]":
-    """What to keep of the sources' names (paths made absolute), their claims, and the ids of those
-    alone that are asked for: the one that was named, or those of such a verdict in the shipped
-    ledger; none for all of them."""
+    """Return the names of the sources (paths as absolute ones), their claims, and the ids of the
+    claims to run: the named claim, or the claims with such a verdict in the shipped ledger; no id
+    stands for all claims."""
     from rmwbench.published.claims.claims_file import select_claims
     from rmwbench.published.claims.claims_ledger import ledger, named
     from rmwbench.published.claims.summary import shipped_of
@@ -145,14 +135,13 @@ def _selected_claims(
         if Path(word).suffix in SUFFIXES
     }
     names = [paths.get(file.claims, file.claims) for file in selection.files]
-    ids = [name for of_source in selection.ids.values() for name in sorted(of_source)]
+    ids = [name for source_ids in selection.ids.values() for name in sorted(source_ids)]
     if verdicts:
-        asked_verdicts = named(verdicts, "--verdict")
         judged_ledger = ledger(
             selection.files,
             shipped=shipped_of(selection.files),
             ids=selection.ids,
-            verdicts=asked_verdicts,
+            verdicts=named(verdicts, "--verdict"),
         )
         ids = [judged.claim.id for judged in judged_ledger.claims if judged.claim.test]
         if not ids:
@@ -166,8 +155,8 @@ def _selected_claims(
 
 
 def _resumed(directory: Path, budget_s: float | None) -> "tuple[ClaimsSession, list[Claims]]":
-    """The session to go on with. A new budget is a new round: what is open by now, in new
-    campaigns; without one it is what the old budget still has."""
+    """Return the session to go on with. A new budget begins a new round: new campaigns of the
+    claims that are still open. Without one the rest of the old budget is used."""
     from rmwbench.published.claims.campaign.claim_campaigns import settled_in
     from rmwbench.published.claims.campaign.claims_session import load
     from rmwbench.published.claims.claims_file import load as load_claims
@@ -206,7 +195,7 @@ def _plan(
         for judged in open_claims(files, settled, only)
         if judged.claim.test and judged.claim.test.suite not in without
     ]
-    # Whoever names a claim wants it tried.
+    # A user who names a claim wants it to be tried.
     undecidable_claims = {} if only else undecidable(files)
     refused = {
         judged.claim.id: undecidable_claims[judged.claim.id]
@@ -219,7 +208,8 @@ def _plan(
 
 
 def _settled_here(files: "list[Claims]") -> dict[str, str]:
-    """Claims that a shipped measurement of this very machine decides: id -> its date."""
+    """Return the claims that a shipped measurement of this very machine decides: id -> its
+    date."""
     from rmwbench.lab import machine
     from rmwbench.published.claims.campaign.claim_campaigns import settled_by
     from rmwbench.published.summaries import expanded, shipped
@@ -227,17 +217,17 @@ def _settled_here(files: "list[Claims]") -> dict[str, str]:
     this_machine = machine.describe()["summary"]
     dates_of_claims: dict[str, str] = {}
     for file in files:
-        of_here = [
+        summaries = [
             summary for summary in shipped(file.claims) if summary["machine"] == this_machine
         ]
-        measured = [campaign for summary in of_here for campaign in expanded(summary)]
-        dates = ", ".join(sorted({summary["date"] for summary in of_here}))
+        measured = [campaign for summary in summaries for campaign in expanded(summary)]
+        dates = ", ".join(sorted({summary["date"] for summary in summaries}))
         dates_of_claims |= settled_by([file], measured, f"shipped, {dates}")
     return dates_of_claims
 
 
 def _answer(session: "ClaimsSession", files: "list[Claims]", no_report: bool) -> bool:
-    """Shows and writes what was found; whether any trial was done."""
+    """Print and write the answers; return whether any trial was done."""
     from rmwbench.bundle import Bundle
     from rmwbench.published.campaign import of_shown
     from rmwbench.published.campaign_section import evaluated
@@ -255,12 +245,12 @@ def _answer(session: "ClaimsSession", files: "list[Claims]", no_report: bool) ->
     if no_report or not any_done:
         print(session.directory)
         return any_done
-    every = [
-        (summarise(bundle), ids) for bundle, ids in ids_of_bundle.items() if bundle.trials("done")
-    ]
-    for answer, _ in every:
-        write_report(answer, Path(answer.campaign.directory) / REPORT, evaluated(answer))
-    measured = [of_shown(answer, ids) for answer, ids in every]
+    measured = []
+    for bundle, ids in ids_of_bundle.items():
+        if bundle.trials("done"):
+            answer = summarise(bundle)
+            write_report(answer, Path(answer.campaign.directory) / REPORT, evaluated(answer))
+            measured.append(of_shown(answer, ids))
     judged_ledger = ledger(files, measured)
     page = session.directory / "claims.html"
     write_html(view(judged_ledger, link=link_to_reports(measured, page)), page)
@@ -272,7 +262,7 @@ def _answer(session: "ClaimsSession", files: "list[Claims]", no_report: bool) ->
 
 
 def _ledger_lines(judged_ledger: "ClaimsLedger") -> "list[str]":
-    """What each answered claim says, then the counts."""
+    """Return a line for each answered claim, then one with the counts."""
     from rmwbench.words.printable import printable
 
     lines = []
@@ -281,8 +271,8 @@ def _ledger_lines(judged_ledger: "ClaimsLedger") -> "list[str]":
             claim, today = judged.claim, judged.today[0]
             measured = f"  {value}" if (value := today.seen()) else ""
             proxy = " (proxy)" if judged.is_proxy else ""
-            says = f"{claim.says}{today.with_versions}{measured}"
-            lines.append(f"{today.answer + proxy:<22} {claim.id:<24} {says}")
+            statement = f"{claim.says}{today.with_versions}{measured}"
+            lines.append(f"{today.answer + proxy:<22} {claim.id:<24} {statement}")
     counts = ", ".join(f"{name} {n}" for name, n in judged_ledger.summary.answers.items()) or "none"
     return [
         *(printable(line) for line in sorted(lines)),

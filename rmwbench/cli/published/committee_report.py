@@ -1,10 +1,10 @@
-"""`rmwbench published report tsc --budget TIME [-o DIR]`: a committee's report, planned over a
-budget, measured and written."""
+"""`rmwbench published report tsc --budget TIME [-o DIR]`: plans a committee's report over a budget,
+measures its sections and writes it."""
 
 import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -15,12 +15,13 @@ from rmwbench.cli.options import (
     Without,
     by_option,
     choice,
+    json_option,
     parse_duration_s,
-    taking,
+    with_options,
 )
 from rmwbench.cli.published.forms import deliver
-from rmwbench.cli.runs import end_stopped, guarded, resume_command
-from rmwbench.errors import UserError, did_you_mean
+from rmwbench.cli.runs import resume_command, run_stoppable
+from rmwbench.errors import UserError, not_one_of
 from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def register(app: typer.Typer) -> None:
         epilog="Exit code 0: every section is planned (with -o: measured), 1: one is not, 2: "
         "nothing is, 130: stopped. `rmwbench resume DIR` goes on where it was stopped, and writes "
         "the document anew.",
-    )(taking(ReportOptions, report))
+    )(with_options(report))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,8 +88,7 @@ class ReportOptions:
         ),
     ] = None
     as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Print the plan, or with -o what was found, as one document."),
+        bool, json_option("Print the plan, or with -o what was found, as one document.")
     ] = False
 
     @property
@@ -105,34 +105,23 @@ def report(options: ReportOptions) -> None:
     from rmwbench.published.committee.report_plan import ReportPlan, view
     from rmwbench.published.committee.sections import EVALUATIONS, costs, share
 
-    if options.evaluation not in EVALUATIONS:
-        raise UserError(
-            f"no evaluation is called `{options.evaluation}`",
-            expected="one of " + ", ".join(EVALUATIONS),
-            fix=did_you_mean(options.evaluation, EVALUATIONS),
-        )
-    if options.out is not None and is_session(options.out):
-        planning_options = {
-            "--budget": options.budget,
-            "--seed": options.seed,
-            **by_option(options.candidates, options.added, options.without),
-        }
-        _carry_out(
-            _begun(options.out, options.evaluation, planning_options, options.cluster),
-            options.as_json,
-            options.cluster,
-        )
-    if options.out is not None:
-        check_place(options.out)
-    machines = _machines(options.cluster, options.out)
-    evaluation, seed = EVALUATIONS[options.evaluation], options.seed or 0
-    section_costs, absent = costs(evaluation, seed, options.choice, machines or 1)
+    name, out = options.evaluation, options.out
+    if name not in EVALUATIONS:
+        raise not_one_of(f"no evaluation is called `{name}`", name, EVALUATIONS)
+    if out is not None:
+        if is_session(out):
+            _carry_out(_begun_session(out, options), options.as_json, options.cluster)
+        check_place(out)
+    machines = _machines(options.cluster, out)
+    section_costs, absent = costs(
+        EVALUATIONS[name], options.seed or 0, options.choice, machines or 1
+    )
     shares = share(section_costs, options.budget_s)
-    if options.out is not None:
-        session = _new(options.out, options, shares, absent, machines)
+    if out is not None:
+        session = _new_session(out, options, shares, absent, machines)
         _carry_out(session, options.as_json, options.cluster)
     plan = ReportPlan(
-        evaluation=options.evaluation,
+        evaluation=name,
         budget_s=options.budget_s,
         shares=shares,
         absent=absent,
@@ -146,7 +135,7 @@ def report(options: ReportOptions) -> None:
 
 
 def _machines(cluster: str | None, out: Path | None) -> int | None:
-    """How many machines to plan for; None: this one."""
+    """Return how many machines to plan for, None for this machine."""
     if cluster is None:
         return None
     if out is None:
@@ -165,7 +154,7 @@ def _machines(cluster: str | None, out: Path | None) -> int | None:
     return cluster_start.machines(cluster)
 
 
-def _new(
+def _new_session(
     directory: Path,
     options: ReportOptions,
     shares: "Sequence[BudgetShare]",
@@ -201,11 +190,10 @@ def _new(
 
 
 def go_on(directory: Path, cluster: str | None) -> NoReturn:
-    """Goes on with the evaluation that was begun in a directory; ends the verb. For `rmwbench
-    resume`."""
+    """Go on with the evaluation in a directory, and exit. For `rmwbench resume`."""
     from rmwbench.published.committee.evaluation_session import load
 
-    _carry_out(_begun(directory, load(directory).evaluation, {}, cluster), False, cluster)
+    _carry_out(load(directory), False, cluster)
 
 
 def compare_reports(
@@ -215,8 +203,8 @@ def compare_reports(
     judged_by: "Mapping[str, object]",
     as_json: bool,
 ) -> NoReturn:
-    """Whether two runs of an evaluation come to the same verdicts; ends the verb. For `rmwbench
-    compare`. Raises UserError for options of `judged_by`: runs are compared by their own verdicts."""
+    """Compare the verdicts of two runs of an evaluation, and exit. For `rmwbench compare`. Raises
+    UserError for an option in `judged_by` that has a value: the runs' own verdicts are compared."""
     from rmwbench.published.committee.agreement import compare_runs, view
     from rmwbench.report.render.html import render_html
     from rmwbench.report.render.markdown import render_markdown
@@ -243,28 +231,24 @@ def compare_reports(
     raise typer.Exit(runs.exit_code)
 
 
-def _begun(
-    directory: Path, evaluation: str, planning_options: "Mapping[str, Any]", cluster: str | None
-) -> "CommitteeSession":
-    """The evaluation to go on with. Raises UserError for what would change its plan."""
+def _begun_session(directory: Path, options: ReportOptions) -> "CommitteeSession":
+    """Return the evaluation to go on with. Raises UserError for options that would change its
+    plan."""
     from rmwbench.published.committee.evaluation_session import load
 
     session = load(directory)
-    if session.evaluation != evaluation:
+    if session.evaluation != options.evaluation:
         raise UserError(
             "another evaluation was begun in this directory",
             where=str(directory),
             expected=session.evaluation,
-            actual=evaluation,
+            actual=options.evaluation,
         )
-    if session.waiting() and (cluster is None) != (session.machines is None):
-        raise UserError(
-            "this evaluation began here"
-            if cluster
-            else "this evaluation began on the machines of a cluster",
-            where=str(directory),
-            fix="leave --cluster out to go on" if cluster else "go on with --cluster ADDRESS",
-        )
+    planning_options = {
+        "--budget": options.budget,
+        "--seed": options.seed,
+        **by_option(options.candidates, options.added, options.without),
+    }
     for name, value in planning_options.items():
         if value not in (None, [], ()):
             raise UserError(
@@ -276,26 +260,38 @@ def _begun(
 
 
 def _carry_out(session: "CommitteeSession", as_json: bool, cluster: str | None) -> NoReturn:
-    """Runs what is left and writes the report; ends the verb."""
+    """Run the sections that are left, write the report, and exit. Raises UserError if the session
+    began on this machine and goes on in a cluster, or the other way round."""
     from rmwbench.published.committee.section_runs import Sections
 
-    command = resume_command(session.directory, cluster)
+    directory = session.directory
+    if session.waiting() and (cluster is None) != (session.machines is None):
+        raise UserError(
+            "this evaluation began here"
+            if cluster
+            else "this evaluation began on the machines of a cluster",
+            where=str(directory),
+            fix="leave --cluster out to go on" if cluster else "go on with --cluster ADDRESS",
+        )
     console = stderr_console()
-    runner = Sections(session) if cluster is None else _on(cluster, session)
-    ending = guarded(lambda: runner.run(console), session.directory, command)
-    if ending is not None and ending.stopped_by:
-        look = command_line("report", session.directory)
-        end_stopped(ending.stopped_by, session.directory, command, look)
+    sections = Sections(session) if cluster is None else _sections_on(cluster, session)
+    run_stoppable(
+        lambda: sections.run(console),
+        directory,
+        resume_command(directory, cluster),
+        command_line("report", directory),
+    )
     report, files = write(session)
     if as_json:
         print_json(report.document() | {"files": list(map(str, files))})
     else:
-        say_files(files)
+        for path in files:
+            say(f"report: {path}")
     measured = len(report.measured)
     raise typer.Exit(2 if not measured else 0 if measured == len(report.parts) else 1)
 
 
-def _on(address: str, session: "CommitteeSession") -> "Sections":
+def _sections_on(address: str, session: "CommitteeSession") -> "Sections":
     from rmwbench.cluster.cluster_start import new_campaign, resumed_campaign
     from rmwbench.published.committee.section_runs import Sections
 
@@ -304,29 +300,27 @@ def _on(address: str, session: "CommitteeSession") -> "Sections":
 
 
 def write(session: "CommitteeSession") -> "tuple[Report, list[Path]]":
-    """Writes the document of what has been measured so far, and says where no PDF could be made:
-    the report, and its files. UserError where the document contradicts itself."""
+    """Write the report of all that has been measured so far; return it with its files. A line on
+    stderr tells if no PDF can be made. Raises UserError if the document contradicts itself."""
     from rmwbench.published.committee import consistency
     from rmwbench.published.committee import report_page as page
     from rmwbench.published.committee import report_text as markdown
     from rmwbench.published.committee.report_parts import gather
     from rmwbench.published.committee.report_plan import TITLE
 
-    report = gather(session, TITLE, _beside(session))
+    report = gather(session, TITLE, _community_parts(session))
     markdown_file = markdown.write(report)[0]
     findings = consistency.check(report, markdown_file.read_text(encoding="utf-8"))
-    html = session.directory / "report.html"
+    html, pdf = session.directory / "report.html", session.directory / "report.pdf"
     page.write_html(markdown_file, html)
     files = [markdown_file, html]
-    printer = page.browser()
-    problem = (
-        None if printer is None else page.write_pdf(html, session.directory / "report.pdf", printer)
-    )
-    if printer is None or problem is not None:
-        warning = f"no PDF: {problem or 'no Chromium was found'}; print {html} from any browser"
-        stderr_console().print(warning, markup=False)
+    browser = page.browser()
+    problem = page.write_pdf(html, pdf, browser) if browser else "no Chromium was found"
+    if problem is None:
+        files.append(pdf)
     else:
-        files.append(session.directory / "report.pdf")
+        warning = f"no PDF: {problem}; print {html} from any browser"
+        stderr_console().print(warning, markup=False)
     if findings:
         raise UserError(
             "the document contradicts its own tables",
@@ -339,40 +333,28 @@ def write(session: "CommitteeSession") -> "tuple[Report, list[Path]]":
     return report, files
 
 
-def say_files(files: "Sequence[Path]") -> None:
-    for path in files:
-        say(f"report: {path}")
-
-
-def _beside(session: "CommitteeSession") -> "list[CommunityPart]":
-    """The parts in which nothing runs: ours of the admission, and what was put into
-    DIR/community."""
+def _community_parts(session: "CommitteeSession") -> "list[CommunityPart]":
+    """Return the parts for which nothing runs: the admission of our candidates, and the answers in
+    DIR/community, or else the shipped ones."""
     from rmwbench.published.committee.report_parts import CommunityPart
     from rmwbench.published.community import admission
     from rmwbench.published.community.community_views import replaceable, shipped, view_of
 
-    folder = session.directory / "community"
-    bar = admission.view(admission.judge(admission.OURS))
-    community_parts = [
+    parts = [
         CommunityPart(
             title="Admission of candidates",
-            view=bar,
+            view=admission.view(admission.judge(admission.OURS)),
             command="rmwbench published community admission",
             opens=True,
         )
     ]
     for name, title, arguments in COMMUNITY:
-        answer_file = folder / f"{name}.json"
+        answer_file = session.directory / "community" / f"{name}.json"
         command = f"rmwbench published community {name} {arguments} --json"
-        shipped_answer = shipped(name)
-        view = (
-            view_of(answer_file)
-            if answer_file.is_file()
-            else replaceable(view_of(shipped_answer), command, answer_file)
-            if shipped_answer
-            else None
-        )
-        community_parts.append(
-            CommunityPart(title=title, view=view, command=f"{command} > {answer_file}")
-        )
-    return community_parts
+        view = None
+        if answer_file.is_file():
+            view = view_of(answer_file)
+        elif shipped_answer := shipped(name):
+            view = replaceable(view_of(shipped_answer), command, answer_file)
+        parts.append(CommunityPart(title=title, view=view, command=f"{command} > {answer_file}"))
+    return parts

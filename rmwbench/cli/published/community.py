@@ -1,27 +1,27 @@
-"""`rmwbench published community github|rep2004|survey|admission`: what lies beside performance,
-from the projects and users."""
+"""`rmwbench published community github|rep2004|survey|admission`: facts about projects and their
+users that are not performance."""
 
-from collections.abc import Callable, Sequence
+import os
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.console import Out, page, print_json, say_written
+from rmwbench.cli.console import Out, page, print_answer
 from rmwbench.cli.help import PlainGroup
-from rmwbench.cli.options import taking
-from rmwbench.cli.published.forms import deliver
+from rmwbench.cli.options import json_option, parse_duration_s, with_options
+from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
-    from datetime import datetime, timedelta
-
     from rmwbench.published.community.github.project import Project
-    from rmwbench.report.view import View
 
-Json = Annotated[bool, typer.Option("--json", help="Print the document (docs/community.md).")]
+Json = Annotated[bool, json_option("Print the document (docs/community.md).")]
 Report = Annotated[Path | None, typer.Option("--report", hidden=True)]
-"""An earlier name of `--out`, still taken."""
+"""The earlier name of `--out`, which is still accepted."""
 
 
 def register(app: typer.Typer) -> None:
@@ -32,13 +32,11 @@ def register(app: typer.Typer) -> None:
     )
     group.command(
         help="How repositories answer: pull requests, issues, activity; or what their git tells."
-    )(taking(GithubOptions, github))
+    )(with_options(github))
     group.command(help="Quality declarations item by item, packages side by side.")(
-        taking(Rep2004Options, rep2004)
+        with_options(rep2004)
     )
-    group.command(help="A survey on an ordered scale, or a blank form.")(
-        taking(SurveyOptions, survey)
-    )
+    group.command(help="A survey on an ordered scale, or a blank form.")(with_options(survey))
     group.command(help="The bar for a report: tier, licence, protocol, with evidence.")(admission)
     app.add_typer(group, name="community")
 
@@ -90,7 +88,6 @@ class GithubOptions:
 
 
 def github(options: GithubOptions) -> None:
-    from rmwbench.errors import UserError
     from rmwbench.published.community.github.engagement import measure
     from rmwbench.published.community.github.engagement_view import view
 
@@ -114,40 +111,27 @@ def github(options: GithubOptions) -> None:
             options.source, None if begin is None else _moment(begin), tuple(options.names or ())
         )
     else:
-        projects = _collected(
-            options.names or [],
-            _since("180d") if begin is None else begin,
-            options.save,
-            options.reviews,
-            options.max_wait,
-            options.api,
-        )
-    engagement = measure(projects, people_only=options.people)
-    _show(engagement, lambda draw: view(engagement, draw=draw), path, options.as_json)
+        projects = _collect(options, _since("180d") if begin is None else begin)
+    print_answer(
+        measure(projects, people_only=options.people),
+        view,
+        as_json=options.as_json,
+        page=path,
+        page_view=lambda engagement: view(engagement, draw=True),
+    )
 
 
-def _collected(
-    names: list[str],
-    since: "datetime | timedelta",
-    save: Path | None,
-    reviews: bool,
-    max_wait: str,
-    api: str,
-) -> "list[Project]":
-    """The projects in the order of `names`; from git where a directory is named, else asked of the
-    API. Each answer is saved as soon as it is whole."""
-    import os
-
-    from rmwbench.cli.options import parse_duration_s
-    from rmwbench.errors import UserError
+def _collect(options: GithubOptions, since: datetime | timedelta) -> "list[Project]":
+    """Return the projects in the order of their names, read from git if a directory is named, else
+    from the API. Each answer of the API is saved as soon as it is whole."""
     from rmwbench.published.community.github import history
     from rmwbench.published.community.github.client import ApiClient
     from rmwbench.published.community.github.collect import collect
     from rmwbench.published.community.github.project import digest
-    from rmwbench.published.community.github.saved import save as keep
+    from rmwbench.published.community.github.saved import save
 
-    directory_of = _places(names)
-    if (save is not None or reviews) and None not in directory_of.values():
+    directory_of = _directories(options.names or [])
+    if (options.save is not None or options.reviews) and None not in directory_of.values():
         raise UserError(
             "git is read, and no server is asked, so there is nothing to save",
             where="--save, --reviews",
@@ -157,27 +141,24 @@ def _collected(
         typer.echo(text, err=True)
 
     token = os.environ.get("GITHUB_TOKEN") or None
-    client = ApiClient(api, token, max_wait_s=parse_duration_s(max_wait), notify=notify)
+    max_wait_s = parse_duration_s(options.max_wait, "--max-wait")
+    client = ApiClient(options.api, token, max_wait_s=max_wait_s, notify=notify)
     projects = []
     begin = _moment(since)
     for name, directory in directory_of.items():
         if directory is not None:
             projects.append(history.load(name, Path(directory), since))
             continue
-        raw = collect(client, name, begin, reviews=reviews, notify=notify)
-        if save is not None:
-            notify(f"{raw['collected']['name']}: saved to {keep(raw, save)}")
+        raw = collect(client, name, begin, reviews=options.reviews, notify=notify)
+        if options.save is not None:
+            notify(f"{raw['collected']['name']}: saved to {save(raw, options.save)}")
         projects.append(digest(raw, client.base))
     return projects
 
 
-def _places(names: list[str]) -> dict[str, str | None]:
-    """Repository -> its directory, None where the API is asked. Raises UserError for what names
-    none."""
-    import re
-
-    from rmwbench.errors import UserError
-
+def _directories(names: list[str]) -> dict[str, str | None]:
+    """Return repository -> its git directory, None if the API is asked. Raises UserError for words
+    that name no repository."""
     if not names:
         raise UserError(
             "no repository named",
@@ -203,19 +184,13 @@ def _places(names: list[str]) -> dict[str, str | None]:
     return directory_of
 
 
-def _moment(since: "datetime | timedelta") -> "datetime":
-    """A time, or a length before now, as a time."""
-    from datetime import UTC, datetime
-
+def _moment(since: datetime | timedelta) -> datetime:
+    """Return the time `since`, or the time that long before now."""
     return since if isinstance(since, datetime) else datetime.now(UTC) - since
 
 
-def _since(text: str) -> "datetime | timedelta":
-    """A date, or a time before now."""
-    from datetime import UTC, datetime, timedelta
-
-    from rmwbench.errors import UserError
-
+def _since(text: str) -> datetime | timedelta:
+    """Return the date, or the length of time before now, that a text names."""
     try:
         if text.endswith("d") and text[:-1].isdigit():
             length = timedelta(days=int(text[:-1]))
@@ -274,23 +249,19 @@ def rep2004(options: Rep2004Options) -> None:
         name, equals, path = text.partition("=")
         has_name = equals and not Path(text).exists()
         sources.append((name, Path(path)) if has_name else (None, Path(text)))
-    compared = compare(sources, _days(options.date or (), [path for _, path in sources]))
-    if options.without_words:
-        compared = compared.without_words()
-    _show(
-        compared,
-        lambda draw: view(compared, evidence=draw or options.evidence),
-        page(options.out, options.report),
-        options.as_json,
+    comparison = compare(sources, _days(options.date or (), [path for _, path in sources]))
+    print_answer(
+        comparison.without_words() if options.without_words else comparison,
+        lambda answer: view(answer, evidence=options.evidence),
+        as_json=options.as_json,
+        page=page(options.out, options.report),
+        page_view=lambda answer: view(answer, evidence=True),
     )
 
 
 def _days(dates: Sequence[str], paths: Sequence[Path]) -> dict[str, str]:
-    """Document, by its name or path -> its day. UserError for what is no day of one of them."""
-    from datetime import date
-
-    from rmwbench.errors import UserError
-
+    """Return document (by its name or path) -> its day. Raises UserError for a day that is no date
+    or belongs to no document."""
     days: dict[str, str] = {}
     for text in dates:
         name, equals, day = text.rpartition("=")
@@ -339,8 +310,6 @@ class SurveyOptions:
 
 
 def survey(options: SurveyOptions) -> None:
-    from rmwbench.errors import UserError
-
     if options.form is not None:
         from rmwbench.published.community.survey.form import write
 
@@ -365,12 +334,12 @@ def survey(options: SurveyOptions) -> None:
         columns=options.column or (),
         group_by=options.group,
     )
-    result = analyse(answers, options.compare, published_figures(item, options.file))
-    _show(
-        result,
-        lambda draw: view(result, draw=draw),
-        page(options.out, options.report),
-        options.as_json,
+    print_answer(
+        analyse(answers, options.compare, published_figures(item, options.file)),
+        view,
+        as_json=options.as_json,
+        page=page(options.out, options.report),
+        page_view=lambda result: view(result, draw=True),
     )
 
 
@@ -396,20 +365,5 @@ def admission(
 ) -> None:
     from rmwbench.published.community.admission import OURS, judge, view
 
-    judged = judge(file or OURS, rep_2000, distribution)
-    _show(judged, lambda draw: view(judged), page(out, report), as_json)
-
-
-def _show(answer: object, view: "Callable[[bool], View]", out: Path | None, as_json: bool) -> None:
-    """The page if asked for, and the terminal's tables or the document."""
-    if out is not None:
-        from rmwbench.report.render.html import write_html
-
-        write_html(view(True), out)
-    if as_json:
-        from rmwbench.results.model import document
-
-        return print_json(document(answer))
-    deliver(view(False))
-    if out is not None:
-        say_written(out)
+    admissions = judge(file or OURS, rep_2000, distribution)
+    print_answer(admissions, view, as_json=as_json, page=page(out, report))

@@ -1,5 +1,5 @@
-"""`rmwbench published figures [SOURCE]`: every figure of the published evaluations, as published,
-as corrected, as measured."""
+"""`rmwbench published figures [SOURCE]`: redraws every figure of the published evaluations as
+published, as corrected, and as measured."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rmwbench.cli.console import Html, Out, page, print_json
-from rmwbench.cli.options import taking
-from rmwbench.cli.published.forms import deliver
+from rmwbench.cli.options import json_option, with_options
+from rmwbench.cli.published.forms import campaigns_in, deliver
+from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
     from rmwbench.published.figures.drawn_figures import DrawnFigures
@@ -24,7 +25,7 @@ def register(app: typer.Typer) -> None:
         name="figures",
         help="Redraw the figures of the published evaluations: as published, as corrected, as "
         "measured.",
-    )(taking(FiguresOptions, figures))
+    )(with_options(figures))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +72,11 @@ class FiguresOptions:
         ),
     ] = None
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the figures document (docs/formats/figures.md).")
+        bool, json_option("Print the figures document (docs/formats/figures.md).")
     ] = False
 
 
 def figures(options: FiguresOptions) -> None:
-    from rmwbench.cli.published.forms import campaigns_in
-    from rmwbench.errors import UserError
     from rmwbench.published.figures.figures_file import load, sources
     from rmwbench.published.figures.measured_points import shipped_summaries
     from rmwbench.published.figures.versions import draw
@@ -104,7 +103,9 @@ def figures(options: FiguresOptions) -> None:
     if options.figure:
         text = options.figure.lower()
         drawn = drawn.chosen(
-            lambda one: text in one.original.id.lower() or text in one.original.title.lower()
+            lambda figure: (
+                text in figure.original.id.lower() or text in figure.original.title.lower()
+            )
         )
         if not any(source.figures for source in drawn.sources):
             raise UserError("no figure has that text", where="--figure", actual=options.figure)
@@ -127,8 +128,8 @@ def _deliver(drawn: "DrawnFigures", out: Path | None, pictures: Path | None, as_
 
 
 def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Rows]:
-    """The rows of all kinds that these figures draw, from data or from bundles that were
-    imported."""
+    """Return the rows of each kind that these figures draw, read from data or from imported
+    bundles."""
     from rmwbench.bundle import Bundle
     from rmwbench.published.importers.imported_bundle import collect
 
@@ -149,32 +150,29 @@ def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Ro
 def _points(
     name: str, file: "Figures", rows_of_kind: Mapping[str, Rows], data: Sequence[Path] | None
 ) -> tuple[dict[str, Rows], str]:
-    """The rows of a source and in words where they are from: the data that was given, else the
+    """Return the rows of a source and their origin in words: the data that was given, else the
     shipped file."""
     from rmwbench.published.figures.figures_file import published_file, published_points
 
     imported = {kind: rows_of_kind[kind] for kind in file.kinds if kind in rows_of_kind}
-    missing = [kind for kind in file.kinds if kind not in imported]
     if not file.kinds:
         return {}, "what its text prints, where it prints any; its data is not published"
-    if not missing:
+    if len(imported) == len(set(file.kinds)):
         return imported, "imported from " + ", ".join(str(path.name) for path in data or ())
-    rest = published_points(name)
-    words = (
+    shipped = published_points(name)
+    origin = (
         f"the points extracted from the published data ({published_file(name).name}, five digits)"
-        if rest
+        if shipped
         else "not here"
     )
-    return {
-        **rest,
-        **imported,
-    }, words if not imported else f"{words}; {', '.join(imported)} imported"
+    if imported:
+        origin += f"; {', '.join(imported)} imported"
+    return shipped | imported, origin
 
 
 def _extract(
     path: Path, files: "Sequence[Figures]", rows_of_kind: Mapping[str, Rows], has_data: bool
 ) -> None:
-    from rmwbench.errors import UserError
     from rmwbench.published.figures.figures_file import points_text
     from rmwbench.whole_file import write_whole
 

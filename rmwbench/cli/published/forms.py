@@ -1,6 +1,7 @@
-"""A view in the form that was asked for: a page, Markdown, or the terminal's."""
+"""What the verbs below `published` share: the forms of an answer (a page, Markdown, the terminal's
+tables), and reading the campaigns that `--campaign` names."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def deliver(view: "View", path: Path | None = None, *, markdown: bool = False) -> None:
-    """Writes the page to `path` and names it where there is one; else prints the view."""
+    """Write the view as a page to `path` and print the path; without a path print the view."""
     if path is not None:
         from rmwbench.report.render.html import write_html
 
@@ -30,14 +31,14 @@ def deliver(view: "View", path: Path | None = None, *, markdown: bool = False) -
 
 
 def require_one_form(forms: Mapping[str, object]) -> None:
-    """Raises UserError where more than one of these options is given."""
+    """Raises UserError if more than one of these options is given."""
     if sum(map(bool, forms.values())) > 1:
         raise UserError("one form at a time", where=", ".join(forms), expected="one of them")
 
 
 def refuse_beside_save(choices: Mapping[str, object]) -> None:
-    """Raises UserError where one of these is given: `--save` keeps all that campaigns say. The file
-    is named after them, and a part of it would take the place of the whole."""
+    """Raises UserError if one of these options is given: `--save` writes the whole answer of the
+    campaigns into a file that is named after them, and a part of it would replace the whole."""
     if given := [name for name, value in choices.items() if value]:
         names = ", ".join(given)
         raise UserError(
@@ -50,23 +51,24 @@ def refuse_beside_save(choices: Mapping[str, object]) -> None:
 def campaigns_in(
     directories: Iterable[Path], who: str, *, imported: str | None = None
 ) -> "list[MeasuredCampaign]":
-    """The campaign of each directory; of one that `rmwbench published claims run` made all of them,
-    with the ids of the claims that each was run for. Raises UserError for anything else.
+    """Return the campaign in each directory, and of a directory that `rmwbench published claims run`
+    made all campaigns, each with the ids of the claims that it was run for.
 
-    `who` wants them, in the plural; `imported` says what to do with what `rmwbench published
-    import` made."""
+    Raises UserError for anything else. Its text names the kind of answer, `who`, in the plural;
+    `imported` is its advice about a bundle that `rmwbench published import` made.
+    """
     directories = list(directories)
     if not directories:
-        return []  # and nothing is imported that reads a campaign
+        return []  # without importing the modules that read a campaign
     from rmwbench.published.campaign import of_shown
     from rmwbench.published.claims.campaign.claims_session import campaigns, is_session
     from rmwbench.results.suite_document import suite_answer
 
     measured_campaigns = []
     for directory in directories:
-        if is_session(directory):
-            for path, ids in campaigns(directory).items():
-                measured_campaigns.append(of_shown(suite_answer(path, who, imported=imported), ids))
-        else:
-            measured_campaigns.append(of_shown(suite_answer(directory, who, imported=imported)))
+        ids_of_path: Mapping[Path, Sequence[str] | None] = (
+            campaigns(directory) if is_session(directory) else {directory: None}
+        )
+        for path, ids in ids_of_path.items():
+            measured_campaigns.append(of_shown(suite_answer(path, who, imported=imported), ids))
     return measured_campaigns

@@ -1,5 +1,4 @@
-"""`rmwbench published`: what others published, whether it holds, and the next committee's
-report."""
+"""`rmwbench published`: the verbs about published evaluations, and the next committee's report."""
 
 import typer
 

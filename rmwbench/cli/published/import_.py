@@ -1,13 +1,17 @@
-"""`rmwbench published import [KIND] PATH`: published data into a bundle, with its figures as
+"""`rmwbench published import [KIND] PATH`: imports published data as a bundle, with its figures as
 published and as corrected."""
 
+import re
+import signal
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rmwbench.cli.console import print_json
-from rmwbench.cli.published.forms import deliver
+from rmwbench.cli.console import print_answer, print_json, print_view
+from rmwbench.cli.options import json_option
+from rmwbench.errors import UserError
 
 
 def register(app: typer.Typer) -> None:
@@ -43,30 +47,26 @@ def import_(
         bool, typer.Option("--list", help="Name the kinds and what their paths may be.")
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the imported document (docs/importers.md).")
+        bool, json_option("Print the imported document (docs/importers.md).")
     ] = False,
 ) -> None:
     if list_kinds:
         _print_kinds(as_json)
         return
     from rmwbench.bundle import Bundle
+    from rmwbench.bundle.newest import new_directory
     from rmwbench.published.imported import summarise, view
     from rmwbench.published.importers import import_published
 
     kind, path = _kind_and_path(words or [])
     _end_on_signals()
-    import_result = import_published(path, out or _new_directory(kind, path), kind)
+    name = kind or "import-" + re.sub(r"[^\w.-]", "_", Path(path).name)
+    import_result = import_published(path, out or new_directory(name), kind)
     imported = summarise(Bundle(import_result.directory))
-    if as_json:
-        from rmwbench.results.model import document
-
-        print_json(document(imported))
-    else:
-        deliver(view(imported, figures=figures))
+    print_answer(imported, partial(view, figures=figures), as_json=as_json)
 
 
 def _kind_and_path(words: list[str]) -> tuple[str | None, str]:
-    from rmwbench.errors import UserError
     from rmwbench.published.importers import KINDS
 
     if len(words) == 1 and words[0] in KINDS and not Path(words[0]).exists():
@@ -91,25 +91,14 @@ def _kind_and_path(words: list[str]) -> tuple[str | None, str]:
 
 
 def _end_on_signals() -> None:
-    """SIGTERM and SIGHUP end an import as Ctrl-C does: by an exception, so that nothing stays
+    """Let SIGTERM and SIGHUP raise an exception, as Ctrl-C does, so that an import leaves nothing
     behind."""
-    import signal
 
     def end(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)
-
-
-def _new_directory(kind: str | None, path: str) -> Path:
-    import re
-    import time
-
-    from rmwbench.bundle.newest import CAMPAIGNS
-
-    name = kind or "import-" + re.sub(r"[^\w.-]", "_", Path(path).name)
-    return CAMPAIGNS / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 def _print_kinds(as_json: bool) -> None:
@@ -122,4 +111,4 @@ def _print_kinds(as_json: bool) -> None:
 
     heads = ("kind", "what", "path")
     rows = [(kind.name, kind.title, kind.path) for kind in KINDS.values()]
-    deliver(View(title="What can be imported", about=[Table(heads, rows)]))
+    print_view(View(title="What can be imported", about=[Table(heads, rows)]))

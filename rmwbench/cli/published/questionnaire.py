@@ -1,5 +1,5 @@
-"""`rmwbench published questionnaire`: the questions that ROS 2's technical steering committee asked
-in 2021, answered."""
+"""`rmwbench published questionnaire`: answers the questions that ROS 2's technical steering committee
+asked in 2021."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rmwbench.cli.console import Html, Out, page, print_json
+from rmwbench.cli.options import json_option
 from rmwbench.cli.published.forms import (
     campaigns_in,
     deliver,
     refuse_beside_save,
     require_one_form,
 )
+from rmwbench.errors import UserError, not_one_of
 
 if TYPE_CHECKING:
     from rmwbench.published.questionnaire.questions_file import Questionnaire
@@ -43,7 +45,7 @@ def questionnaire(
     out: Out = None,
     html: Html = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print it as Markdown.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the document.")] = False,
+    as_json: Annotated[bool, json_option("Print the document.")] = False,
     save: Annotated[
         Path | None,
         typer.Option(
@@ -53,7 +55,6 @@ def questionnaire(
         ),
     ] = None,
 ) -> None:
-    from rmwbench.errors import UserError
     from rmwbench.published.questionnaire.questions_file import load, measured_here
     from rmwbench.published.questionnaire.responses import answer_questions
 
@@ -68,7 +69,7 @@ def questionnaire(
             )
         _save(questions, campaign, save)
         return typer.echo(f"kept: {save}")
-    questions = _only(questions, question or [])
+    questions = _selected(questions, question or [])
     campaigns = campaigns_in(campaign, WHO) if campaign else measured_here(SOURCE)
     answers = answer_questions(questions, evidence, campaigns)
     if as_json:
@@ -78,9 +79,9 @@ def questionnaire(
     deliver(view(answers, generated=not campaign), path, markdown=markdown)
 
 
-def _only(questions: "Questionnaire", ids: list[str]) -> "Questionnaire":
-    from rmwbench.errors import not_one_of
-
+def _selected(questions: "Questionnaire", ids: list[str]) -> "Questionnaire":
+    """Return the questionnaire with the questions of these ids alone, or with all if there are
+    none."""
     known_ids = [question.id for question in questions.questions]
     for name in ids:
         if name not in known_ids:

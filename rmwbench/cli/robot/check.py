@@ -1,5 +1,5 @@
-"""`rmwbench check SUITE`: does my robot still work with what is installed today, and what changed
-since the last time?"""
+"""`rmwbench check SUITE`: does my robot still work with the software that is installed today, and
+what has changed since the last check?"""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rmwbench.cli.console import Out, page, print_answer, stderr_console
-from rmwbench.cli.options import SuiteOptions, taking
+from rmwbench.cli.options import SuiteOptions, json_option, with_options
 from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
         epilog="Exit code 0: the candidates of --use (the suite's first where none is named) meet "
         "all limits, 1: one of them misses a limit, 2: that could not be told. Without limits it is "
         "that of `compare` with the last check, and 2 at the first. 130: stopped.",
-    )(taking(CheckOptions, check))
+    )(with_options(check))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +37,9 @@ class CheckOptions(SuiteOptions):
     last: Annotated[
         bool, typer.Option("--last", help="Run nothing: the answer of the last check again.")
     ] = False
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the check document (docs/formats/check.md).")
-    ] = False
+    as_json: Annotated[bool, json_option("Print the check document (docs/formats/check.md).")] = (
+        False
+    )
     out: Out = None
 
 
@@ -56,17 +56,18 @@ def check(options: CheckOptions) -> None:
 
 
 def _last(options: CheckOptions) -> "Bundle":
+    """Return the campaign of the last check."""
     from rmwbench.robot.check import check_places
     from rmwbench.suite.file.load import plain
     from rmwbench.suite.file.places import find, read, shown
 
-    path = find(options.suite_named("check"))
+    path = find(options.required_suite("check"))
     name = str(plain(read(path), where=shown(path)).get("suite", ""))
     return check_places.newest(check_places.checks_of(name, options.network))
 
 
 def _run(options: CheckOptions) -> "Bundle":
-    """Runs the suite as `rmwbench run` does; ends the verb where a signal stops it."""
+    """Run the suite as `rmwbench run` does; exit if a signal stops it."""
     from rmwbench.bundle import Bundle
     from rmwbench.campaign.plan.request import Planner
     from rmwbench.campaign.start import new_campaign
@@ -76,17 +77,17 @@ def _run(options: CheckOptions) -> "Bundle":
     from rmwbench.robot.check.check_view import NO_LIMITS
     from rmwbench.suite.file.places import find, read
 
-    name = options.suite_named("check")
-    path, compared = find(name), options.compared(name)
+    name = options.required_suite("check")
+    path, choice = find(name), options.choice_for(name)
     request = options.request(str(path.absolute()), until_limits=True)
-    planner = Planner(read(path), request.suite_file, compared)
+    planner = Planner(read(path), request.suite_file, choice)
     suite, cells = planner.chosen(planner.without_absent(request)[0])
     arms = dict.fromkeys(cell.arm.name for cell in cells if not cell.arm.is_floor)
     candidates_in_use(list(arms), options.use or ())
     if suite.outcomes is None:
         stderr_console().print(NO_LIMITS, style="yellow", markup=False)
     directory = check_places.new_place(check_places.checks_of(suite.suite, options.network))
-    campaign = new_campaign(request, directory, choice=compared)
+    campaign = new_campaign(request, directory, choice=choice)
     run_to_end(
         campaign, directory, resume_command(directory), command_line("check", name, "--last")
     )

@@ -1,8 +1,7 @@
-"""`rmwbench twin BAG`: a suite of a user's own traffic, and whether it is like it."""
+"""`rmwbench twin BAG`: makes a suite of the traffic in a bag, and checks whether it is like it."""
 
 import json
 import re
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from rmwbench.cli.console import print_view, say, stderr_console
-from rmwbench.cli.options import complete_candidate, parse_duration_s, taking
+from rmwbench.cli.options import complete_candidate, parse_duration_s, with_options
 
 if TYPE_CHECKING:
     from rmwbench.robot.twin.suite_text import SuiteStyle
@@ -23,7 +22,7 @@ ENDING = (
     "topics are named; 2: it could not be made or played."
 )
 ANONYMOUS = "a robot"
-STEP = 0.002
+PROGRESS_STEP = 0.002
 """The share of a bag between two drawings of the progress."""
 
 
@@ -32,7 +31,7 @@ def register(app: typer.Typer) -> None:
         name="twin",
         help="Make a suite of a bag: your robot's traffic, to run with every middleware.",
         epilog=ENDING,
-    )(taking(TwinOptions, twin))
+    )(with_options(twin))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +63,7 @@ class TwinOptions:
         bool,
         typer.Option("--check", help="Play the twin with one middleware, and compare it with BAG."),
     ] = False
-    by: Annotated[
+    candidate: Annotated[
         str,
         typer.Option(
             "--with",
@@ -73,7 +72,7 @@ class TwinOptions:
             autocompletion=complete_candidate,
         ),
     ] = "cyclonedds untouched"
-    lasting: Annotated[
+    duration: Annotated[
         str, typer.Option("--for", metavar="TIME", help="How long --check plays it.")
     ] = "20s"
     against: Annotated[
@@ -89,7 +88,7 @@ def twin(options: TwinOptions) -> None:
     from rmwbench.robot.twin.twin_likeness import likeness
     from rmwbench.robot.twin.twin_model import anonymous, make_twin
 
-    lasting_s = parse_duration_s(options.lasting)
+    duration_s = parse_duration_s(options.duration, "--for")
     graph = read_graph(options.graph) if options.graph else ()
     source = _read(options.bag)
     if options.against is not None:
@@ -100,12 +99,13 @@ def twin(options: TwinOptions) -> None:
     robot_twin = make_twin(source, graph)
     _write(options, robot_twin)
     if options.check:
-        played = _played(options, robot_twin, lasting_s)
-        _end_with(played, options.bag.name, f"played by {options.by}", options.by)
+        played_likeness = _play(options, robot_twin, duration_s)
+        by = options.candidate
+        _end_with(played_likeness, options.bag.name, f"played by {by}", by)
 
 
 def _read(path: Path) -> "BagTraffic":
-    """Reads a bag's traffic, with a line of progress on a terminal."""
+    """Read a bag's traffic, with a line of progress on a terminal."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 
     from rmwbench.robot.twin.traffic import read_traffic
@@ -113,12 +113,12 @@ def _read(path: Path) -> "BagTraffic":
     columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress("reading", *columns, console=stderr_console(), transient=True) as meter:
         task = meter.add_task("", total=1.0)
-        drawn = 0.0
+        last_share = 0.0
 
         def progress(share: float) -> None:
-            nonlocal drawn
-            if share >= drawn + STEP:
-                drawn = share
+            nonlocal last_share
+            if share >= last_share + PROGRESS_STEP:
+                last_share = share
                 meter.update(task, completed=share)
 
         return read_traffic(path, progress)
@@ -133,8 +133,8 @@ def _style(options: TwinOptions) -> "SuiteStyle":
 
 
 def _write(options: TwinOptions, robot_twin: "Twin") -> None:
-    """The suite, which is read before it is written: a file of ours that does not load is a mistake
-    of ours."""
+    """Write the suite file, or print it. The suite is loaded before that, since one that does not
+    load is a mistake of rmwbench."""
     from rmwbench.campaign.plan.default_arms import native_arms
     from rmwbench.robot.twin.suite_text import suite_text
     from rmwbench.suite.file.candidate_list import Choice
@@ -157,25 +157,27 @@ def _write(options: TwinOptions, robot_twin: "Twin") -> None:
     say(f"next: {command_line('plan', options.out)}")
 
 
-def _played(options: TwinOptions, robot_twin: "Twin", lasting_s: float) -> "TwinLikeness":
-    from rmwbench.bundle.newest import CAMPAIGNS
+def _play(options: TwinOptions, robot_twin: "Twin", duration_s: float) -> "TwinLikeness":
+    """Run the twin for `duration_s` and return how like its traffic is to the bag's."""
+    from rmwbench.bundle.newest import new_directory
     from rmwbench.robot.twin.play import ONE_BLOCK, play
     from rmwbench.robot.twin.twin_likeness import likeness
 
     style = replace(
         _style(options),
-        arms=(json.dumps(options.by),),
+        arms=(json.dumps(options.candidate),),
         blocks=ONE_BLOCK,
-        steady_s=lasting_s,
+        steady_s=duration_s,
         limits=False,
     )
-    directory = CAMPAIGNS / f"{style.name}-twin-{time.strftime('%Y%m%d-%H%M%S')}"
+    directory = new_directory(f"{style.name}-twin")
     return likeness(robot_twin.read_traffic, play(robot_twin, style, directory, stderr_console()))
 
 
 def _end_with(
     measured_likeness: "TwinLikeness", source: str, other_name: str, middleware: str | None = None
 ) -> NoReturn:
+    """Print how like two traffics are, and exit."""
     from rmwbench.robot.twin.likeness_view import view
 
     print_view(view(measured_likeness, source, other_name, middleware))

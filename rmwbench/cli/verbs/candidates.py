@@ -1,12 +1,13 @@
-"""`rmwbench candidates`: what suites compare by name, in which sets, and what of it is ready
+"""`rmwbench candidates`: lists the arms that suites name, their sets, and whether each is ready
 here."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rmwbench.cli.console import print_blocks, print_json
-from rmwbench.cli.options import complete_candidate
+from rmwbench.cli.options import complete_candidate, json_option
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -34,9 +35,7 @@ def candidates(
             autocompletion=complete_candidate,
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the document of docs/candidates.md.")
-    ] = False,
+    as_json: Annotated[bool, json_option("Print the document of docs/candidates.md.")] = False,
 ) -> None:
     listing = document(names or [])
     if as_json:
@@ -46,7 +45,8 @@ def candidates(
 
 
 def document(names: list[str]) -> dict[str, Any]:
-    """The document of docs/candidates.md. Raises UserError for a name that is not a candidate's."""
+    """Return the document of docs/candidates.md. Raises UserError for a name that is neither a
+    candidate's nor a set's."""
     from rmwbench.lab.middleware import find_workers
 
     known_set, chosen = _chosen(names)
@@ -60,10 +60,14 @@ def document(names: list[str]) -> dict[str, Any]:
         "schema": SCHEMA,
         "version": VERSION,
         "sets": [
-            {"set": name, "what": known_set.sets[name], "candidates": of}
-            | {"no_loan": dict(known_set.no_loan.get(name, {}))}
-            for name, of in sets.items()
-            if of
+            {
+                "set": name,
+                "what": known_set.sets[name],
+                "candidates": members,
+                "no_loan": dict(known_set.no_loan.get(name, {})),
+            }
+            for name, members in sets.items()
+            if members
         ],
         "candidates": [_entry(candidate, workers) for candidate in chosen],
         "unlisted": sorted(
@@ -73,31 +77,26 @@ def document(names: list[str]) -> dict[str, Any]:
 
 
 def _chosen(names: list[str]) -> "tuple[Candidates, list[Candidate]]":
-    from pathlib import Path
-
+    """Return all known candidates, with those of the files among the names, and the named ones."""
     from rmwbench.suite.fault import Fault
     from rmwbench.suite.file.candidate_list import is_file
     from rmwbench.suite.file.candidates_file import candidates_of, known_candidates
 
     known_set = known_candidates()
-    wanted_candidates: list[Candidate] = []
+    chosen: list[Candidate] = [] if names else list(known_set.by_name.values())
     for name in names:
         if is_file(name):
             file_candidates = candidates_of(Path(name))
             known_set = known_set.and_those(file_candidates)
-            wanted_candidates += file_candidates.by_name.values()
+            chosen += file_candidates.by_name.values()
             continue
         try:
-            wanted_candidates += known_set.members_of(name)
+            chosen += known_set.members_of(name)
         except Fault as fault:
             raise UserError(
                 fault.what, expected=fault.expected, actual=fault.actual, fix=fault.fix
             ) from fault
-    chosen = {
-        candidate.name: candidate
-        for candidate in (wanted_candidates if names else known_set.by_name.values())
-    }
-    return known_set, list(chosen.values())
+    return known_set, list({candidate.name: candidate for candidate in chosen}.values())
 
 
 def _entry(candidate: "Candidate", workers: "dict[str, Worker]") -> dict[str, Any]:
@@ -105,7 +104,7 @@ def _entry(candidate: "Candidate", workers: "dict[str, Worker]") -> dict[str, An
 
     arm = candidate.arm
     lack = not_ready(str(arm["middleware"]), workers)
-    described = None if lack else workers[str(arm["middleware"])].description
+    description = None if lack else workers[str(arm["middleware"])].description
     return {
         "candidate": candidate.name,
         "middleware": arm["middleware"],
@@ -120,7 +119,7 @@ def _entry(candidate: "Candidate", workers: "dict[str, Worker]") -> dict[str, An
         "needs": candidate.needs,
         "where": candidate.where,
         "ready": lack is None,
-        "version": described["version"] if described else None,
+        "version": description["version"] if description else None,
         "reason": lack.reason if lack else None,
         "command": lack.command if lack else None,
     }
@@ -132,10 +131,10 @@ def _print(listing: dict[str, Any]) -> None:
     blocks: list[Block] = []
     for candidate_set in listing["sets"]:
         blocks.append(Text(f"{candidate_set['set']}: {candidate_set['what']}", "strong"))
-        without = [
+        without_loan = [
             f"{name} without a loan: {why}" for name, why in candidate_set["no_loan"].items()
         ]
-        blocks.append(Items([", ".join(candidate_set["candidates"]), *without], mark=""))
+        blocks.append(Items([", ".join(candidate_set["candidates"]), *without_loan], mark=""))
     rows = [
         (
             TableCell(candidate["candidate"], "strong"),
@@ -148,22 +147,22 @@ def _print(listing: dict[str, Any]) -> None:
         for candidate in listing["candidates"]
     ]
     blocks += [Text(""), Table(COLUMNS, rows)]
-    print_blocks(*blocks, *_lacking(listing))
+    print_blocks(*blocks, *_reasons(listing))
 
 
 def _settings_text(settings: dict[str, Any]) -> str:
     words = []
     for key, value in settings.items():
-        words += (
-            [f"{name}={level}" for name, level in value.items()]
-            if isinstance(value, dict)
-            else [f"{key} {value}"]
-        )
+        if isinstance(value, dict):
+            words += [f"{name}={level}" for name, level in value.items()]
+        else:
+            words.append(f"{key} {value}")
     return ", ".join(words)
 
 
-def _lacking(listing: dict[str, Any]) -> "Iterator[Block]":
-    """The reasons why candidates are not ready, each once, with the command that changes it."""
+def _reasons(listing: dict[str, Any]) -> "Iterator[Block]":
+    """Yield each reason why candidates are not ready once, with the command that changes it, and
+    the RMWs that are installed but no candidates."""
     from rmwbench.report.view import Text, Verbatim
 
     names_of_reason: dict[tuple[str, str | None, str | None], list[str]] = {}

@@ -1,7 +1,6 @@
-"""`rmwbench capacity SUITE --workload W --limit …`: up to which rate (or size, subscribers, topics)
-a limit holds."""
+"""`rmwbench capacity SUITE --workload W --limit …`: searches the highest rate (or size, subscribers,
+topics) at which a limit holds."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rmwbench.cli.console import print_json, print_view, stderr_console
-from rmwbench.cli.options import SUITE, ArmOptions, parse_duration_s, taking
+from rmwbench.cli.options import SUITE, ArmOptions, json_option, parse_duration_s, with_options
+from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
     from rmwbench.campaign.capacity.search_request import SearchRequest
@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
         help="Find the highest rate (or size, subscribers, topics) at which a limit holds.",
         epilog="Exit code 0: every arm has a capacity, 1: an arm does not hold the limit at any "
         "level, 2: could not tell, 130: stopped.",
-    )(taking(CapacityOptions, capacity))
+    )(with_options(capacity))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class CapacityOptions(ArmOptions):
         ),
     ] = None
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the capacity document (docs/formats/capacity.md).")
+        bool, json_option("Print the capacity document (docs/formats/capacity.md).")
     ] = False
 
     def request(self) -> "SearchRequest":
@@ -103,16 +103,15 @@ class CapacityOptions(ArmOptions):
 
 def capacity(options: CapacityOptions) -> None:
     from rmwbench.bundle import Bundle
-    from rmwbench.bundle.newest import CAMPAIGNS
+    from rmwbench.bundle.newest import new_directory
     from rmwbench.campaign.capacity.rounds import new_search
     from rmwbench.campaign.capacity.search_request import forecast
     from rmwbench.results.capacity.capacity_document import summarise
     from rmwbench.results.model import document
 
-    started = time.strftime("%Y%m%d-%H%M%S")
-    directory = options.out or CAMPAIGNS / f"capacity-{Path(options.suite).stem}-{started}"
+    directory = options.out or new_directory(f"capacity-{Path(options.suite).stem}")
     console = stderr_console()
-    search = new_search(options.request(), directory, options.compared(options.suite))
+    search = new_search(options.request(), directory, options.choice_for(options.suite))
     with search.writer, search.lab:
         console.print(forecast(search.source.space), markup=False)
         for warning in search.source.space.warnings:
@@ -139,16 +138,15 @@ def capacity(options: CapacityOptions) -> None:
 
 
 def code_of(states: Sequence[str]) -> int:
-    """1 where an arm does not hold the limit at any level, whatever is not known of others; 2 where
-    that could not be told."""
+    """Return 1 if an arm does not hold the limit at any level, else 2 if an arm has no data, else
+    0."""
     return 1 if "below" in states else 2 if "no data" in states else 0
 
 
 def _limit(text: str | None, file: Path | None) -> str:
-    """The limit in words, as the campaign keeps it. Raises UserError unless exactly one of them
-    says it."""
+    """Return the limit in words, as the campaign stores it. Raises UserError unless exactly one of
+    the two options is given."""
     from rmwbench.analysis.capacity.limit import EXAMPLE, of_limits
-    from rmwbench.errors import UserError
     from rmwbench.suite.file.limits_file import read_limits
 
     if (text is None) == (file is None):
@@ -164,9 +162,7 @@ def _limit(text: str | None, file: Path | None) -> str:
 
 
 def _parse_percent(text: str) -> float:
-    """0.05 of `5%`, `5 %` or `0.05`. Raises UserError for anything that makes no levels."""
-    from rmwbench.errors import UserError
-
+    """Return 0.05 for `5%`, `5 %` or `0.05`. Raises UserError unless it is 1 % to 100 %."""
     bare = text.replace("%", "").strip()
     try:
         value = float(bare) / (100 if "%" in text else 1)

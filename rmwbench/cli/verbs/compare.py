@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from rmwbench.cli.console import Html, Out, page, print_answer
-from rmwbench.cli.options import taking
+from rmwbench.cli.options import json_option, with_options
+from rmwbench.errors import UserError
 
 
 def register(app: typer.Typer) -> None:
@@ -18,7 +19,7 @@ def register(app: typer.Typer) -> None:
         "metric. For two runs of an evaluation: whether they come to the same verdicts.",
         epilog="Exit code 0: all equivalent or better, 1: something is worse, 2: could not tell. "
         "For evaluations 0: no verdict of one is contrary to the other's, 1: one is.",
-    )(taking(CompareOptions, compare))
+    )(with_options(compare))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +47,7 @@ class CompareOptions:
         ),
     ] = None
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the compare document (docs/formats/compare.md).")
+        bool, json_option("Print the compare document (docs/formats/compare.md).")
     ] = False
     out: Out = None
     html: Html = None
@@ -75,10 +76,8 @@ def compare(options: CompareOptions) -> None:
 
 
 def _margin(text: str | None) -> float | None:
-    """`5%`, `5 %` and `0.05` are the same; a bare number from 1 on is too likely to mean per
-    cent."""
-    from rmwbench.errors import UserError
-
+    """Return the fraction that `5%`, `5 %` or `0.05` is. A bare number of 1 or more is refused,
+    since it probably means per cent."""
     if text is None:
         return None
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)

@@ -1,4 +1,5 @@
-"""`rmwbench decide --limits FILE [DIR…]`: one user's answer from what was measured."""
+"""`rmwbench decide --limits FILE [DIR…]`: decides from campaigns which candidate meets one user's
+limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +9,8 @@ from typing import Annotated
 import typer
 
 from rmwbench.cli.console import print_answer, stderr_console
-from rmwbench.cli.options import taking
+from rmwbench.cli.options import json_option, with_options
+from rmwbench.errors import UserError
 
 EXIT_CODES: Mapping[str, int] = {"meets": 0, "misses": 1, "open": 2}
 
@@ -20,7 +22,7 @@ def register(app: typer.Typer) -> None:
         "probability, and why.",
         epilog="Exit code 0: a candidate meets all limits (on every machine, where campaigns are "
         "of several), 1: every candidate misses one, 2: cannot tell.",
-    )(taking(DecideOptions, decide))
+    )(with_options(decide))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,15 +50,14 @@ class DecideOptions:
             "--out", "-o", metavar="FILE", help="Write the page (.html) here.", show_default=False
         ),
     ] = None
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the decide document (docs/formats/decide.md).")
-    ] = False
+    as_json: Annotated[bool, json_option("Print the decide document (docs/formats/decide.md).")] = (
+        False
+    )
 
 
 def decide(options: DecideOptions) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
-    from rmwbench.errors import UserError
     from rmwbench.report.decision_view import view
     from rmwbench.results.decide.decide_document import summarise
     from rmwbench.suite.file.limits_file import read_limits

@@ -1,14 +1,13 @@
-"""`rmwbench explain [DIR]`: where the time goes at the median, which path the bytes took, where
-messages went missing, why the slowest were slow, and what helps."""
+"""`rmwbench explain [DIR]`: explains where the time goes at the median, which path the bytes took,
+where messages were lost, why the slowest messages were slow, and what helps."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rmwbench.cli.console import Out, page, print_answer
-from rmwbench.cli.options import taking
+from rmwbench.cli.options import Arms, CampaignDirectory, Workloads, json_option, with_options
 from rmwbench.errors import not_one_of
 
 
@@ -17,23 +16,14 @@ def register(app: typer.Typer) -> None:
         name="explain",
         help="Why: where the time goes, where messages went missing, what made the slowest slow, what "
         "helps.",
-    )(taking(ExplainOptions, explain))
+    )(with_options(explain))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainOptions:
-    directory: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."
-        ),
-    ] = None
-    workload: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
-    ] = None
-    arm: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")
-    ] = None
+    directory: CampaignDirectory = None
+    workload: Workloads = None
+    arm: Arms = None
     trial: Annotated[
         int | None,
         typer.Option(
@@ -41,8 +31,7 @@ class ExplainOptions:
         ),
     ] = None
     as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Print medians, paths, losses, tails (docs/formats/show.md)."),
+        bool, json_option("Print medians, paths, losses, tails (docs/formats/show.md).")
     ] = False
     out: Out = None
 
@@ -55,20 +44,20 @@ def explain(options: ExplainOptions) -> None:
 
     path = page(options.out)
     bundle = Bundle(options.directory or newest_campaign())
-    explained = explanations(bundle, options.trial)
+    chosen = explanations(bundle, options.trial)
     for option, names in (("workload", options.workload), ("arm", options.arm)):
-        known_names = list(dict.fromkeys(getattr(explanation, option) for explanation in explained))
+        known_names = list(dict.fromkeys(getattr(explanation, option) for explanation in chosen))
         for name in names or ():
             if name not in known_names:
+                within = "" if options.trial is None else f" in trial {options.trial}"
                 raise not_one_of(
-                    f"this campaign has no {option} `{name}`"
-                    + ("" if options.trial is None else f" in trial {options.trial}"),
+                    f"this campaign has no {option} `{name}`{within}",
                     name,
                     known_names,
                     where=f"--{option}",
                 )
         if names:
-            explained = tuple(
-                explanation for explanation in explained if getattr(explanation, option) in names
+            chosen = tuple(
+                explanation for explanation in chosen if getattr(explanation, option) in names
             )
-    print_answer(explained, view, as_json=options.as_json, page=path)
+    print_answer(chosen, view, as_json=options.as_json, page=path)

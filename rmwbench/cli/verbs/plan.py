@@ -1,19 +1,18 @@
-"""`rmwbench plan SUITE`: what a campaign would run, how long it takes and what it could tell,
-without running anything."""
+"""`rmwbench plan SUITE`: shows the trials of a campaign, its duration and its resolution, without
+running anything."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rmwbench.cli.console import print_json, print_view
-from rmwbench.cli.options import SuiteOptions, taking
+from rmwbench.cli.options import SuiteOptions, json_option, with_options
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rmwbench.campaign.plan.cut import Cut
     from rmwbench.campaign.plan.plan import Plan
     from rmwbench.campaign.plan.request import Planner, Request
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     app.command(
         name="plan", help="Show cells, trials, time and resolution of a suite, without running it."
-    )(taking(PlanOptions, plan))
+    )(with_options(plan))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,33 +41,29 @@ class PlanOptions(SuiteOptions):
             "--gang", help="With --cluster: hosts are machines, with the real network between them."
         ),
     ] = False
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the plan document (docs/formats/plan.md).")
-    ] = False
+    as_json: Annotated[bool, json_option("Print the plan document (docs/formats/plan.md).")] = False
 
 
 def plan(options: PlanOptions) -> None:
     from rmwbench.cluster import batch_schedule
 
-    suite_plan, wishes, per_trial = _planned(options)
-    on_cluster = (
-        None
-        if options.cluster is None
-        else batch_schedule.time_document(suite_plan, options.cluster, per_trial)
-    )
+    suite_plan, ungranted, per_trial = _make_plan(options)
+    on_cluster: dict[str, Any] = {}
+    if options.cluster is not None:
+        on_cluster = batch_schedule.time_document(suite_plan, options.cluster, per_trial)
     if options.as_json:
-        print_json(suite_plan.document() | ({} if on_cluster is None else {"cluster": on_cluster}))
+        print_json(suite_plan.document() | ({"cluster": on_cluster} if on_cluster else {}))
     else:
         from rmwbench.cli.verbs.plan_view import view
 
-        print_view(view(suite_plan, wishes, order=options.order))
-        if on_cluster is not None:
+        print_view(view(suite_plan, ungranted, order=options.order))
+        if on_cluster:
             typer.echo(f"\n{batch_schedule.time_text(on_cluster)}")
 
 
-def _planned(options: PlanOptions) -> "tuple[Plan, list[str], int]":
-    """The plan, the buffers that this machine's kernel does not grant, and how many machines a trial
-    takes."""
+def _make_plan(options: PlanOptions) -> "tuple[Plan, list[str], int]":
+    """Return the plan, a line per buffer that this machine's kernel does not grant, and how many
+    machines a trial takes."""
     from rmwbench.campaign.plan import socket_buffers, unsupported
     from rmwbench.campaign.plan.machine_limits import MachineLimits
     from rmwbench.campaign.plan.request import Planner
@@ -78,42 +73,39 @@ def _planned(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     from rmwbench.lab.middleware import find_workers
     from rmwbench.suite.file.places import find, read
 
-    path = find(options.suite_named("plan"))
+    path = find(options.required_suite("plan"))
     gang, cluster = options.gang, options.cluster
     if gang and cluster is None:
         raise UserError("--gang is about the machines of a cluster", expected="--cluster N besides")
     text = read(path)
     request = options.request(str(path.absolute()), placed="--gang" if gang else None)
-    compared = options.compared(str(path)) if cluster is None else options.choice
-    planner = Planner(text, request.suite_file, compared)
+    choice = options.choice_for(str(path)) if cluster is None else options.choice
+    planner = Planner(text, request.suite_file, choice)
     request, absent = planner.without_absent(request)
-    left_out: Cut | None = None
-    machine = MachineLimits.here() if cluster is None else None
-    if machine is not None:
-        request, left_out = planner.within_budget(request, machine)
-    _, cells = planner.chosen(request)
-    wishes: list[str] = []
     if cluster is None:
+        machine = MachineLimits.here()
+        request, cut = planner.within_budget(request, machine)
+        _, cells = planner.chosen(request)
         host = Lab().host()
         workers, reasons = check_request(planner, request, text, Lab())
-        wishes = socket_buffers.ungranted_lines(cells, workers, Lab().kernels())
-    else:  # its machines have other workers than this one, which nobody asks before the campaign
-        host = NAMESPACES
-        workers = find_workers({name for cell in cells for name in cell.middlewares})
-        reasons = unsupported.description_reasons(cells, workers, host)
-        reasons = {} if len(reasons) == len(cells) else reasons
+        suite_plan = planner.plan(request, reasons, machine, left_out=absent, cut=cut, host=host)
+        ungranted = socket_buffers.ungranted_lines(cells, workers, Lab().kernels())
+        return suite_plan, ungranted, 1
+    # The machines of a cluster have other workers, and are not asked before the campaign.
+    _, cells = planner.chosen(request)
+    workers = find_workers({name for cell in cells for name in cell.middlewares})
+    reasons = unsupported.description_reasons(cells, workers, NAMESPACES)
+    reasons = {} if len(reasons) == len(cells) else reasons
     per_trial = max(len(cell.hosts) for cell in cells) if gang else 1
-    if cluster is not None:
-        request = _for_each_machine(planner, request, reasons, max(1, cluster // per_trial))
-    suite_plan = planner.plan(request, reasons, machine, left_out=absent, cut=left_out, host=host)
-    return suite_plan, wishes, per_trial
+    request = _for_each_machine(planner, request, reasons, max(1, cluster // per_trial))
+    return planner.plan(request, reasons, left_out=absent, host=NAMESPACES), [], per_trial
 
 
 def _for_each_machine(
     planner: "Planner", request: "Request", reasons: "Mapping[int, str]", gangs: int
 ) -> "Request":
-    """The request with the budget of one machine, where `gangs` work at once for the budget of
-    all."""
+    """Return the request with the machine time of all gangs, of which `gangs` work at once for its
+    budget."""
     from rmwbench.cluster import batch_schedule
 
     if request.budget_s is None:

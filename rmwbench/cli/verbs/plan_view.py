@@ -1,4 +1,5 @@
-"""What `rmwbench plan` shows of a plan: its size, what is compared, what cannot run here."""
+"""The view of a plan for `rmwbench plan`: its size, its comparisons, and the cells that cannot run
+here."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -20,25 +21,26 @@ from rmwbench.words.numbers import LARGEST_RATIO, counted
 COLUMNS = ("compared in", "what", ("steady", True), ("messages", True), "percentiles")
 
 
-def view(plan: Plan, wishes: Sequence[str], *, order: bool) -> View:
-    """`wishes`: what this machine's kernel does not grant. `order`: with every trial."""
+def view(plan: Plan, ungranted: Sequence[str], *, order: bool) -> View:
+    """Return the view. `ungranted`: a line per buffer that this machine's kernel does not grant.
+    `order`: list every trial."""
     feature_lines = [Text(line) for lines in from_features("plan", "lines", plan) for line in lines]
     sections = (
         Section(
             "What is compared",
             [_compared(plan), *map(Text, [*_one_by_one(plan), *_resolution(plan)])],
         ),
-        _listed("Each arm with itself", _levels(plan)),
+        _section("Each arm with itself", _level_lines(plan)),
         _networks(plan),
         Section("Besides", feature_lines) if feature_lines else None,
-        _listed("Arms", [f"{arm.name}: {_arm_text(arm)}" for arm in _arms(plan)]),
+        _section("Arms", [f"{arm.name}: {_arm_text(arm)}" for arm in _arms(plan)]),
         _beyond(plan),
-        _listed("Left out, their middleware being not ready", left_out_lines(plan.left_out)),
-        _listed(
+        _section("Left out, their middleware being not ready", left_out_lines(plan.left_out)),
+        _section(
             "Not supported, and not run", unsupported.unsupported_lines(plan, plan.unsupported)
         ),
-        _listed("Not granted by this machine's kernel", wishes),
-        _listed("Order", _order(plan) if order else ()),
+        _section("Not granted by this machine's kernel", ungranted),
+        _section("Order", _order(plan) if order else ()),
     )
     return View(
         title=f"{plan.suite.suite}: {plan.suite.title}",
@@ -47,29 +49,29 @@ def view(plan: Plan, wishes: Sequence[str], *, order: bool) -> View:
     )
 
 
-def _listed(title: str, lines: Iterable[str]) -> Section | None:
-    listed = list(lines)
-    return Section(title, [Items(listed, mark="")]) if listed else None
+def _section(title: str, lines: Iterable[str]) -> Section | None:
+    items = list(lines)
+    return Section(title, [Items(items, mark="")]) if items else None
 
 
 def _size(plan: Plan) -> Iterator[str]:
     suite = plan.suite
-    early = len(plan.looks) > 1
-    at_most, worst = "at most " if early else "", duration_text(plan.estimated_s)
-    by_clock = plan.within_s is not None and plan.blocks * plan.block_s > plan.within_s
+    has_looks = len(plan.looks) > 1
+    at_most, worst = "at most " if has_looks else "", duration_text(plan.estimated_s)
+    ends_by_clock = plan.within_s is not None and plan.blocks * plan.block_s > plan.within_s
     yield (
         f"{counted(len(_arms(plan)), 'arm')}, {counted(plan.compared, 'comparison')}, "
         f"{counted(len(plan.cells), 'cell')}; {at_most}{counted(plan.blocks, 'block')} of "
         f"{duration_text(plan.block_s)} = {counted(len(plan.trials), 'trial')}, "
-        f"{'ended by the clock after' if by_clock else 'about'} {worst}"
+        f"{'ended by the clock after' if ends_by_clock else 'about'} {worst}"
     )
-    if early:
+    if has_looks:
         best = duration_text(plan.least_blocks * plan.block_s)
-        awaited = ", ".join(suite.blocks.decide)
+        workloads = ", ".join(suite.blocks.decide)
         yield (
             f"It looks after {names(list(map(str, plan.looks)))} blocks and ends as soon as "
-            f"everything {f'in {awaited} ' if awaited else ''}is decided: about {best} at best, "
-            f"{worst} at worst. Seed {plan.seed}."
+            f"everything {f'in {workloads} ' if workloads else ''}is decided: about {best} at "
+            f"best, {worst} at worst. Seed {plan.seed}."
         )
     else:
         purpose = "for a verdict" if suite.blocks.minimum >= DECIDABLE_BLOCKS else "for the suite"
@@ -108,23 +110,28 @@ def _compared(plan: Plan) -> Table:
 def _percentiles(comparison: ComparedCells) -> str:
     if comparison.steady_messages is None:
         return "as far as it goes"
-    pooled = [percentile for percentile in comparison.percentiles if percentile.pooled]
-    called = [(percentile_name(percentile.quantile), percentile.per_trial) for percentile in pooled]
-    return " ".join(name if alone else f"[{name}]" for name, alone in called) or "none"
+    texts = []
+    for percentile in comparison.percentiles:
+        if percentile.pooled:
+            name = percentile_name(percentile.quantile)
+            texts.append(name if percentile.per_trial else f"[{name}]")
+    return " ".join(texts) or "none"
 
 
 def _one_by_one(plan: Plan) -> Iterator[str]:
-    """The topics and readers that have verdicts of their own, each of which is a comparison."""
-    compared_in: dict[tuple[str, ...], list[str]] = {}
+    """Yield a sentence about the topics and readers that have verdicts of their own, each of which
+    is a comparison."""
+    keys_of_topics: dict[tuple[str, ...], list[str]] = {}
     for comparison in plan.comparisons:
-        compared_in.setdefault(comparison.topics, []).append(comparison.key)
-    for topics, keys in compared_in.items():
+        keys_of_topics.setdefault(comparison.topics, []).append(comparison.key)
+    for topics, keys in keys_of_topics.items():
         if topics:
             yield f"In {unsupported.few(keys)} each is judged by itself: {unsupported.few(topics)}."
 
 
 def _resolution(plan: Plan) -> Iterator[str]:
-    """One sentence per number of contenders, mostly one; none where an arm has no rival."""
+    """Yield what the plan can resolve: a sentence per number of contenders, and none for an arm
+    without a rival."""
     least = f", {plan.least_blocks} at least" if len(plan.looks) > 1 else ""
     yield (
         "Only percentiles with at least ten messages beyond them are printed. [p90] stands on all "
@@ -141,10 +148,10 @@ def _resolution(plan: Plan) -> Iterator[str]:
         for comparison in reversed(plan.comparisons)
         if comparison.contenders > 1
     }
-    for contenders, among in sorted(by_contenders.items()):
+    for contenders, comparison in sorted(by_contenders.items()):
         ratios = " and ".join(
             f"{_times(ratio)} where block ratios scatter by {sd:g}"
-            for sd, ratio in among.resolvable
+            for sd, ratio in comparison.resolvable
         )
         blocks = f"{'all ' * (len(plan.looks) > 1)}{counted(plan.blocks, 'block')}"
         yield (
@@ -155,23 +162,23 @@ def _resolution(plan: Plan) -> Iterator[str]:
 
 
 def _times(ratio: float) -> str:
-    """A ratio beyond any that two middlewares ever had is not a promise."""
+    """Return the ratio in words; one beyond any that two middlewares ever had is no promise."""
     return f"{ratio:.3g}×" if ratio < LARGEST_RATIO else f"none below {LARGEST_RATIO}×"
 
 
-def _levels(plan: Plan) -> Iterator[str]:
-    """What is compared besides arms with each other: each line with all arms of which it holds."""
+def _level_lines(plan: Plan) -> Iterator[str]:
+    """Yield a line per comparison of an arm with itself at other levels, with all its arms."""
     arms_of_line: dict[str, list[str]] = {}
-    for one in plan.levels:
-        ladder = one.ladder
-        called = [level_name(ladder.factor, level) for level in ladder.levels]
-        pairs = ", ".join(f"{called[at]} with {called[step]}" for at, step in steps(len(called)))
+    for comparison in plan.levels:
+        ladder = comparison.ladder
+        levels = [level_name(ladder.factor, level) for level in ladder.levels]
+        pairs = ", ".join(f"{levels[at]} with {levels[step]}" for at, step in steps(len(levels)))
         other_levels = ", ".join(level_name(name, level) for name, level in ladder.others.items())
         axis = (
             "" if ladder.factor == BETWEEN_WORKLOADS else f"{ladder.workload} along {ladder.factor}"
         )
         condition = f"{', '.join(filter(None, (axis, other_levels)))}: " if axis else ""
-        topics = [topic for topic in one.topics if topic is not None]
+        topics = [topic for topic in comparison.topics if topic is not None]
         each = f", for each of {unsupported.few(topics)}" if topics else ""
         arms_of_line.setdefault(f"{condition}{pairs}{each}", []).append(ladder.arm)
     for text, arms in arms_of_line.items():
@@ -179,23 +186,23 @@ def _levels(plan: Plan) -> Iterator[str]:
 
 
 def _networks(plan: Plan) -> Section | None:
-    """What lies between hosts, each network once with what is compared over it, and which link of
-    it is asked for more than it carries."""
+    """Return the section with each network once, the comparisons over it, and its links that are
+    asked for more than they carry."""
     comparisons_over: dict[tuple[str, ...], list[str]] = {}
     for cell in plan.cells:
         if cell.links is not None:
-            beyond = [o.text for o in plan_refusals.overloads(cell) if o.times > 1]
-            lines = (*network_lines(cell.links), *beyond)
-            comparisons_over.setdefault(lines, []).append(cell.comparison)
+            overloads = [o.text for o in plan_refusals.overloads(cell) if o.times > 1]
+            lines = (*network_lines(cell.links), *overloads)
         elif cell.real is not None:
-            comparisons_over.setdefault(tuple(cell.real.lines()), []).append(cell.comparison)
-    if not comparisons_over:
-        return None
-    over = [
+            lines = tuple(cell.real.lines())
+        else:
+            continue
+        comparisons_over.setdefault(lines, []).append(cell.comparison)
+    networks = [
         (", ".join(dict.fromkeys(comparisons)), "\n".join(lines))
         for lines, comparisons in comparisons_over.items()
     ]
-    return Section("Between hosts", [Facts(over)])
+    return Section("Between hosts", [Facts(networks)]) if networks else None
 
 
 def _arms(plan: Plan) -> list[Arm]:
@@ -214,15 +221,15 @@ def _arm_text(arm: Arm) -> str:
 
 
 def _beyond(plan: Plan) -> Section | None:
-    """The comparisons that ask for more than the machine has, each reason once with all of them,
-    and how many processes share its processors."""
+    """Return the section with the comparisons that ask for more than the machine has, each reason
+    once with all of them, and with the number of processes that share its processors."""
     if plan.machine is None:
         return None
-    reasons: dict[str, list[Cell]] = {}
+    cells_of_reason: dict[str, list[Cell]] = {}
     for number, reason in plan.beyond.items():
-        reasons.setdefault(reason, []).append(plan.cell(number))
+        cells_of_reason.setdefault(reason, []).append(plan.cell(number))
     lines = []
-    for reason, cells in reasons.items():
+    for reason, cells in cells_of_reason.items():
         arms = counted(len({cell.arm.name for cell in cells}), "arm")
         place = unsupported.few(list(dict.fromkeys(cell.comparison for cell in cells)))
         lines.append(f"{arms} in {place}: {reason}")

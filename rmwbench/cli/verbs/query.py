@@ -1,11 +1,16 @@
 """`rmwbench query SQL [DIR]`: SQL over a campaign's tables, for people and for scripts."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+import csv
+import math
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rmwbench.cli.console import print_blocks, print_json
+from rmwbench.cli.options import CampaignDirectory, json_option
+from rmwbench.errors import UserError
+from rmwbench.words.numbers import counted
 from rmwbench.words.printable import printable
 
 if TYPE_CHECKING:
@@ -23,15 +28,8 @@ def query(
             metavar="SQL", help='For example "select arm, count(*) from cells group by arm".'
         ),
     ],
-    directory: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON list with one object per row.")
-    ] = False,
+    directory: CampaignDirectory = None,
+    as_json: Annotated[bool, json_option("Print a JSON list with one object per row.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header line.")] = False,
     rows: Annotated[
         int,
@@ -43,43 +41,34 @@ def query(
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
     from rmwbench.bundle.sql import ask
-    from rmwbench.errors import UserError
 
     if as_json and as_csv:
         raise UserError("two output formats at once", where="--json --csv", fix="choose one")
     everything = as_json or as_csv
     result = ask(Bundle(directory or newest_campaign()), sql, None if everything else rows)
     if as_json:
-        _json(result.columns, result.rows)
+        _print_json(result)
     elif as_csv:
-        _csv(result.columns, result.rows)
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        for row in (result.columns, *result.rows):
+            writer.writerow(map(printable, row) if sys.stdout.isatty() else row)
     else:
-        _table(result)
+        _print_table(result)
 
 
-def _json(columns: list[str], rows: list[tuple[Any, ...]]) -> None:
-    import math
-
-    def plain(value: object) -> object:
+def _print_json(result: "QueryResult") -> None:
+    def finite(value: object) -> object:
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
-    print_json(
-        [{c: plain(v) for c, v in zip(columns, row, strict=True)} for row in rows], default=str
-    )
+    rows = [
+        {name: finite(value) for name, value in zip(result.columns, row, strict=True)}
+        for row in result.rows
+    ]
+    print_json(rows, default=str)
 
 
-def _csv(columns: list[str], rows: list[tuple[Any, ...]]) -> None:
-    import csv
-    import sys
-
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    for row in (columns, *rows):
-        writer.writerow(map(printable, row) if sys.stdout.isatty() else row)
-
-
-def _table(result: "QueryResult") -> None:
+def _print_table(result: "QueryResult") -> None:
     from rmwbench.report.view import Table, Text, Verbatim
-    from rmwbench.words.numbers import counted
 
     rows = result.rows
     numeric = [

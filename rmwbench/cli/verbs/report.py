@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.console import say_written
+from rmwbench.cli.console import say, say_written
 from rmwbench.errors import UserError
+from rmwbench.whole_file import check_page, is_written_through
 from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
@@ -64,12 +65,11 @@ def report(
     from rmwbench.results.selection import is_capacity, open_selection, refuse_selection
 
     if campaign and is_session(Path(campaign)):
-        _of_evaluation(Path(campaign), out, open_it=open_it)
+        _write_evaluation(Path(campaign), out, open_it=open_it)
         return
-    # first: without a campaign there is nothing to complain about but that
     bundle, selection = open_selection(campaign)
-    path = out or bundle.directory / _name(kind, selection)
-    _check(kind, path)
+    path = out or bundle.directory / _file_name(kind, selection)
+    _check_path(kind, path)
     if is_capacity(bundle):
         refuse_selection(selection, command_line("report", bundle.directory))
         _write_capacity(kind, bundle, path)
@@ -80,9 +80,9 @@ def report(
         typer.launch(str(path.resolve()))
 
 
-def _of_evaluation(directory: Path, out: Path | None, *, open_it: bool) -> None:
-    """The committee's report of what has been measured so far."""
-    from rmwbench.cli.published.committee_report import say_files, write
+def _write_evaluation(directory: Path, out: Path | None, *, open_it: bool) -> None:
+    """Write the committee's report of all that has been measured so far."""
+    from rmwbench.cli.published.committee_report import write
     from rmwbench.published.committee.evaluation_session import load
 
     if out is not None:
@@ -93,23 +93,22 @@ def _of_evaluation(directory: Path, out: Path | None, *, open_it: bool) -> None:
             fix="leave --out out",
         )
     _, files = write(load(directory))
-    say_files(files)
+    for path in files:
+        say(f"report: {path}")
     if open_it:
         typer.launch(str((directory / "report.html").resolve()))
 
 
-def _name(kind: ReportFormat, selection: "Selection | None") -> str:
-    """The report's file name. A selection's differs from that of the whole report, which stays."""
+def _file_name(kind: ReportFormat, selection: "Selection | None") -> str:
+    """Return the report's file name. That of a selection differs, so that the whole report stays."""
     stem = "report"
     if selection is not None:
         stem += "-" + re.sub(r"[^A-Za-z0-9_.]+", "-", selection.words)
     return stem + (".html" if kind is ReportFormat.html else ".md")
 
 
-def _check(kind: ReportFormat, path: Path) -> None:
-    """Raises UserError where a report of this format cannot be written to that path."""
-    from rmwbench.whole_file import check_page, is_written_through
-
+def _check_path(kind: ReportFormat, path: Path) -> None:
+    """Raises UserError if a report of this format cannot be written to this path."""
     check_page(path, "Markdown" if kind is ReportFormat.markdown else "HTML")
     format_of_name = {
         ".md": ReportFormat.markdown,

@@ -1,5 +1,5 @@
-"""`rmwbench resume DIR`: goes on with what was stopped, be it a campaign, those of `published
-claims run`, or a committee's report."""
+"""`rmwbench resume DIR`: goes on with a campaign that was stopped, with the campaigns of `published
+claims run`, or with a committee's report."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -71,12 +71,13 @@ def _resumed(directory: Path, cluster: str | None) -> "Runner[TrialSource]":
         from rmwbench.campaign.start import resumed_campaign
 
         return resumed_campaign(directory)
-    from rmwbench.cluster.cluster_start import resumed_campaign as resumed_on
+    from rmwbench.cluster import cluster_start
 
-    return resumed_on(cluster, directory)
+    return cluster_start.resumed_campaign(cluster, directory)
 
 
 def _refuse(option: str, value: object, why: str) -> None:
+    """Raises UserError if the option is given."""
     if value is not None:
         raise UserError(
             f"{option} does not go with this: {why}", where=option, fix=f"leave {option} out"

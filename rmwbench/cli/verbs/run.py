@@ -1,26 +1,23 @@
 """`rmwbench run SUITE`: runs a campaign and shows its answer."""
 
-import functools
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.options import SuiteOptions, taking
+from rmwbench.cli.options import SuiteOptions, with_options
 from rmwbench.cli.runs import ENDING, NoReport, carry_out
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rmwbench.campaign.run import Runner, TrialSource
+    from rmwbench.cluster.placing import Placing
 
 
 def register(app: typer.Typer) -> None:
     app.command(name="run", help="Run a suite, and show the answer.", epilog=ENDING)(
-        taking(RunOptions, run)
+        with_options(run)
     )
 
 
@@ -81,14 +78,13 @@ class RunOptions(SuiteOptions):
 
 
 def run(options: RunOptions) -> None:
-    from rmwbench.bundle.newest import CAMPAIGNS
+    from rmwbench.bundle.newest import new_directory
     from rmwbench.campaign.start import new_campaign
 
-    suite, out, cluster = options.suite_named("run"), options.out, options.cluster
-    remote = out is not None and "://" in out
-    default = CAMPAIGNS / f"{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
-    directory = default if out is None or remote else Path(out)
-    if remote and cluster is None:
+    suite, out, cluster = options.required_suite("run"), options.out, options.cluster
+    is_remote = out is not None and "://" in out
+    directory = new_directory(Path(suite).stem) if out is None or is_remote else Path(out)
+    if is_remote and cluster is None:
         raise UserError(
             "only a campaign on a cluster writes to another filesystem",
             where="--out",
@@ -97,42 +93,43 @@ def run(options: RunOptions) -> None:
             fix="run it into a directory, then copy that",
         )
     if cluster is None and (options.place is not None or options.gang):
+        option = "--gang" if options.place is None else "--place"
         raise UserError(
-            f"{'--place' if options.place is not None else '--gang'} is about the machines of a "
-            "cluster",
+            f"{option} is about the machines of a cluster",
             expected="--cluster ADDRESS besides",
             fix="see docs/cluster.md; without both, hosts are namespaces of this machine",
         )
     request = options.request(suite, sampling=_sampling(options))
-    begin = (
-        new_campaign
-        if cluster is None
-        else _new_on(cluster, out if remote else None, options.place, options.gang)
-    )
-    compared = options.compared(suite) if cluster is None else options.choice
-    campaign = begin(request, directory, choice=compared)
+    campaign: Runner[TrialSource]
+    if cluster is None:
+        campaign = new_campaign(request, directory, choice=options.choice_for(suite))
+    else:
+        from rmwbench.cluster import cluster_start
+
+        copy_to, placing = out if is_remote else None, _placing(options)
+        campaign = cluster_start.new_campaign(
+            cluster, copy_to, placing, request, directory, choice=options.choice
+        )
     carry_out(campaign, directory, options.no_report, cluster)
 
 
-def _new_on(
-    address: str, copy_to: str | None, placement: str | None, gang: bool
-) -> "Callable[..., Runner[TrialSource]]":
+def _placing(options: RunOptions) -> "Placing | None":
+    """Return which machines hosts are, None if a trial is on one machine."""
     from rmwbench.cluster import placing
-    from rmwbench.cluster.cluster_start import new_campaign
 
-    if placement is not None and gang:
+    if options.place is not None and options.gang:
         raise UserError(
             "--place and --gang contradict each other",
             fix="--place names the machines, --gang takes any like ones",
         )
-    placed = (
-        placing.parse(placement) if placement is not None else placing.Placing() if gang else None
-    )
-    return functools.partial(new_campaign, address, copy_to, placed)
+    if options.place is not None:
+        return placing.parse(options.place)
+    return placing.Placing() if options.gang else None
 
 
 def _sampling(options: RunOptions) -> dict[str, float | bool]:
-    """What was asked for beyond the suite's own `sampling`. Raises UserError."""
+    """Return what the options add to the suite's own `sampling`. Raises UserError for a rate that
+    is none."""
     sampling: dict[str, float | bool] = {
         name: True for name in ("threads", "schedule") if getattr(options, name)
     }

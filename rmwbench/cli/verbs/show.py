@@ -1,5 +1,5 @@
-"""`rmwbench show [DIR]`: the answer of a campaign in the terminal, or as the show document for
-scripts and gates."""
+"""`rmwbench show [DIR]`: shows the answer of a campaign in the terminal, or prints it as the show
+document for scripts and gates."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,12 +9,11 @@ import typer
 
 from rmwbench.cli.console import print_answer
 from rmwbench.cli.gate import exit_code
-from rmwbench.cli.options import taking
+from rmwbench.cli.options import json_option, with_options
 from rmwbench.errors import UserError
 from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
-    from rmwbench.bundle import Bundle
     from rmwbench.report.view import View
     from rmwbench.results.shown import SuiteAnswer
 
@@ -26,7 +25,7 @@ def register(app: typer.Typer) -> None:
         epilog="Exit code 0, unless the suite or --limits says what is acceptable "
         "(docs/limits.md): then 1 where a condition is not acceptable, 2 where that could not be "
         "told.",
-    )(taking(ShowOptions, show))
+    )(with_options(show))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +38,7 @@ class ShowOptions:
             "as `compare` has it, those cells are judged among themselves: DIR:layer=rclcpp.",
         ),
     ] = None
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the show document (docs/formats/show.md).")
-    ] = False
+    as_json: Annotated[bool, json_option("Print the show document (docs/formats/show.md).")] = False
     limits: Annotated[
         Path | None,
         typer.Option(
@@ -67,21 +64,28 @@ def show(options: ShowOptions) -> None:
 
         limits = read_limits(options.limits)
     bundle, selection = open_selection(options.campaign)
+    command = command_line("show", bundle.directory)
     if is_capacity(bundle):
-        refuse_selection(selection, command_line("show", bundle.directory))
+        refuse_selection(selection, command)
     if options.limits is not None and (is_imported(bundle) or is_capacity(bundle)):
         raise UserError(
             "limits are for the verdicts of a campaign alone, and none is judged here",
             where="--limits",
             expected="a campaign of `rmwbench run`",
             actual=str(bundle.directory),
-            fix=command_line("show", bundle.directory),
+            fix=command,
         )
     if is_imported(bundle):
-        _imported(bundle, options.as_json)
+        from rmwbench.published import imported
+
+        print_answer(imported.summarise(bundle), imported.view, as_json=options.as_json)
         return
     if is_capacity(bundle):
-        _capacity(bundle, options.as_json)
+        from rmwbench.report.capacity import capacity_view
+        from rmwbench.results.capacity import capacity_document
+
+        capacity_answer = capacity_document.summarise(bundle)
+        print_answer(capacity_answer, capacity_view.view, as_json=options.as_json)
         return
     answer = summarise(bundle, limits, selection)
     print_answer(answer, _view, as_json=options.as_json)
@@ -93,16 +97,3 @@ def _view(answer: "SuiteAnswer") -> "View":
     from rmwbench.report.show.suite_view import view
 
     return view(answer, evaluated(answer))
-
-
-def _capacity(bundle: "Bundle", as_json: bool) -> None:
-    from rmwbench.report.capacity.capacity_view import view
-    from rmwbench.results.capacity.capacity_document import summarise
-
-    print_answer(summarise(bundle), view, as_json=as_json)
-
-
-def _imported(bundle: "Bundle", as_json: bool) -> None:
-    from rmwbench.published.imported import summarise, view
-
-    print_answer(summarise(bundle), view, as_json=as_json)

@@ -1,5 +1,5 @@
-"""`rmwbench suites`: what is shipped; `rmwbench suites reports`: what was reported in public, and
-whether it is seen here."""
+"""`rmwbench suites`: lists the shipped suites; `rmwbench suites reports`: lists the effects that were
+reported in public, and whether each is measured here, too."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rmwbench.cli.console import print_blocks, print_json, say, stderr_console
-from rmwbench.cli.options import taking
-from rmwbench.errors import UserError, did_you_mean
+from rmwbench.cli.options import json_option, with_options
+from rmwbench.errors import UserError, not_one_of
 
 if TYPE_CHECKING:
     from rmwbench.suite.file.places import ListedSuite
@@ -22,7 +22,7 @@ FOLDERS = {
     REPORTS: "Reported in public, reproduced",
     "published": "Published evaluations, to run again",
 }
-"""Folder of `suites/` -> what its suites are for."""
+"""Folder of `suites/` -> the purpose of its suites."""
 
 
 def register(app: typer.Typer) -> None:
@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
         name="suites",
         help="List the shipped suites, one line each; `suites reports`: effects that people "
         "reported, and what is seen of them here.",
-    )(taking(SuitesOptions, suites))
+    )(with_options(suites))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,32 +60,22 @@ class SuitesOptions:
         bool, typer.Option("--markdown", help="Of reports: print the page of the site.")
     ] = False
     as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json", help='Print a list of {"suite", "title"}; of reports with what was found.'
-        ),
+        bool, json_option('Print a list of {"suite", "title"}; of reports with what was found.')
     ] = False
 
 
 def suites(options: SuitesOptions) -> None:
-    from rmwbench.suite.file.places import suite_list
+    from rmwbench.suite.file.places import has_text, suite_list
 
-    listed_suites = suite_list()
-    if options.folder is not None:
+    listed_suites, folder = suite_list(), options.folder
+    if folder is not None:
         folders = list(dict.fromkeys(suite.folder for suite in listed_suites if suite.folder))
-        if options.folder not in folders:
-            raise UserError(
-                f"there is no folder `{options.folder}` of suites",
-                expected=", ".join(folders),
-                actual=options.folder,
-                fix=did_you_mean(options.folder, folders),
-            )
-        listed_suites = [suite for suite in listed_suites if suite.folder == options.folder]
+        if folder not in folders:
+            raise not_one_of(f"there is no folder `{folder}` of suites", folder, folders)
+        listed_suites = [suite for suite in listed_suites if suite.folder == folder]
     if options.grep is not None:
-        from rmwbench.suite.file.places import has_text
-
         listed_suites = [suite for suite in listed_suites if has_text(suite.name, options.grep)]
-    if options.folder == REPORTS:
+    if folder == REPORTS:
         _reports(options, [suite.name for suite in listed_suites])
     elif options.measure or options.save or options.markdown:
         raise UserError(
@@ -104,7 +94,11 @@ def _list(listed_suites: "list[ListedSuite]") -> None:
 
     sections = []
     for folder, heading in FOLDERS.items():
-        rows = [(TableCell(x.name, "strong"), x.title) for x in listed_suites if x.folder == folder]
+        rows = [
+            (TableCell(suite.name, "strong"), suite.title)
+            for suite in listed_suites
+            if suite.folder == folder
+        ]
         if rows:
             sections.append(Section(heading, [Table(("suite", "what it asks"), rows)]))
     if not listed_suites:

@@ -1,10 +1,11 @@
-"""`rmwbench types`: the message types that a suite may name, with their exact sizes."""
+"""`rmwbench types`: lists the message types that a suite may name, with their exact sizes."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rmwbench.cli.console import print_blocks, print_json
+from rmwbench.cli.options import json_option
 
 if TYPE_CHECKING:
     from rmwbench.suite.workload.message_type import MessageType
@@ -18,10 +19,7 @@ def register(app: typer.Typer) -> None:
 
 def types(
     as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json", help='Print a list of {"type", "ros_type", "payload_bytes", "message_bytes"}.'
-        ),
+        bool, json_option('Print a list of {"type", "ros_type", "payload_bytes", "message_bytes"}.')
     ] = False,
 ) -> None:
     from rmwbench.suite.workload.message_type import FAMILIES, message_type, message_type_names

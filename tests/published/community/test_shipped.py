@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rmwbench.cli.published.committee_report import _beside
+from rmwbench.cli.published.committee_report import _community_parts
 from rmwbench.errors import UserError
 from rmwbench.published.committee.evaluation_session import begin
 from rmwbench.published.community.community_views import SHIPPED, shipped, view_of
@@ -54,7 +54,7 @@ def test_a_committees_report_has_them_until_others_are_given(tmp_path):
     session = begin(tmp_path / "tsc", "tsc", [], {}, seed=7, budget_s=600.0, choice=NO_CHOICE)
 
     def answers():
-        return {one.title: one.view for one in _beside(session)}["How the projects answer"]
+        return {one.title: one.view for one in _community_parts(session)}["How the projects answer"]
 
     shown = answers()
     assert shown is not None
