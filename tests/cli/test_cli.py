@@ -278,6 +278,12 @@ def test_times_with_units(text, seconds):
     assert parse_duration_s(text) == seconds
 
 
+def test_a_wrong_time_is_refused_in_the_name_of_its_own_option():
+    """`twin --for 5` complained about --budget, which it does not have."""
+    done = rmwbench("twin", "bag", "--for", "5")
+    assert done.returncode == 2 and "--for: `5` is not a valid time" in done.stderr
+
+
 @pytest.mark.parametrize("text", ["", "5", "m", "5x", "-5m", "5m!", "0s", "1e3s", "5mm"])
 def test_times_without_sense(text):
     with pytest.raises(UserError):
