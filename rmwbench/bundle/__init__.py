@@ -1,4 +1,4 @@
-"""The bundle: what a campaign leaves behind and the only thing a report reads
+"""The bundle: the files that a campaign leaves, and all that a report reads
 (docs/formats/bundle.md)."""
 
 from rmwbench.bundle.bundle_reader import Bundle

@@ -1,5 +1,5 @@
-"""Opens a bundle for reading: only what the journal names exists, and what is broken says so once,
-clearly."""
+"""Opens a bundle for reading: only files that the journal names are read, and a broken one is one
+clear error."""
 
 import hashlib
 import re
@@ -32,67 +32,65 @@ from rmwbench.errors import UserError, nearest
 from rmwbench.input_file import parse_json, read_input
 
 ABSENT = np.iinfo(np.int64).min
-"""What `columns` gives for null in a signed 64-bit column: no clock and no counter reaches it."""
+"""The value of null in `columns` of signed 64-bit integers: no clock and no counter reaches it."""
 
 UNREADABLE = (OSError, pa.ArrowException, UnicodeDecodeError)
-"""What pyarrow raises for a file that is not what it says."""
+"""The errors of pyarrow for a broken file."""
 
 
 class TrialLine(TrialEnded):
-    """A finished trial as it counts: its last line in the journal, void where its block is.
-    `judged_before`: after how many blocks the campaign had been judged before it ran, 0 where it
-    had not."""
+    """The last line of a finished trial in the journal, void if its block is void.
+    `judged_before`: the number of blocks after which the campaign had been judged before the trial
+    ran, 0 if it had not."""
 
     judged_before: int = 0
 
 
 class Bundle:
-    """A campaign directory. Raises UserError when it is not one, is from another version, or names
-    missing files."""
+    """A campaign directory. Raises UserError if it is none, is of another version, or names missing
+    files."""
 
     def __init__(self, directory: Path | str):
         self.directory = Path(directory)
         refuse_bytes(self.directory)
-        self.campaign = _campaign(self.directory)
+        self.campaign = _read_campaign_json(self.directory)
         self.journal = journal.load(self.directory)
         self._files: dict[Path, pq.ParquetFile] = {}
 
     def trials(self, status: str | None = None) -> list[TrialLine]:
-        """The finished trials by number, all or those of one status. A trial that was spoilt by the
-        machine takes its block along, and so does the end of a campaign that was resumed: those
-        that their lines name are void as well."""
-        spoilt = {
+        """Return the finished trials by number, all or those of one status. Trials of a block in
+        which the machine spoilt a trial, or the campaign was stopped, are void."""
+        voided_by = {
             number: line
             for line in self.journal.lines
             if isinstance(line, TrialEnded | CampaignResumed)
             for number in line.voids
         }
-        judged = _judged_before(self.journal.lines)
+        judged_before = _judged_before(self.journal.lines)
         lines = [
-            _trial_line(line, spoilt.get(n), judged[n])
-            for n, line in sorted(self.journal.trials.items())
+            _trial_line(line, voided_by.get(number), judged_before[number])
+            for number, line in sorted(self.journal.trials.items())
         ]
-        return [t for t in lines if status is None or t.status == status]
+        return [line for line in lines if status is None or line.status == status]
 
     @property
     def ended_at(self) -> tuple[int, ...]:
-        """The numbers of blocks after which looks found that time was over, each the end of a
-        campaign that may have been resumed."""
+        """The numbers of blocks after which a look ended the campaign, which may have been resumed,
+        since its time was over."""
         return tuple(
             line.blocks for line in self.journal.lines if isinstance(line, LookTaken) and line.ended
         )
 
     @property
     def host(self) -> str | None:
-        """The kind of host that its trials ran on, in words; None where they were not run by
-        rmwbench, or before this was kept."""
+        """The kind of host of the trials, in words; None if rmwbench did not run them, or an older
+        version did."""
         kind = self.campaign.plan.host.kind
         return {"own": "namespaces of their own", "shared": "the shared host"}.get(kind or "")
 
     @property
     def unsupported(self) -> dict[int, str]:
-        """Cells that were not run because their middleware cannot do what they ask for, with the
-        reason."""
+        """Cell -> why its middleware does not support it; such cells were not run."""
         planned = {line.cell: line.reason for line in self.campaign.plan.unsupported}
         return planned | {
             line.cell: line.reason
@@ -102,8 +100,8 @@ class Bundle:
 
     @property
     def dropped(self) -> dict[int, int]:
-        """Cell -> the number of blocks after which it was not run any more, because nobody needed
-        it or for time."""
+        """Cell -> the number of blocks after which it did not run any more, since it was not needed
+        or the time was over."""
         lines = (line for line in self.journal.lines if isinstance(line, CellsDropped))
         return {cell: line.blocks for line in lines for cell in line.cells}
 
@@ -113,24 +111,24 @@ class Bundle:
 
     @property
     def last_look(self) -> LookTaken | None:
-        """The last look that was taken at the campaign."""
+        """The last look at the campaign, None if there was none."""
         looks = (line for line in reversed(self.journal.lines) if isinstance(line, LookTaken))
         return next(looks, None)
 
     def reload(self) -> None:
-        """Reads the journal again: a campaign that is being written has more trials by now."""
+        """Read the journal again: a campaign that is being written has more trials by now."""
         self.journal = journal.load(self.directory)
         self._files.clear()
 
     def evidence(
         self, lines: Iterable[TrialLine], small: evidence.SmallTables | None = None
     ) -> Iterator[evidence.TrialEvidence]:
-        """The evidence from which analysis measures these trials, one after the other."""
+        """Yield the evidence from which these trials are measured, one after the other."""
         return evidence.evidence(self, lines, small)
 
     def paths(self, name: str) -> list[Path]:
-        """The fewest of the files that the journal names that hold a table: merged ones, then
-        trials' own in order."""
+        """Return the fewest files of the journal that hold a table: merged ones, then the trials'
+        own in order."""
         self._schema(name)
         if name in WHOLE_CAMPAIGN:
             whole = name in self.journal.whole_campaign
@@ -144,23 +142,23 @@ class Bundle:
         ]
 
     def tables(self) -> list[str]:
-        """The names of the tables that have at least one file."""
+        """Return the names of the tables with at least one file."""
         return [name for name in TABLES if self.paths(name)]
 
     def table(
         self, name: str, trial: int | None = None, columns: Sequence[str] | None = None
     ) -> pa.Table:
-        """A table as pyarrow, of one trial or of all; empty (with its schema) where the journal
-        names no file."""
+        """Return a table of one trial or of all, empty (with its schema) if the journal names no
+        file of it."""
         schema = self._schema(name)
         names = schema.names if columns is None else columns
-        if packed := self._packed(name, trial):
-            return self._rows_of(packed, trial, names)
+        if trial is not None and (path := merge.only_file(self, name, trial)):
+            return self._rows_of(path, trial, names)
         parts = [self._read(path, names) for path in self._selected(name, trial)]
         return pa.concat_tables(parts) if parts else schema.empty_table().select(names)
 
     def rows(self, name: str, trial: int | None = None) -> list[dict[str, Any]]:
-        """The rows of a table as dictionaries, for small tables."""
+        """Return the rows of a small table as dictionaries."""
         table = self.table(name, trial)
         names = table.column_names
         return [
@@ -169,20 +167,20 @@ class Bundle:
         ]
 
     def count(self, name: str, trial: int) -> int:
-        """Rows of a trial's table, 0 where it has none."""
-        if packed := self._packed(name, trial):
-            return int(self._rows_of(packed, trial, ["trial"]).num_rows)
+        """Return the number of rows of a trial in a table."""
+        if path := merge.only_file(self, name, trial):
+            return int(self._rows_of(path, trial, ["trial"]).num_rows)
         return sum(self._open(path).metadata.num_rows for path in self._selected(name, trial))
 
     def columns(
         self, name: str, trial: int, columns: Sequence[str] | None = None
     ) -> dict[str, np.ndarray]:
-        """Columns of one trial as numpy, shape (rows,), numbers only, filled row group by row group
-        to keep memory at one copy.
+        """Return columns of numbers of one trial as numpy arrays of shape (rows,). They are filled
+        row group by row group, so that memory holds one copy.
 
         Null becomes `ABSENT` in integer columns (unsigned ones with nulls are widened to i64) and
-        NaN in floating ones. A column that is constant by the file's statistics is one value
-        repeated by stride 0, read-only: it costs nothing.
+        NaN in floating ones. A column that is constant by the file's statistics is a read-only view
+        of one value, which takes no memory.
         """
         fields = [
             f
@@ -190,8 +188,8 @@ class Bundle:
             if f.type != pa.string() and (columns is None or f.name in columns)
         ]
         names = [f.name for f in fields]
-        if packed := self._packed(name, trial):
-            return _arrays(fields, self._rows_of(packed, trial, names))
+        if path := merge.only_file(self, name, trial):
+            return _arrays(fields, self._rows_of(path, trial, names))
         paths = self._selected(name, trial)
         if not paths:
             return _arrays(fields, TABLES[name].empty_table())
@@ -207,24 +205,24 @@ class Bundle:
         fields = [f for f in fields if f.name not in repeated]
         if not fields:
             return repeated
-        out = {f.name: np.empty(rows, f.type.to_pandas_dtype()) for f in fields}
+        arrays = {f.name: np.empty(rows, f.type.to_pandas_dtype()) for f in fields}
         position = 0
         try:
             for group in range(file.num_row_groups):
                 part = file.read_row_group(group, columns=[f.name for f in fields])
                 for f in fields:
-                    out[f.name] = _fill(out[f.name], position, part.column(f.name))
+                    arrays[f.name] = _fill(arrays[f.name], position, part.column(f.name))
                 position += part.num_rows
         except UNREADABLE as error:
             raise _corrupt(paths[0], error) from None
-        return out | repeated
+        return arrays | repeated
 
     def lots(self, name: str) -> "list[Lots]":
-        """The merged files of a table, for reading trial after trial."""
+        """Return the merged files of a table, for reading trial after trial."""
         return [Lots(self._open(path), path, trials) for path, trials in merge.covered(self, name)]
 
     def file(self, sha256: str) -> bytes:
-        """A stored file's content, checked against its name."""
+        """Return the content of a stored file, which is checked against its name."""
         path = self.directory / "files" / sha256
         try:
             content = read_input(path)
@@ -240,14 +238,14 @@ class Bundle:
         return content
 
     def open(self, name: str) -> None:
-        """Checks that every file of a table is there and whole, by its footer. UserError for the
-        first that is not."""
+        """Check the footer of every file of a table. Raises UserError for the first that is missing
+        or broken."""
         for path in self.paths(name):
             self._open(path)
 
     def column_names(self, name: str) -> set[str]:
-        """Columns that any file of a table has; one file speaks for all where none were added
-        later."""
+        """Return the columns that any file of a table has. All files have the same, unless columns
+        were added later."""
         paths = self.paths(name)
         return {
             c
@@ -256,41 +254,35 @@ class Bundle:
         }
 
     def check(self) -> None:
-        """Opens every file that the journal names and reads its footer: UserError for the first
+        """Check the footer of every file that the journal names. Raises UserError for the first
         that is broken."""
-        for path in self._named():
+        for path in self._journal_files():
             self._open(path)
 
     def unnamed(self) -> list[Path]:
-        """Files that a step writes and that no line of the journal names: what a power cut left of
-        it. By name and place they are ours; what anybody else put into the directory is not among
-        them."""
-        named = set(self._named())
-        tables = [path for name in TABLES for path in _files_in(self.directory, "tables", name)]
-        return sorted(
-            [
-                *(p for p in tables if _STEP_FILE.fullmatch(p.name) and p not in named),
-                *(
-                    p
-                    for p in _files_in(self.directory, "files")
-                    if _STORED_PARTIAL.fullmatch(p.name)
-                ),
-                *(p for p in _files_in(self.directory) if p.name == "campaign.json.partial"),
-            ]
-        )
+        """Return files of a step that a power cut interrupted: no line of the journal names them.
+        They are recognised by name and place; files that anybody else put into the directory are
+        not among them."""
+        journal_files = set(self._journal_files())
+        tables = (path for name in TABLES for path in _files_in(self.directory, "tables", name))
+        stored = _files_in(self.directory, "files")
+        files = [p for p in tables if _STEP_FILE.fullmatch(p.name) and p not in journal_files]
+        files += [p for p in stored if _STORED_PARTIAL.fullmatch(p.name)]
+        files += [p for p in _files_in(self.directory) if p.name == "campaign.json.partial"]
+        return sorted(files)
 
-    def _named(self) -> Iterator[Path]:
-        """The files of all tables that the journal names: those of `paths`, and the trials' own
-        that are merged."""
+    def _journal_files(self) -> Iterator[Path]:
+        """Yield the files of all tables that the journal names, the trials' own ones also if they
+        are merged."""
         for name in TABLES:
             yield from self.paths(name)
-            for n, line in sorted(self.journal.trials.items()):
-                own = name in line.tables and name not in WHOLE_CAMPAIGN
-                if own and not self._packed(name, n):
-                    yield merge.trial_path(self.directory, name, n)
+            for trial, line in sorted(self.journal.trials.items()):
+                has_own = name in line.tables and name not in WHOLE_CAMPAIGN
+                if has_own and not merge.only_file(self, name, trial):
+                    yield merge.trial_path(self.directory, name, trial)
 
     def _schema(self, name: str) -> pa.Schema:
-        """The schema of a table; UserError where no table has that name."""
+        """Return the schema of a table. Raises UserError if no table has this name."""
         if name not in TABLES:
             suggestion = nearest(name, TABLES)
             raise UserError(
@@ -300,11 +292,8 @@ class Bundle:
             )
         return TABLES[name]
 
-    def _packed(self, name: str, trial: int | None) -> Path | None:
-        return None if trial is None else merge.packed(self, name, trial)
-
-    def _rows_of(self, path: Path, trial: int | None, names: Sequence[str]) -> pa.Table:
-        """The rows of one trial in a file of many trials."""
+    def _rows_of(self, path: Path, trial: int, names: Sequence[str]) -> pa.Table:
+        """Return the rows of one trial in a file of many trials."""
         table = self._read(path, list(dict.fromkeys([*names, "trial"])))
         return table.filter(pc.equal(table.column("trial"), trial)).select(names)
 
@@ -319,7 +308,8 @@ class Bundle:
     def _open(self, path: Path) -> pq.ParquetFile:
         if path not in self._files:
             try:
-                _refuse_irregular(path)
+                if not stat.S_ISREG(path.stat().st_mode):  # reading a pipe would never end
+                    raise OSError("it is not a regular file")
                 file = pq.ParquetFile(path, page_checksum_verification=True)
             except FileNotFoundError:
                 raise UserError(
@@ -329,28 +319,7 @@ class Bundle:
                 ) from None
             except UNREADABLE as error:
                 raise _corrupt(path, error) from None
-            expected, actual = TABLES[path.parent.name], file.schema_arrow
-            later = ADDED.get(path.parent.name, ())
-            missing = [
-                f.name for f in expected if f.name not in actual.names and f.name not in later
-            ]
-            if missing:
-                raise UserError(
-                    "a table lacks columns",
-                    where=str(path),
-                    expected=", ".join(missing),
-                    actual=", ".join(actual.names),
-                )
-            for f in expected:
-                actual_type = actual.field(f.name).type if f.name in actual.names else f.type
-                if actual_type != f.type:
-                    raise UserError(
-                        f"column {f.name} of a table is of another type",
-                        where=str(path),
-                        expected=str(f.type),
-                        actual=str(actual_type),
-                        fix="restore the campaign from a copy",
-                    )
+            _check_schema(path, file.schema_arrow)
             if len(self._files) > 64:
                 self._files.clear()
             self._files[path] = file
@@ -360,8 +329,8 @@ class Bundle:
         fields = [TABLES[path.parent.name].field(name) for name in names]
         try:
             file = self._open(path)
-            stored = file.schema_arrow.names  # made anew at each call
-            table = file.read(columns=[f.name for f in fields if f.name in stored])
+            stored_names = file.schema_arrow.names  # each call makes a new list
+            table = file.read(columns=[f.name for f in fields if f.name in stored_names])
             table = _with_added(table, fields)
             _refuse_infinite(table)
             _refuse_other_json(table)
@@ -370,31 +339,53 @@ class Bundle:
             raise _corrupt(path, error) from None
 
 
-MOST = 1e30
-"""The largest number in a table: integers have 64 bits, and sums and squares of larger ones leave
-the numbers that there are."""
+def _check_schema(path: Path, actual: pa.Schema) -> None:
+    """Raises UserError if a file lacks columns of its table, or has one of another type."""
+    expected, later = TABLES[path.parent.name], ADDED.get(path.parent.name, ())
+    missing = [f.name for f in expected if f.name not in actual.names and f.name not in later]
+    if missing:
+        raise UserError(
+            "a table lacks columns",
+            where=str(path),
+            expected=", ".join(missing),
+            actual=", ".join(actual.names),
+        )
+    for f in expected:
+        if f.name in actual.names and actual.field(f.name).type != f.type:
+            raise UserError(
+                f"column {f.name} of a table is of another type",
+                where=str(path),
+                expected=str(f.type),
+                actual=str(actual.field(f.name).type),
+                fix="restore the campaign from a copy",
+            )
+
+
+LARGEST_VALUE = 1e30
+"""The largest number in a table: integers have 64 bits, and sums and squares of larger numbers do
+not fit into a float."""
 
 
 def _refuse_infinite(table: pa.Table) -> None:
-    """Raises pa.ArrowInvalid for a column with a value that is not a number, or larger than any
-    that is measured: what is absent is null."""
+    """Raises pa.ArrowInvalid for a value that is NaN or larger than any measured one: absent values
+    are null."""
     for field in table.schema:
         if not pa.types.is_floating(field.type):
             continue
-        if pc.all(pc.less_equal(pc.abs(table.column(field.name)), MOST)).as_py() is False:
+        if pc.all(pc.less_equal(pc.abs(table.column(field.name)), LARGEST_VALUE)).as_py() is False:
             raise pa.ArrowInvalid(
-                f"column {field.name} has a value that is not a number up to {MOST:g}"
+                f"column {field.name} has a value that is not a number up to {LARGEST_VALUE:g}"
             )
 
 
 _JSON = dict.fromkeys(("definition", "factors", "asked", "granted"), ("{", "object"))
 _JSON |= dict.fromkeys(("peers", "segments"), ("[", "list"))
-"""Column of any table -> how its texts begin, and the word for it."""
+"""Column of any table -> the first character of its texts, and the name of that kind of JSON."""
 
 
 def _refuse_other_json(table: pa.Table) -> None:
-    """Raises pa.ArrowInvalid where a text says another kind of JSON than its column has; absent and
-    empty say none."""
+    """Raises pa.ArrowInvalid for a text that is another kind of JSON than its column has; null and
+    an empty text are allowed."""
     for name in _JSON.keys() & set(table.column_names):
         begin, kind = _JSON[name]
         column = table.column(name)
@@ -403,38 +394,40 @@ def _refuse_other_json(table: pa.Table) -> None:
 
 
 def _judged_before(lines: Iterable[Line]) -> dict[int, int]:
-    """Trial -> after how many blocks its campaign had been judged before it ran: by looks, or at
-    its end where it has none."""
-    judged_blocks: dict[int, int] = {}
-    looked = blocks = judged = 0
+    """Return trial -> the number of blocks after which its campaign had been judged before it ran:
+    by looks, or at its end if it has none."""
+    judged_before: dict[int, int] = {}
+    has_looks, blocks, judged = False, 0, 0
     for line in lines:
         match line:
             case TrialEnded():
-                judged_blocks[line.trial] = judged
+                judged_before[line.trial] = judged
                 blocks = max(blocks, line.block + 1)
             case LookTaken():
-                looked = judged = max(judged, line.blocks)
-            case CampaignFinished() if not looked:
+                judged = max(judged, line.blocks)
+                has_looks = judged > 0
+            case CampaignFinished() if not has_looks:
                 judged = blocks
-    return judged_blocks
+    return judged_before
 
 
 def _trial_line(
-    line: TrialEnded, by: TrialEnded | CampaignResumed | None, judged_before: int
+    line: TrialEnded, voided_by: TrialEnded | CampaignResumed | None, judged_before: int
 ) -> TrialLine:
-    """The trial as it counts: void where `by`, the journal's line of another trial of its block or
-    of a resume, voided it."""
+    """Return the line of a trial, void if the line of another trial of its block or of a resume
+    voids it."""
     fields = dict(line) | {"judged_before": judged_before}
-    if by is not None:
-        had = f"; by itself it had been {line.status}: {line.reason}"
+    if voided_by is not None:
         why = (
             "is void, since the campaign was stopped within it"
-            if isinstance(by, CampaignResumed)
-            else f"is void with trial {by.trial} ({by.reason})"
+            if isinstance(voided_by, CampaignResumed)
+            else f"is void with trial {voided_by.trial} ({voided_by.reason})"
         )
+        if line.status != "done":
+            why += f"; by itself it had been {line.status}: {line.reason}"
         fields |= {
             "status": "void",
-            "reason": f"its block {why}{had if line.status != 'done' else ''}",
+            "reason": f"its block {why}",
             "cause": "machine",
             "failed_by": None,
             "reasons": (TrialReason(code=Code.BLOCK.value),),
@@ -443,7 +436,7 @@ def _trial_line(
 
 
 class Lots:
-    """A merged file, read by row group: trials asked for in order cost one decoding of each."""
+    """A merged file, read by row group: if trials are read in order, each group is decoded once."""
 
     def __init__(self, file: pq.ParquetFile, path: Path, trials: set[int]):
         self.trials = trials
@@ -459,7 +452,7 @@ class Lots:
         self._rows: dict[int, slice] = {}
 
     def columns(self, trial: int) -> dict[str, np.ndarray]:
-        """The columns of one of `trials`, as `Bundle.columns` gives them."""
+        """Return the columns of one of `trials` as `Bundle.columns` does."""
         group = bisect_left(self._last, trial)
         if group == len(self._last):
             return {f.name: np.empty(0, f.type.to_pandas_dtype()) for f in self._fields}
@@ -469,9 +462,9 @@ class Lots:
         return {name: values[rows] for name, values in self._columns.items()}
 
     def _read(self, group: int) -> None:
-        stored = [f.name for f in self._fields if f.name in self._file.schema_arrow.names]
+        names = [f.name for f in self._fields if f.name in self._file.schema_arrow.names]
         try:
-            part = self._file.read_row_group(group, columns=stored)
+            part = self._file.read_row_group(group, columns=names)
         except UNREADABLE as error:
             raise _corrupt(self._path, error) from None
         self._columns = _arrays(self._fields, _with_added(part, self._fields))
@@ -488,8 +481,8 @@ _STORED_PARTIAL = re.compile(r"[0-9a-f]{64}\.partial")
 
 
 def _files_in(directory: Path, *below: str) -> list[Path]:
-    """The regular files of a directory of the campaign, none where a symbolic link leads
-    elsewhere."""
+    """Return the regular files of a directory of the campaign, none if it is reached by a symbolic
+    link."""
     for name in below:
         directory = directory / name
         if directory.is_symlink():
@@ -500,22 +493,21 @@ def _files_in(directory: Path, *below: str) -> list[Path]:
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
-    """A column as Python values. Texts of small tables repeat: each is made once."""
-    out: list[Any] = []
+    """Return a column as Python values. Texts of small tables repeat, so each is decoded once."""
+    values: list[Any] = []
     if not pa.types.is_string(column.type):
-        out = column.to_pylist() if column.null_count else column.to_numpy().tolist()
-        return out
+        values = column.to_pylist() if column.null_count else column.to_numpy().tolist()
+        return values
     for chunk in column.chunks:
         encoded = chunk.dictionary_encode()
         texts = [*encoded.dictionary.to_pylist(), None]
-        out += [texts[i] for i in encoded.indices.fill_null(len(texts) - 1).to_numpy()]
-    return out
+        values += [texts[i] for i in encoded.indices.fill_null(len(texts) - 1).to_numpy()]
+    return values
 
 
 def _constant(file: pq.ParquetFile, field: pa.Field) -> Any:
-    """The column's only value by its row groups' statistics, as a numpy scalar, or None where it
-    has several, nulls or no statistics.
-    """
+    """Return the column's only value by its row groups' statistics as a numpy scalar, None if it
+    has several values, nulls or no statistics."""
     if file.metadata.num_rows < 1000 or not pa.types.is_integer(field.type):
         return None
     index = file.schema_arrow.get_field_index(field.name)
@@ -531,7 +523,7 @@ def _constant(file: pq.ParquetFile, field: pa.Field) -> Any:
 
 
 def _with_added(table: pa.Table, fields: Sequence[pa.Field]) -> pa.Table:
-    """The table with these columns, null where the bundle is older than a column."""
+    """Return the table with these columns, null if the bundle is older than a column."""
     for field in fields:
         if field.name not in table.column_names:
             table = table.append_column(field, pa.nulls(table.num_rows, field.type))
@@ -545,27 +537,24 @@ def _arrays(fields: Sequence[pa.Field], table: pa.Table) -> dict[str, np.ndarray
     }
 
 
-def _fill(out: np.ndarray, at: int, column: pa.ChunkedArray) -> np.ndarray:
-    """Puts a column into `out` from row `at` on; gives `out`, widened where nulls ask for it."""
+def _fill(array: np.ndarray, row: int, column: pa.ChunkedArray) -> np.ndarray:
+    """Copy a column into an array from this row on; return the array, widened if nulls require
+    it."""
     for chunk in column.chunks:
-        if chunk.null_count:
-            chunk, out = _filled(chunk, out)
-        out[at : at + len(chunk)] = chunk.to_numpy()
-        at += len(chunk)
-    return out
-
-
-def _filled(chunk: pa.Array, out: np.ndarray) -> tuple[pa.Array, np.ndarray]:
-    if pa.types.is_floating(chunk.type):
-        return chunk.fill_null(np.nan), out
-    if pa.types.is_unsigned_integer(chunk.type):
-        chunk, out = chunk.cast(pa.int64()), out.astype(np.int64, copy=False)
-    return chunk.fill_null(ABSENT), out
+        if chunk.null_count and pa.types.is_floating(chunk.type):
+            chunk = chunk.fill_null(np.nan)
+        elif chunk.null_count:
+            if pa.types.is_unsigned_integer(chunk.type):
+                chunk, array = chunk.cast(pa.int64()), array.astype(np.int64, copy=False)
+            chunk = chunk.fill_null(ABSENT)
+        array[row : row + len(chunk)] = chunk.to_numpy()
+        row += len(chunk)
+    return array
 
 
 def refuse_bytes(directory: Path) -> None:
-    """Raises UserError for a path with bytes that are not UTF-8: Parquet and SQL cannot reach a
-    file below it."""
+    """Raises UserError for a path with bytes that are not UTF-8: Parquet and SQL cannot read a file
+    below it."""
     try:
         str(directory.absolute()).encode()
     except UnicodeEncodeError:
@@ -576,7 +565,8 @@ def refuse_bytes(directory: Path) -> None:
         ) from None
 
 
-def _campaign(directory: Path) -> CampaignDocument:
+def _read_campaign_json(directory: Path) -> CampaignDocument:
+    """Raises UserError unless the directory has a valid campaign.json of this version."""
     path = directory / "campaign.json"
     try:
         document = parse_json(read_input(path))
@@ -621,13 +611,6 @@ def _campaign(directory: Path) -> CampaignDocument:
             actual=str(error),
             fix="restore the campaign from a copy",
         ) from None
-
-
-def _refuse_irregular(path: Path) -> None:
-    """A pipe would be waited for without end."""
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode):
-        raise OSError("it is not a regular file")
 
 
 def _corrupt(path: Path, error: Exception) -> UserError:

@@ -1,9 +1,9 @@
-"""campaign.json as it is read (docs/formats/bundle.md): checked once, where it is read, so that
-whoever uses a field finds what the format promises, or its default where it is absent. The
-journal's lines are made of the same models.
+"""The models of campaign.json (docs/formats/bundle.md). The file is checked once, when it is read:
+after that each field has the type that the format promises, or its default if it is absent. The
+journal's lines are built from the same models.
 
-Fields that a model does not name are passed on as they are, so that an older tool reads what a
-newer one wrote. `null` counts as absent.
+Fields that a model does not name are passed on unchanged, so that an older tool reads the files of
+a newer one. `null` counts as absent.
 """
 
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -11,18 +11,18 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 T = TypeVar("T")
-MOST = 2**32 - 1
+LARGEST_NUMBER = 2**32 - 1
 """The largest number of a trial, a cell or a block: they are u32 in the tables."""
 
-Number = Annotated[int, Field(ge=0, le=MOST)]
+Number = Annotated[int, Field(ge=0, le=LARGEST_NUMBER)]
 Real = Annotated[float, Field(allow_inf_nan=False, ge=-1e18, le=1e18)]
 Many = Annotated[tuple[T, ...], Field(strict=False)]
 """A JSON list."""
 
 
 class Stored(BaseModel):
-    """An object of one of these files. `ALWAYS` names the fields that are written with their
-    default, too."""
+    """An object of one of these files. `ALWAYS`: the fields that are also written with their
+    default."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
     ALWAYS: ClassVar[tuple[str, ...]] = ()
@@ -35,7 +35,7 @@ class Stored(BaseModel):
         return {name: value for name, value in data.items() if value is not None}
 
     def document(self) -> dict[str, Any]:
-        """The object as it stands in the file."""
+        """Return the object as JSON, without fields that have their default."""
         fields = {
             name: _plain(getattr(self, name))
             for name, field in type(self).model_fields.items()
@@ -52,14 +52,14 @@ def _plain(value: Any) -> Any:
 
 
 def first_problem(error: ValidationError) -> ValueError:
-    """Names the first field that is not of its type."""
+    """Return an error that names the first field with a wrong type."""
     first = error.errors(include_url=False, include_context=False)[0]
     location = ".".join(map(str, first["loc"]))
     return ValueError(f"{location}: {first['msg']}" if location else first["msg"])
 
 
 class SuiteDocument(Stored):
-    """Which suite a campaign is of: `text` is that of its file."""
+    """The suite of a campaign; `text` is the text of its file."""
 
     name: str | None = None
     title: str | None = None
@@ -69,7 +69,7 @@ class SuiteDocument(Stored):
 
 
 class PlannedBlocks(Stored):
-    """How many blocks were planned, and after how many of them the campaign looks."""
+    """The number of planned blocks, and the numbers of blocks after which the campaign looks."""
 
     count: Number | None = None
     planned: Number | None = None
@@ -113,21 +113,21 @@ class LeastOfMetric(Stored):
 
 
 class DeclaredOutcomes(Stored):
-    """What the suite calls acceptable, and what nothing at all."""
+    """The suite's limits, and the value of a metric from which on the outcome is `none`."""
 
     acceptable: Many[MostOfMetric]
     none: LeastOfMetric
 
 
 class NotRun(Stored):
-    """What a budget left out, as keys of comparisons and in words."""
+    """The comparisons that a budget left out, as keys and in words."""
 
     comparisons: Many[str] = ()
     text: str | None = None
 
 
 class AbsentArm(Stored):
-    """An optional arm whose middleware was not there."""
+    """An optional arm whose middleware was not ready."""
 
     arm: str
     reason: str
@@ -165,7 +165,7 @@ class MachineFact(Stored):
 
 
 class MachineDocument(Stored):
-    """The card of the machine when the campaign began, and its newest calibration then."""
+    """The card of the machine at the begin of the campaign, with its newest calibration."""
 
     summary: str | None = None
     facts: Many[MachineFact] = ()
@@ -186,7 +186,7 @@ class DescribedProfile(Stored):
 
 
 class DescribedMiddleware(Stored):
-    """What a worker said of itself."""
+    """A worker's description of itself."""
 
     middleware: str
     layer: str | None = None
@@ -198,7 +198,7 @@ class DescribedMiddleware(Stored):
 
 
 class CampaignDocument(Stored):
-    """campaign.json. `kind` is `capacity` of a search, absent otherwise."""
+    """campaign.json. `kind` is `capacity` for a search, else absent."""
 
     version: int
     campaign: Annotated[str, Field(max_length=1024)] | None = None
@@ -217,7 +217,7 @@ class CampaignDocument(Stored):
 
 
 def read_campaign(document: Any) -> CampaignDocument:
-    """Raises ValueError that names the first field that is not of its type."""
+    """Check a JSON document. Raises ValueError with the name of the first field of a wrong type."""
     try:
         return CampaignDocument.model_validate(document)
     except ValidationError as error:

@@ -1,6 +1,5 @@
-"""A bundle's trials as analysis takes them (`rmwbench.analysis.metrics.trial_metrics.Evidence`): small
-tables as rows grouped by trial, records as columns read when asked for.
-"""
+"""The trials of a bundle for analysis (`rmwbench.analysis.metrics.trial_metrics.Evidence`): small
+tables as rows grouped by trial, records as columns that are read when they are needed."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,17 +16,17 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 SMALL_ROWS = 200_000
-"""Up to this many rows a trial's records are read at once: opening a file five times costs more
-than reading it."""
-MANY = 32
-"""From this many trials on they are read from merged files; of those a row group is the least that
-can be decoded."""
+"""Up to this many rows all columns of a trial's records are read at once: opening a file five times
+costs more than reading it."""
+FEWEST_FROM_MERGED = 32
+"""From this many trials on their records are read from merged files, of which at least a row group
+is decoded."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrialEvidence:
     """One trial: its row of `trials`, its rows of the small tables, its records. `definition`: the
-    whole cell as JSON. `tables`: those that have rows of it."""
+    whole cell as JSON. `tables`: the tables with rows of the trial."""
 
     trial: int
     cell: int
@@ -44,21 +43,21 @@ class TrialEvidence:
     tables: tuple[str, ...]
 
     def spans(self) -> dict[str, np.ndarray] | None:
-        """The columns of the table `spans`; None where no layer was traced."""
+        """Return the columns of the table `spans`, None if no layer was traced."""
         return self.bundle.columns("spans", self.trial) if "spans" in self.tables else None
 
     def frames(self) -> dict[str, Any] | None:
-        """The columns of the frame log: arrays, and (codes into names, names) for texts, code −1
-        for null; None where the trial has none."""
+        """Return the columns of the frame log, None if the trial has none: an array for numbers,
+        (codes into names, names) for texts, with code −1 for null."""
         if "frames" not in self.tables:
             return None
         table = self.bundle.table("frames", self.trial)
         return {name: _column(table.column(name)) for name in table.column_names}
 
     def samples(self) -> list[tuple[int, str, str, float]]:
-        """(time_ns, process, `cpu`, `pss` or `file_pss`, ns or bytes) of the time series; empty
-        where it was not asked for."""
-        if "samples" not in self.tables:  # as in most trials: an empty table takes a millisecond
+        """Return the time series as (time_ns, process, `cpu`, `pss` or `file_pss`, ns or bytes),
+        empty if it was not recorded."""
+        if "samples" not in self.tables:  # reading an empty table takes a millisecond
             return []
         names = ["time_ns", "process", "counter", "value"]
         table = self.bundle.table("samples", self.trial, names)
@@ -67,8 +66,8 @@ class TrialEvidence:
 
 
 class Records:
-    """A trial's records as `rmwbench.analysis.metrics.latency.Columns`; those that are in a merged
-    file come from there."""
+    """A trial's records as `rmwbench.analysis.metrics.latency.Columns`, read from the merged files
+    if it is in them."""
 
     def __init__(self, bundle: "Bundle", trial: int, merged: dict[str, list["Lots"]]):
         self._bundle, self._trial = bundle, trial
@@ -98,7 +97,7 @@ class Records:
 
 
 class SmallTables:
-    """The tables that are a few rows per trial, read once for all trials or those given, grouped by
+    """The tables with a few rows per trial, read once for all trials or for `trials`, and grouped by
     trial."""
 
     def __init__(self, bundle: "Bundle", trials: Sequence[int] | None = None):
@@ -113,7 +112,7 @@ class SmallTables:
 
     @cached_property
     def attestations(self) -> dict[int, Rows]:
-        """Only a report shows these two."""
+        """The rows by trial. They and the probes are read for a report alone."""
         return self._grouped("attestations")
 
     @cached_property
@@ -121,21 +120,23 @@ class SmallTables:
         return self._grouped("probes")
 
     def _grouped(self, name: str) -> dict[int, Rows]:
-        if self._trials is None:
-            return grouped(self._bundle.rows(name))
-        return defaultdict(list, {t: self._bundle.rows(name, t) for t in self._trials})
+        rows_of_trial: dict[int, Rows] = defaultdict(list)
+        trials: Sequence[int | None] = [None] if self._trials is None else self._trials
+        for trial in trials:
+            for row in self._bundle.rows(name, trial):
+                rows_of_trial[row["trial"]].append(row)
+        return rows_of_trial
 
 
 def evidence(
     bundle: "Bundle", lines: Iterable["TrialLine"], small: SmallTables | None = None
 ) -> Iterator[TrialEvidence]:
-    """The evidence of these trials, one after the other; `small` where the caller has read it
-    already."""
+    """Yield the evidence of these trials, one after the other. `small`: their small tables, if the
+    caller has read them."""
     lines = list(lines)
     small = small or SmallTables(bundle, [line.trial for line in lines])
-    merged = (
-        {name: bundle.lots(name) for name in ("sent", "received")} if len(lines) >= MANY else {}
-    )
+    names = ("sent", "received") if len(lines) >= FEWEST_FROM_MERGED else ()
+    merged = {name: bundle.lots(name) for name in names}
     definitions = {row["cell"]: row["definition"] for row in bundle.rows("cells")}
     for line in lines:
         yield TrialEvidence(
@@ -164,11 +165,3 @@ def _column(column: pa.ChunkedArray) -> Any:
         )
     encoded = pc.dictionary_encode(column.combine_chunks())
     return encoded.indices.fill_null(-1).to_numpy(), tuple(encoded.dictionary.to_pylist())
-
-
-def grouped(rows: Rows) -> dict[int, Rows]:
-    """Rows by trial."""
-    out: dict[int, Rows] = defaultdict(list)
-    for row in rows:
-        out[row["trial"]].append(row)
-    return out

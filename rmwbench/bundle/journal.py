@@ -1,10 +1,9 @@
 """The journal: one JSON line per finished step, appended and flushed, so that a power loss costs at
 most the last line.
 
-It alone says which files belong to the bundle: a table that no line names is a leftover of a trial
-that never finished. There is a class for each type of line that somebody reads
-(docs/formats/bundle.md). A line of another type is an `UnknownLine`, so that an older tool reads a
-newer journal.
+The journal alone says which files belong to the bundle: a table that no line names is a leftover of
+a trial that never finished. Each type of line that is read has a class (docs/formats/bundle.md). A
+line of another type is an `UnknownLine`, so that an older tool reads a newer journal.
 """
 
 import json
@@ -43,16 +42,18 @@ class UnknownLine(Line):
 
 Status = Literal["done", "failed", "void", "settling"]
 SETTLING: Status = "settling"
-"""The status of a trial with a window longer than the suite's, which is in no block."""
+"""The status of a trial with a longer window than the suite's. It is in no block."""
 
 
 class TrialEnded(Line):
-    """`settling`: a trial with a longer window, which no block has. `cause` is `machine` where the
-    machine alone made it void, `no match` where it failed before its window; `failed_by` who is at
-    fault for a failure; `reasons` the codes with the texts that `reason` joins; `repeats` the
-    number of the void trial whose place this one takes. `again` says of a trial that the machine
-    spoilt whether its block runs again, and `voids` are the block's trials that are void with
-    it."""
+    """The end of a trial.
+
+    `cause` is `machine` if the machine alone made it void, `no match` if it failed before its
+    window. `failed_by` is at fault for a failure. `reasons` have the codes, and the texts that
+    `reason` joins. `repeats` is the number of the void trial that this one replaces. If the machine
+    spoilt the trial, `again` says whether its block runs again, and `voids` are the block's trials
+    that are void with it.
+    """
 
     ALWAYS = ("type", "reason", "tables", "finished_utc")
     type: Literal["trial"] = "trial"
@@ -72,12 +73,12 @@ class TrialEnded(Line):
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The codes of its reasons, each once and in order; empty for a bundle that has none."""
+        """The codes of the trial's reasons, each once and in order; older bundles have none."""
         return tuple(dict.fromkeys(reason.code for reason in self.reasons))
 
 
 class TablesWritten(Line):
-    """Tables of the whole campaign."""
+    """The tables of the whole campaign that were written."""
 
     type: Literal["tables"] = "tables"
     tables: Many[str]
@@ -95,8 +96,8 @@ Range = Annotated[tuple[Number, Number], Field(strict=False), AfterValidator(_ch
 
 
 class TablesMerged(Line):
-    """A merged file per table, with the trials whose rows it holds. `only`: no copies; there are no
-    other files of these trials."""
+    """A merged file per table, with the trials whose rows it holds. `only`: the file is no copy, and
+    these trials have no other files."""
 
     type: Literal["merged"] = "merged"
     merge: Number
@@ -108,7 +109,7 @@ class TablesMerged(Line):
 
 
 class CampaignResumed(Line):
-    """`voids`: the trials of blocks within which it had been stopped."""
+    """A campaign that goes on. `voids`: the trials of the blocks in which it had been stopped."""
 
     type: Literal["resumed"] = "resumed"
     voids: Many[Number] = ()
@@ -124,8 +125,8 @@ class CellUnsupported(Line):
 
 
 class CellsDropped(Line):
-    """Cells that need not run any more after so many blocks: what they were run for is decided, or
-    there is no time."""
+    """Cells that do not run any more after so many blocks, since their comparison is decided or the
+    time is over."""
 
     type: Literal["dropped"] = "dropped"
     blocks: Number
@@ -142,8 +143,8 @@ class OpenComparisonLine(Stored):
 
 
 class LookTaken(Line):
-    """A look at a campaign under way. `looks` are all that were planned; `ended`: time was over;
-    `stop`: why the campaign ended there."""
+    """A look at a campaign under way. `looks`: all planned looks, as numbers of blocks. `ended`:
+    whether the time was over. `stop`: why the campaign ended at this look."""
 
     ALWAYS = ("type", "open", "minutes_to_decide", "verdicts", "stop")
     type: Literal["look"] = "look"
@@ -166,7 +167,7 @@ class NoteWritten(Line):
 
 
 class ResourceCreated(Line):
-    """Something that could be left behind."""
+    """A resource that a crash may leave behind."""
 
     type: Literal["created"] = "created"
     resource: dict[str, Any]
@@ -209,7 +210,7 @@ KINDS: dict[str, type[Line]] = {
 
 
 def read_line(line: Any) -> Line:
-    """Raises ValueError for what is not a line of the journal."""
+    """Check a JSON document. Raises ValueError if it is no line of the journal."""
     if not isinstance(line, Mapping):
         raise ValueError("not an object")
     kind = line.get("type")
@@ -226,8 +227,8 @@ NAME = "journal.jsonl"
 
 @dataclass
 class Journal:
-    """The lines, and their sum. `trials` maps trial number to its last line; `lines` holds every
-    line in order."""
+    """All lines in order, and the state that they lead to. `trials`: the last line of each trial, by
+    its number."""
 
     lines: list[Line] = field(default_factory=list)
     trials: dict[int, TrialEnded] = field(default_factory=dict)
@@ -240,7 +241,7 @@ class Journal:
         match line:
             case TrialEnded():
                 self.trials[line.trial] = line
-                # What was merged before a trial ran again has its old rows.
+                # A file that was merged before the trial ran again has its old rows.
                 self.merged = [
                     merge
                     for merge in self.merged
@@ -256,7 +257,7 @@ class Journal:
                 self.finished = False
 
     def left_behind(self) -> list[ResourceCreated]:
-        """The resources that were created and not removed again."""
+        """Return the resources that were created and not removed again."""
         removed = [line.resource for line in self.lines if isinstance(line, ResourceRemoved)]
         return [
             line
@@ -266,8 +267,8 @@ class Journal:
 
 
 def load(directory: Path) -> Journal:
-    """Reads the journal. A last line cut short is ignored; any other unreadable line is a
-    UserError."""
+    """Read the journal. A last line that is cut short is ignored. Raises UserError for any other
+    unreadable line."""
     path = directory / NAME
     try:
         raw = read_input(path)
@@ -299,22 +300,19 @@ def load(directory: Path) -> Journal:
 
 
 def line_text(line: Line) -> str:
-    """The line as it stands in the file."""
+    """Return the line as the file has it."""
     return json.dumps(line.document(), ensure_ascii=False) + "\n"
 
 
 def append(directory: Path, line: Line) -> None:
-    """Appends one line and flushes it to disk. A cut last line of an earlier crash is removed
-    first."""
+    """Append one line and flush it to disk. A last line that a crash cut short is removed first."""
     with open(directory / NAME, "a+b") as file:
         size = file.seek(0, os.SEEK_END)
         if size:
             file.seek(size - 1)
             if file.read(1) != b"\n":
                 file.seek(0)
-                keep = file.read().rpartition(b"\n")
-                file.truncate(len(keep[0]) + len(keep[1]))
-                file.seek(0, os.SEEK_END)
+                file.truncate(file.read().rfind(b"\n") + 1)
         file.write(line_text(line).encode())
         file.flush()
         os.fsync(file.fileno())

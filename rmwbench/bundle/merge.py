@@ -1,9 +1,9 @@
-"""Many small files into few: a campaign of 5 000 trials has 45 000 files, and opening one costs as
-much as reading 10 000 of its rows.
+"""Merges many small files into few: a campaign of 5 000 trials has 45 000 files, and opening one
+costs as much as reading 10 000 of its rows.
 
-Merged files are copies. The trials' own files stay what they are, so that nothing can be lost here,
-a bundle without merged files reads the same but slower, and one whose merged files were deleted
-does too. Files that are large enough to be read well by themselves are not merged.
+Merged files are copies. The trials' own files stay unchanged, so that nothing can be lost here; a
+bundle without merged files, or whose merged files were deleted, reads the same but slower. Large
+files are not merged, since they are read fast enough by themselves.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,19 +19,20 @@ if TYPE_CHECKING:
     from rmwbench.bundle.bundle_reader import Bundle
 
 FEWEST_TRIALS = 64
-"""Below that, opening them all costs less than a second."""
+"""Opening the files of fewer trials costs less than a second."""
 MOST_BYTES, MOST_ROWS = 262_144, 262_144
-"""A trial's file beyond either is not merged."""
-ROWS_PER_GROUP = 262_144
-"""A row group holds whole trials, about this many rows: what reading one trial out of it costs in
-memory."""
+"""A trial's file beyond either limit is not merged."""
+MERGED_ROWS = 262_144
+"""A row group of a merged file holds whole trials with about this many rows together, which all
+have to be in memory to read one of the trials."""
 
 Ranges = list[tuple[int, int]]
 """Trial numbers as ranges, both ends included."""
 
 
 def trial_path(directory: Path, table: str, trial: int) -> Path:
-    """A trial's own file of a table; number 0 is that of a table of the whole campaign."""
+    """Return the path of a trial's own file of a table; number 0 is for a table of the whole
+    campaign."""
     return directory / "tables" / table / f"{trial:06d}.parquet"
 
 
@@ -44,7 +45,7 @@ def is_merged(path: Path) -> bool:
 
 
 def covered(bundle: "Bundle", table: str) -> list[tuple[Path, set[int]]]:
-    """The merged files of a table that exist, each with the trials whose rows it holds."""
+    """Return the merged files of a table that exist, each with the trials whose rows it holds."""
     files = []
     for line in bundle.journal.merged:
         path = merged_path(bundle.directory, table, line.merge)
@@ -55,9 +56,9 @@ def covered(bundle: "Bundle", table: str) -> list[tuple[Path, set[int]]]:
     return files
 
 
-def packed(bundle: "Bundle", table: str, trial: int) -> Path | None:
-    """The file that holds this trial's rows and of which no copy exists (`only`): an imported
-    bundle has no others."""
+def only_file(bundle: "Bundle", table: str, trial: int) -> Path | None:
+    """Return the merged file that alone holds this trial's rows, as in an imported bundle, else
+    None."""
     for line in bundle.journal.merged:
         if line.only and line.holds(table, trial):
             return merged_path(bundle.directory, table, line.merge)
@@ -65,9 +66,9 @@ def packed(bundle: "Bundle", table: str, trial: int) -> Path | None:
 
 
 def candidates(bundle: "Bundle") -> dict[str, list[int]]:
-    """Table -> the trials, ascending, whose files are small and not merged yet; only tables with
-    enough of them."""
-    out = {}
+    """Return table -> the trials, ascending, whose files are small and not merged yet, for tables
+    with enough of them."""
+    trials_of_table = {}
     lines = bundle.trials()
     for table in TABLES:
         if table in WHOLE_CAMPAIGN:
@@ -82,17 +83,17 @@ def candidates(bundle: "Bundle") -> dict[str, list[int]]:
             and bundle.count(table, line.trial) <= MOST_ROWS
         ]
         if len(trials) >= FEWEST_TRIALS:
-            out[table] = trials
-    return out
+            trials_of_table[table] = trials
+    return trials_of_table
 
 
 def groups(parts: Iterable[tuple[int, pa.Table]]) -> Iterator[tuple[list[int], pa.Table]]:
-    """(trials, their rows together) in lots of about ROWS_PER_GROUP, from (trial, its rows)."""
+    """Yield (trials, their rows together) in lots of about MERGED_ROWS, from (trial, its rows)."""
     trials: list[int] = []
     tables: list[pa.Table] = []
     rows = 0
     for trial, table in parts:
-        if trials and rows + table.num_rows > ROWS_PER_GROUP:
+        if trials and rows + table.num_rows > MERGED_ROWS:
             yield trials, pa.concat_tables(tables)
             trials, tables, rows = [], [], 0
         trials.append(trial)
@@ -105,7 +106,7 @@ def groups(parts: Iterable[tuple[int, pa.Table]]) -> Iterator[tuple[list[int], p
 def write(
     path: Path, schema: pa.Schema, lots: Iterable[tuple[list[int], pa.Table]], **options: Any
 ) -> Ranges:
-    """Writes a row group per lot; returns which trials the file holds."""
+    """Write a row group per lot, and return the trials that the file holds."""
     written_trials: list[int] = []
     with pq.ParquetWriter(path, schema, **options) as writer:
         for trials, table in lots:
@@ -116,11 +117,11 @@ def write(
 
 
 def ranges(numbers: Iterable[int]) -> Ranges:
-    """Ascending numbers as ranges."""
-    out: Ranges = []
-    for n in numbers:
-        if out and out[-1][1] == n - 1:
-            out[-1] = (out[-1][0], n)
+    """Return ascending numbers as ranges."""
+    number_ranges: Ranges = []
+    for number in numbers:
+        if number_ranges and number_ranges[-1][1] == number - 1:
+            number_ranges[-1] = (number_ranges[-1][0], number)
         else:
-            out.append((n, n))
-    return out
+            number_ranges.append((number, number))
+    return number_ranges

@@ -1,8 +1,7 @@
-"""Writes a whole bundle at once, when all of it is known before anyone reads it: an import of 900
-trials.
+"""Writes a whole bundle at once, for an import of 900 trials.
 
-A campaign writes one file per table and trial so that nothing is lost when the power goes; an
-import that is cut short is simply made again. So each table is one file with a row group per lot of
+A campaign writes one file per table and trial, so that nothing is lost when the power goes; an
+import that is cut short is made again. So each table is one file with a row group per lot of
 trials, nothing is visible under the final name until all of it is on disk, and an error leaves
 nothing behind.
 """
@@ -33,12 +32,12 @@ from rmwbench.whole_file import flush
 
 
 class PackedWriter:
-    """A bundle under construction in `DIRECTORY.partial`. A context manager: `finish` renames it,
-    any other end of the block removes it, and the directories above that it made.
+    """A bundle under construction in `DIRECTORY.partial`. Use it as a context manager: `finish`
+    renames it; any other end of the block removes it, with the new directories above it.
 
-    Trials are numbered in the order of `trial`; rows come in the same order, whole trials at a
-    time. A partial directory is locked while its writer lives, so what a killed one left is
-    recognised and removed.
+    Trials are numbered in the order of the calls of `trial`; rows come in the same order, whole
+    trials at a time. A partial directory is locked while its writer lives, so that the leftovers of
+    a killed writer are recognised and removed.
     """
 
     def __init__(self, directory: Path | str):
@@ -52,7 +51,7 @@ class PackedWriter:
         self._merged_trials: dict[str, list[int]] = {}
         self._lines: list[TrialEnded] = []
         self._finished = False
-        self._made_directories = [p for p in self._partial.parents if not p.exists()]
+        self._new_directories = [p for p in self._partial.parents if not p.exists()]
 
     def __enter__(self) -> "PackedWriter":
         try:
@@ -74,20 +73,20 @@ class PackedWriter:
             ) from None
         except BaseException:  # a signal, which may come between any two of these lines
             self._unlock()
-            with suppress(FileExistsError, OSError):  # of somebody else, who is at work
+            with suppress(OSError):  # another import may be at work there
                 self._remove_left_over()
-                remove_empty(self._made_directories)
+                remove_empty(self._new_directories)
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
         if not self._finished:
             for writer in self._writers.values():
-                # a full disk; what it wrote is removed next
+                # The disk may be full; its file is removed next.
                 with suppress(OSError, pa.ArrowException):
                     writer.close()
             shutil.rmtree(self._partial, ignore_errors=True)
-            remove_empty(self._made_directories)
+            remove_empty(self._new_directories)
         self._unlock()
 
     def _unlock(self) -> None:
@@ -96,7 +95,8 @@ class PackedWriter:
             self._lock = None
 
     def _remove_left_over(self) -> None:
-        """Removes what a killed import left here. FileExistsError where its writer still lives."""
+        """Remove the leftovers of a killed import. Raises FileExistsError if its writer still
+        lives."""
         try:
             lock_fd = os.open(self._partial, os.O_RDONLY | os.O_DIRECTORY)
         except FileNotFoundError:
@@ -117,14 +117,14 @@ class PackedWriter:
 
     @property
     def trials(self) -> int:
-        """How many trials there are: the number of the next."""
+        """The number of trials so far, which is the number of the next trial."""
         return len(self._lines)
 
     def trial(
         self, *, cell: int, block: int, tables: Sequence[str], failed: str | None = None
     ) -> int:
-        """Names the next trial and the tables that have rows of it; its number. `failed` is why it
-        has no result."""
+        """Add the next trial, with the tables that have rows of it, and return its number.
+        `failed`: why it has no result."""
         number = self.trials
         self._lines.append(
             TrialEnded(
@@ -139,17 +139,17 @@ class PackedWriter:
         return number
 
     def rows(self, name: str, table: pa.Table, trials: Iterable[int]) -> None:
-        """Adds all rows that these trials, ascending, have in one table."""
+        """Add all rows of these trials, in ascending order, to one table."""
         pending = self._pending.setdefault(name, [])
         pending.append(table)
         self._merged_trials.setdefault(name, []).extend(trials)
-        if sum(part.num_rows for part in pending) >= merge.ROWS_PER_GROUP:
+        if sum(part.num_rows for part in pending) >= merge.MERGED_ROWS:
             self._write(name)
 
     def finish(
         self, campaign: Mapping[str, Any], campaign_tables: Mapping[str, list[dict[str, Any]]]
     ) -> None:
-        """Writes what is of the whole campaign, flushes everything and gives the directory its
+        """Write the tables of the whole campaign, flush everything and give the directory its
         name."""
         for name, rows in campaign_tables.items():
             assert name in WHOLE_CAMPAIGN, name
@@ -192,11 +192,12 @@ class PackedWriter:
 
 
 def _text(text: str) -> bytes:
-    """UTF-8 whatever the locale; what a name on disk has beside it is replaced."""
+    """Encode as UTF-8 in every locale; other bytes of a name on disk are replaced."""
     return text.encode("utf-8", "replace")
 
 
 def _refuse_occupied(directory: Path) -> None:
+    """Raises UserError unless the directory is new or empty, and not the working directory."""
     if directory == Path.cwd():
         raise UserError(
             "a bundle cannot take the place of the directory you are in",

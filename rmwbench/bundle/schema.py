@@ -1,9 +1,8 @@
-"""Every table's columns, types and units in one place, because three parties meet here: campaign,
-importers, report.
+"""The columns, types and units of all tables, for campaigns, importers and reports.
 
-The unit of a column is in its field metadata (`unit`), and in its name where the name ends in one.
-Columns whose raw record says 0 for "not stamped" carry `absent=0`: `table_from_columns` turns those
-zeros into nulls, so that absent is never zero once it is in a bundle.
+The unit of a column is in its field metadata (`unit`), and also in its name if that ends in a unit.
+A column whose raw record has 0 for "not stamped" carries `absent=0`: `table_from_columns` turns
+these zeros into nulls, so that an absent value in a bundle is never zero.
 """
 
 import itertools
@@ -23,13 +22,15 @@ _SUFFIX_UNITS = {"_ns": "ns", "_bytes": "bytes", "_hz": "Hz", "_utc": "UTC, ISO 
 def _fields(
     kind: pa.DataType, *names: str, unit: str | None = None, zero_is_absent: bool = False
 ) -> list[pa.Field]:
-    """Fields of one type; without `unit` each has the unit that its name ends in."""
+    """Return fields of one type; without `unit` each has the unit that its name ends in."""
     fields = []
     for name in names:
         suffix_unit = next((u for end, u in _SUFFIX_UNITS.items() if name.endswith(end)), None)
-        metadata = {"unit": unit or suffix_unit, "absent": "0" if zero_is_absent else None}
-        known = {key: value for key, value in metadata.items() if value}
-        fields.append(pa.field(name, kind, metadata=known or None))
+        field_unit = unit or suffix_unit
+        metadata = {"unit": field_unit} if field_unit else {}
+        if zero_is_absent:
+            metadata["absent"] = "0"
+        fields.append(pa.field(name, kind, metadata=metadata or None))
     return fields
 
 
@@ -187,19 +188,19 @@ ADDED: dict[str, tuple[str, ...]] = {
     "machine": ("machine",),
     "frames": ("direction", "interface"),
 }
-"""Columns that version 1 did not always have: null where a bundle lacks them."""
+"""Table -> columns that older bundles of version 1 lack. They are null then."""
 
 WHOLE_CAMPAIGN = ("cells", "machine", "figures")
 """Tables with one file, 000000, instead of one per trial."""
 
 
 def table_from_columns(name: str, columns: Mapping[str, Any], rows: int | None = None) -> pa.Table:
-    """A table of `TABLES[name]` from numpy arrays, sequences or scalars (repeated); missing columns
-    are null.
+    """Return a table of `TABLES[name]` from numpy arrays, sequences or scalars (which are repeated);
+    missing columns are null.
 
-    Arrays have shape (rows,); numpy masked arrays mark absent values by their mask. Raises
-    ValueError for an unknown column, unequal lengths or a value that does not fit: these are the
-    caller's bugs, not the user's input.
+    Arrays have shape (rows,); the mask of a numpy masked array marks absent values. Raises
+    ValueError for an unknown column, unequal lengths or a value that does not fit: these are
+    mistakes of the caller and not of a user.
     """
     schema = TABLES[name]
     unknown = set(columns) - set(schema.names)
@@ -216,7 +217,7 @@ def table_from_columns(name: str, columns: Mapping[str, Any], rows: int | None =
 
 
 def table_from_rows(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """A table from a list of dictionaries, for small tables."""
+    """Return a small table from a list of dictionaries."""
     names = dict.fromkeys(key for row in rows for key in row)
     return table_from_columns(
         name, {key: [row.get(key) for row in rows] for key in names}, len(rows)

@@ -20,18 +20,18 @@ from rmwbench.bundle.schema import ADDED, TABLES
 from rmwbench.errors import UserError, nearest
 
 INTERRUPT_TIMEOUT_S = 0.8
-"""How long a query that is interrupted may take to end."""
+"""The time that an interrupted query may take to end."""
 
 
 def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
-    """A connection with a view for every table, empty ones included; the views' columns are those
-    of docs/formats/bundle.md.
+    """Return a connection with a view for every table, empty ones included; the views' columns are
+    those of docs/formats/bundle.md.
 
-    Once the views exist, files can no longer be reached by name and settings are locked: a query
-    from a script cannot read or write elsewhere.
+    Files cannot be reached by name and settings are locked: a query from a script cannot read or
+    write elsewhere.
     """
     connection = duckdb.connect(":memory:")
-    allowed: list[str] = []
+    allowed_paths: list[str] = []
     for name, schema in TABLES.items():
         paths = [str(p.resolve()) for p in bundle.paths(name)]
         columns = ", ".join(f'"{c}"' for c in schema.names)
@@ -42,19 +42,19 @@ def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
             connection.execute(
                 f'create view "{name}" as select {columns} from read_parquet([{files}]{by_name})'
             )
-            allowed += paths
+            allowed_paths += paths
         else:
             connection.register(f"_empty_{name}", schema.empty_table())
             connection.execute(f'create view "{name}" as select {columns} from "_empty_{name}"')
-    connection.execute(f"set allowed_paths = [{', '.join(_literal(p) for p in allowed)}]")
+    connection.execute(f"set allowed_paths = [{', '.join(map(_literal, allowed_paths))}]")
     connection.execute("set enable_external_access = false")
     connection.execute("set lock_configuration = true")
     return connection
 
 
 def _columns(bundle: Bundle, name: str) -> tuple[str, str]:
-    """The expressions to select of a table, and how its files come together: a bundle may lack
-    columns that were added later, or a resumed one have them in some files only."""
+    """Return the expressions to select of a table, and the option that joins its files: a bundle may
+    lack columns that were added later, or a resumed one may have them in some files only."""
     schema, column_names = TABLES[name], bundle.column_names(name)
     expressions = [
         f'"{f.name}"' if f.name in column_names else f'null::{_SQL_TYPES[f.type]} as "{f.name}"'
@@ -73,7 +73,7 @@ _SQL_TYPES = {
 
 @dataclass(frozen=True)
 class QueryResult:
-    """The `rows` of a query that were asked for, and how many there are in `total`."""
+    """The first rows of a query's answer, and the number of all its rows (`total`)."""
 
     columns: list[str]
     rows: list[tuple[Any, ...]]
@@ -81,14 +81,14 @@ class QueryResult:
 
 
 def run(bundle: Bundle, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """(column names, all rows) of one SQL statement, as `ask`."""
+    """Return (column names, all rows) of one SQL statement as `ask` does."""
     result = ask(bundle, sql)
     return result.columns, result.rows
 
 
 def ask(bundle: Bundle, sql: str, most_rows: int | None = None) -> QueryResult:
-    """The answer of one SQL statement, its first `most_rows` rows or all. Ctrl-C ends it at once.
-    UserError for a wrong statement, with the nearest table where that helps."""
+    """Return the answer to one SQL statement, with its first `most_rows` rows or all. Ctrl-C ends
+    it at once. Raises UserError for a wrong statement, with the nearest table if that helps."""
     if not sql.strip().strip(";"):
         raise UserError("the query is empty", where="SQL", fix=_EXAMPLE)
     try:
@@ -124,8 +124,8 @@ def _answer(connection: duckdb.DuckDBPyConnection, sql: str, most_rows: int | No
 def _interruptible(
     connection: duckdb.DuckDBPyConnection, ask: Callable[[], QueryResult]
 ) -> QueryResult:
-    """The result of `ask`, which runs in another thread, since DuckDB looks at no signal while it
-    works."""
+    """Return the result of `ask`, which runs in another thread, since DuckDB handles no signal
+    during a query."""
     future: Future[QueryResult] = Future()
 
     def work() -> None:
@@ -140,7 +140,7 @@ def _interruptible(
     except KeyboardInterrupt:
         connection.interrupt()
         wait([future], timeout=INTERRUPT_TIMEOUT_S)
-        # ending the interpreter under it would abort; and nothing of a query is to be saved
+        # The interpreter would abort at its end if the query still ran.
         if not future.done():
             os._exit(130)
         raise

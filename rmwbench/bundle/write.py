@@ -1,8 +1,8 @@
-"""Writes a bundle so that it is valid at every instant: a file is complete on disk before the
-journal names it.
+"""Writes a bundle that is valid at every instant: a file is complete on disk before the journal
+names it.
 
-One writer per directory: a second campaign in the same directory is refused, and a lock keeps two
-processes from resuming the same campaign at once.
+A directory has one writer: a second campaign in it is refused, and a lock keeps two processes from
+resuming the same campaign at once.
 """
 
 import fcntl
@@ -35,7 +35,7 @@ LOCK = ".lock"
 
 
 def _refuse_used(directory: Path) -> None:
-    """Raises UserError where a new campaign would lie in something else."""
+    """Raises UserError unless the directory is new or empty."""
     refuse_bytes(directory)
     if not directory.exists():
         return
@@ -62,7 +62,7 @@ def _refuse_used(directory: Path) -> None:
 
 
 class BundleWriter:
-    """The campaign directory under construction. Use `create` or `reopen`; `close` releases it."""
+    """A campaign directory under construction. Use `create` or `reopen`; `close` releases it."""
 
     def __init__(self, directory: Path, lock: Any):
         self.directory = directory
@@ -70,14 +70,11 @@ class BundleWriter:
 
     @classmethod
     def create(cls, directory: Path | str, campaign: Mapping[str, Any]) -> "BundleWriter":
-        """Makes the directory with its campaign.json (schema and version are added) and an empty
-        journal.
-
-        Raises UserError when the directory holds anything already: it may be another campaign.
-        """
+        """Make the directory with its campaign.json (schema and version are added) and an empty
+        journal. Raises UserError if the directory is not empty: it may be another campaign."""
         directory = Path(directory)
-        new = [path for path in (directory, *directory.parents) if not path.exists()]
-        writer = cls(directory, _lock_unused(directory, new))
+        new_directories = [path for path in (directory, *directory.parents) if not path.exists()]
+        writer = cls(directory, _lock_unused(directory, new_directories))
         try:
             (directory / "tables").mkdir()
             (directory / "files").mkdir()
@@ -86,15 +83,15 @@ class BundleWriter:
             (directory / journal.NAME).touch()
             flush([directory])
         except (OSError, UserError) as error:
-            _unmake(directory, new)
+            _remove_beginnings(directory, new_directories)
             writer.close()
             raise _cannot_make(directory, error) from None
         return writer
 
     @classmethod
     def reopen(cls, directory: Path | str) -> "BundleWriter":
-        """Opens an unfinished campaign to continue it; leftovers that no journal line names are
-        removed. What was read of it before may be old: another writer may have ended just now."""
+        """Open an unfinished campaign to continue it, and remove leftovers that no journal line
+        names. Read it again afterwards: another writer may have ended just now."""
         writer = cls.locked(directory)
         try:
             writer.remove_leftovers()
@@ -105,9 +102,9 @@ class BundleWriter:
 
     @classmethod
     def locked(cls, directory: Path | str) -> "BundleWriter":
-        """Reopens and locks a campaign without removing leftovers: for a caller that may still
+        """Open and lock an unfinished campaign without removing leftovers: the caller may still
         decide not to continue."""
-        path = Bundle(directory).directory  # refuses what is none, before a lock is put there
+        path = Bundle(directory).directory  # raises UserError before a lock file is made there
         return cls(path, _take_lock(path))
 
     def remove_leftovers(self) -> None:
@@ -116,12 +113,11 @@ class BundleWriter:
 
     def write_tables(
         self, trial: int | None, tables: Mapping[str, pa.Table | Mapping[str, Any]]
-    ) -> list[str]:
-        """Writes one file per table, durable on return, and gives their names; nothing counts
-        before a journal line.
+    ) -> None:
+        """Write one file per table, durable on return; they count when a journal line names them.
 
         `trial` is None for the tables of the whole campaign (`cells`, `machine`). A value is a
-        pyarrow table of the schema or a mapping of columns as `table_from_columns` takes it.
+        pyarrow table of the schema, or a mapping of columns for `table_from_columns`.
         """
         with durable_files() as durable:
             for name, table in tables.items():
@@ -141,14 +137,11 @@ class BundleWriter:
                 pq.write_table(
                     table, durable(path), row_group_size=ROWS_PER_GROUP, **encoding(table.schema)
                 )
-        return list(tables)
 
     def merge(self) -> list[str]:
-        """Copies the small files of many trials into one file per table, for readers; the names of
-        the tables.
-
-        Costs about 1 ms per file: at the end of a campaign, or when it is interrupted.
-        """
+        """Copy the small files of many trials into one file per table for readers, and return the
+        names of the tables. It takes about 1 ms per file, at the end of a campaign or when it is
+        interrupted."""
         bundle = Bundle(self.directory)
         number = 1 + max((line.merge for line in bundle.journal.merged), default=-1)
         ranges_of_table = {}
@@ -165,25 +158,26 @@ class BundleWriter:
     def finish_trial(
         self, ended: TrialEnded, tables: Mapping[str, pa.Table | Mapping[str, Any]]
     ) -> None:
-        """Writes a trial's tables and then its journal line."""
+        """Write a trial's tables and then its journal line."""
         if ended.status != "done" and not ended.reason:
             raise ValueError(f"a {ended.status} trial needs its reason")
-        names = self.write_tables(ended.trial, tables)
-        self.append(ended.model_copy(update={"tables": tuple(names)}))
+        self.write_tables(ended.trial, tables)
+        self.append(ended.model_copy(update={"tables": tuple(tables)}))
 
     def write_whole_campaign(self, tables: Mapping[str, pa.Table | Mapping[str, Any]]) -> None:
-        """Writes `cells` or `machine` and the journal line that names them."""
-        self.append(TablesWritten(tables=tuple(self.write_tables(None, tables))))
+        """Write `cells` or `machine` and the journal line that names them."""
+        self.write_tables(None, tables)
+        self.append(TablesWritten(tables=tuple(tables)))
 
     def append(self, line: Line) -> None:
-        """Appends a journal line, durable on return."""
+        """Append a journal line, durable on return."""
         journal.append(self.directory, line)
 
     def note(self, text: str) -> None:
         self.append(NoteWritten(text=text))
 
     def add_file(self, content: bytes) -> str:
-        """Stores a configuration or log by its content; returns its SHA-256 in hexadecimal."""
+        """Store a configuration or log by its content, and return its SHA-256 in hexadecimal."""
         digest = hashlib.sha256(content).hexdigest()
         path = self.directory / "files" / digest
         if not path.exists():
@@ -218,13 +212,13 @@ _DELTA_COLUMNS = {
 
 
 def campaign_text(campaign: Mapping[str, Any]) -> str:
-    """The text of campaign.json; schema and version are added."""
+    """Return the text of campaign.json; schema and version are added."""
     document = {"schema": SCHEMA, "version": VERSION, **campaign}
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def encoding(schema: pa.Schema) -> dict[str, Any]:
-    """How a table is written: pyarrow's options."""
+    """Return pyarrow's options for writing a table."""
     return {
         "compression": "zstd",
         "compression_level": 1,
@@ -265,16 +259,16 @@ def _take_lock(directory: Path) -> Any:
     return file
 
 
-def _lock_unused(directory: Path, new: Iterable[Path]) -> Any:
-    """Makes the directory, with those above it that are `new`, and takes its lock. Raises UserError
-    where that fails or something is there; what another creator put there stays."""
+def _lock_unused(directory: Path, new_directories: Iterable[Path]) -> Any:
+    """Make the directory, with the new ones above it, and take its lock. Raises UserError if that
+    fails or the directory is not empty; the files of another creator stay."""
     _refuse_used(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / LOCK).touch()
         lock = _take_lock(directory)
     except (OSError, UserError) as error:
-        remove_empty(new)
+        remove_empty(new_directories)
         raise _cannot_make(directory, error) from None
     try:
         _refuse_used(directory)  # another creator may have had the lock until now
@@ -294,19 +288,19 @@ def _cannot_make(directory: Path, error: OSError | UserError) -> UserError:
     )
 
 
-def _unmake(directory: Path, new: Iterable[Path]) -> None:
-    """Removes the beginnings of a campaign that could not be made by the holder of its lock, and
-    the directories that are `new`."""
+def _remove_beginnings(directory: Path, new_directories: Iterable[Path]) -> None:
+    """Remove the files of a campaign that could not be made, and the new directories. The caller
+    holds the lock."""
     with suppress(OSError):
         for name in ("tables", "files"):
             (directory / name).rmdir()
     for name in ("campaign.json", journal.NAME, LOCK):
         (directory / name).unlink(missing_ok=True)
-    remove_empty(new)
+    remove_empty(new_directories)
 
 
-def remove_empty(new: Iterable[Path]) -> None:
-    """Removes directories that were made, innermost first, until one is not empty."""
-    with suppress(OSError):  # somebody else put something there
-        for path in new:
+def remove_empty(directories: Iterable[Path]) -> None:
+    """Remove directories, the innermost first, until one is not empty."""
+    with suppress(OSError):  # somebody else put a file there
+        for path in directories:
             path.rmdir()

@@ -74,7 +74,7 @@ def test_a_merged_bundle_says_what_it_said_before(plain, merged, said):
 
 def test_the_records_of_every_trial_come_back_from_the_merged_file(plain, merged, monkeypatch):
     # several row groups, several trials in each
-    monkeypatch.setattr("rmwbench.bundle.merge.ROWS_PER_GROUP", 200)
+    monkeypatch.setattr("rmwbench.bundle.merge.MERGED_ROWS", 200)
     merge(shutil.copytree(plain, merged.with_name("grouped")))
     for directory in (merged, merged.with_name("grouped")):
         bundle = Bundle(directory)
