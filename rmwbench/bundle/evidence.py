@@ -97,8 +97,8 @@ class Records:
 
 
 class SmallTables:
-    """The tables with a few rows per trial, read once for all trials or for `trials`, and grouped by
-    trial."""
+    """The tables with a few rows per trial, read once for all trials or for `trials`, and grouped
+    by trial."""
 
     def __init__(self, bundle: "Bundle", trials: Sequence[int] | None = None):
         self._bundle, self._trials = bundle, trials

@@ -96,8 +96,8 @@ Range = Annotated[tuple[Number, Number], Field(strict=False), AfterValidator(_ch
 
 
 class TablesMerged(Line):
-    """A merged file per table, with the trials whose rows it holds. `only`: the file is no copy, and
-    these trials have no other files."""
+    """A merged file per table, with the trials whose rows it holds. `only`: the file is no copy,
+    and these trials have no other files."""
 
     type: Literal["merged"] = "merged"
     merge: Number
@@ -227,8 +227,8 @@ NAME = "journal.jsonl"
 
 @dataclass
 class Journal:
-    """All lines in order, and the state that they lead to. `trials`: the last line of each trial, by
-    its number."""
+    """All lines in order, and the state that they lead to. `trials`: the last line of each trial,
+    by its number."""
 
     lines: list[Line] = field(default_factory=list)
     trials: dict[int, TrialEnded] = field(default_factory=dict)

@@ -195,8 +195,8 @@ WHOLE_CAMPAIGN = ("cells", "machine", "figures")
 
 
 def table_from_columns(name: str, columns: Mapping[str, Any], rows: int | None = None) -> pa.Table:
-    """Return a table of `TABLES[name]` from numpy arrays, sequences or scalars (which are repeated);
-    missing columns are null.
+    """Return a table of `TABLES[name]` from numpy arrays, sequences or scalars (which are
+    repeated); missing columns are null.
 
     Arrays have shape (rows,); the mask of a numpy masked array marks absent values. Raises
     ValueError for an unknown column, unequal lengths or a value that does not fit: these are

@@ -53,8 +53,8 @@ def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
 
 
 def _columns(bundle: Bundle, name: str) -> tuple[str, str]:
-    """Return the expressions to select of a table, and the option that joins its files: a bundle may
-    lack columns that were added later, or a resumed one may have them in some files only."""
+    """Return the expressions to select of a table, and the option that joins its files: a bundle
+    may lack columns that were added later, or a resumed one may have them in some files only."""
     schema, column_names = TABLES[name], bundle.column_names(name)
     expressions = [
         f'"{f.name}"' if f.name in column_names else f'null::{_SQL_TYPES[f.type]} as "{f.name}"'

@@ -1,5 +1,6 @@
 """The output of all verbs. Consoles are made here alone, so that every verb treats a pipe alike;
-the option `--out FILE`, which writes an answer as a page, is defined here for the verbs that have it.
+the option `--out FILE`, which writes an answer as a page, is defined here for the verbs that have
+it.
 
 A terminal has a width, and tables and sentences are wrapped to it. A pipe or a file has none: its
 text is searched by the line (`| grep`) or read by a program, so nothing is wrapped, folded or cut,

@@ -1,5 +1,5 @@
-"""The exit codes of `run` and `show`: by what the suite calls acceptable (`outcomes:` makes a gate of
-them), and by whether the user's own arms fail."""
+"""The exit codes of `run` and `show`: by what the suite calls acceptable (`outcomes:` makes a gate
+of them), and by whether the user's own arms fail."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 REACHED = "meets"
 OPEN = ("open", "unknown")
-"""Outcomes of a condition (`rmwbench.analysis.verdicts.limit_outcomes`). Every other outcome misses a
-limit, and so does an open one that may be all but REACHED."""
+"""Outcomes of a condition (`rmwbench.analysis.verdicts.limit_outcomes`). Every other outcome misses
+a limit, and so does an open one that may be all but REACHED."""
 
 
 def exit_code(answer: "SuiteAnswer") -> int:

@@ -1,14 +1,14 @@
-"""Which machine runs which trial, and what a plan takes on so many machines. Pure: no clock, no
-network, so that a test can lose machines at every step.
+"""The schedule of a plan on several machines, and its duration there. This module is pure: it has
+no clock and no network, so that a test can lose machines at every step.
 
-The unit is a *part*: the trials of one block of one comparison. A part runs wholly on one machine,
-because its arms are compared with each other; it counts when all its trials are in the bundle, and
-a machine that is lost takes its part back to the queue, so that no block of a comparison is ever of
-two machines. Machines take untouched blocks first and share one only when none is left: a sweep
-then has as many machines as parts, and a small campaign whole blocks.
+The unit is a *part*: the trials of one block of one comparison. A part runs on one machine, because
+its arms are compared with each other; it counts when all its trials are in the bundle. The part of
+a lost machine is queued again, so that no block of a comparison is from two machines. Machines take
+untouched blocks first and share one only when none is left: so a sweep uses as many machines as it
+has parts, and a machine of a small campaign runs whole blocks.
 
-A plan's cost is machine-hours: machines cost as long as they are held, so all of them count until
-the last one is done.
+A plan's cost is in machine-hours: a machine costs as long as it is held, so all machines count
+until the last one is done.
 """
 
 import heapq
@@ -27,8 +27,8 @@ from rmwbench.words.numbers import counted
 
 @dataclass(kw_only=True)
 class BegunBatch(Batch):
-    """A batch that a machine has begun: `queue` are the trials that it still lacks, `counts` those
-    that no spoilt trial took along; `repeats`: how often it began again."""
+    """A batch that a machine has begun. `queue`: its trials that are left; `counts`: the ended ones
+    that are not void with a spoilt trial; `repeats`: how often it began again."""
 
     key: BlockKey
     machine: str
@@ -47,9 +47,10 @@ class BegunBatch(Batch):
 
 
 class Schedule(Course):
-    """`take` gives a machine its next trial, `ended_on` says how it went; a complete part is `written`
-    or, where its results were lost with their machine, put back by `again`. The looks are the
-    course's, and so is that a part which the bundle has in part only begins anew."""
+    """A course on several machines. `take` gives a machine its next trial, and `ended_on` records
+    its end; a complete part is `written`, or queued by `again` if its results are lost with their
+    machine. As in every course, there are looks, and an incomplete part of the bundle begins
+    anew."""
 
     def __init__(self, plan: Plan, journal: Iterable[Line] = ()):
         super().__init__(plan, journal)
@@ -59,30 +60,30 @@ class Schedule(Course):
         self._owner: dict[int, str] = {}
         self._begun: dict[BlockKey, list[Trial]] = {}
         self.running: dict[str, BegunBatch] = {}
-        """Machine → the part that it has under way."""
+        """Machine → the part that it runs."""
         self._dropped_cells: set[int] = set()
         self.end = plan.blocks
         """The number of blocks that will run, as far as is known."""
-        self._fresh = 0
+        self._first_untouched = 0
 
     def take(self, machine: str) -> Trial | None:
-        """The trial that this machine runs now: of its part, or of a new one; None where there is
-        nothing for it."""
+        """Return the trial that this machine runs next, of its part or of a new one; None if there
+        is none for it."""
         part = self.running.get(machine) or self._begin(machine)
         return part.queue[0] if part else None
 
     def next_block(self, machine: str) -> int | None:
-        """The block that `take` would begin on this machine as the first ever; None where it would
+        """Return the untouched block that `take` would begin on this machine, None if it would
         begin none."""
         key = None if machine in self.running else self._choose(machine)
-        return key.block if key and key.block >= self._fresh else None
+        return key.block if key and key.block >= self._first_untouched else None
 
     def ended_on(
         self, machine: str, status: str, cause: str | None = None, may_repeat: bool = True
     ) -> BegunBatch | None:
-        """Takes note of how the machine's trial went; its part where it is complete now. A trial
-        that the machine spoilt begins its part again, or ends it; one that is unsupported takes its
-        cell's others along."""
+        """Record the end of the machine's trial, and return its part if it is complete now. If the
+        machine spoilt the trial, its part begins again or ends; if it is unsupported, its cell is
+        dropped."""
         part = self.running[machine]
         trial = part.queue.popleft()
         part.ended.append((trial, status))
@@ -98,47 +99,44 @@ class Schedule(Course):
         return part
 
     def written(self, part: BegunBatch) -> None:
-        """Takes note that all trials of a part are in the bundle."""
-        done = {trial.trial for trial in self._begun.pop(part.key)}
-        self._rest = deque(trial for trial in self._rest if trial.trial not in done)
+        """Record that all trials of a part are in the bundle."""
+        numbers = {trial.trial for trial in self._begun.pop(part.key)}
+        self._rest = deque(trial for trial in self._rest if trial.trial not in numbers)
         self._repeats[part.key] += part.repeats
         self._blocks_given_up[part.key.comparison] += any(
             not spoilt.again for spoilt in part.spoilt.values()
         )
 
     def again(self, part: BegunBatch) -> None:
-        """Queues a part again: its results are lost."""
+        """Queue a part again: its results are lost."""
         begun = self._begun.pop(part.key)
         trials = [trial for trial in begun if trial.cell not in self._dropped_cells]
         dropped = {trial.trial for trial in begun if trial.cell in self._dropped_cells}
         self._rest = deque(trial for trial in self._rest if trial.trial not in dropped)
         if trials:
-            self._waiting = dict(
-                sorted(
-                    [(part.key, trials), *self._waiting.items()], key=lambda item: item[1][0].trial
-                )
-            )
+            parts = [(part.key, trials), *self._waiting.items()]
+            self._waiting = dict(sorted(parts, key=lambda item: item[1][0].trial))
         if all(key.block != part.key.block for key in self._begun):
             self._owner.pop(part.key.block, None)
 
     def lost(self, machine: str) -> BegunBatch | None:
-        """Queues the part again that a lost machine had under way, and gives it."""
+        """Queue the part of a lost machine again, and return it."""
         part = self.running.pop(machine, None)
         if part:
             self.again(part)
         return part
 
     def end_before(self, block: int) -> None:
-        """Leaves out this block and those behind it: there is no time for them."""
+        """Leave out this block and the later ones: there is no time for them."""
         self.end = min(self.end, block)
 
     @property
     def waiting(self) -> dict[BlockKey, list[Trial]]:
-        """The parts that nobody has begun, in order, without those left out."""
+        """The parts that no machine has begun, in order, without those left out."""
         return {key: trials for key, trials in self._waiting.items() if key.block < self.end}
 
     def _put_off(self) -> None:
-        """Does nothing: a part that runs again stays with the machine that has it, and others run
+        """Do nothing: a part that runs again stays on its machine, and other parts run
         meanwhile."""
 
     def _begin(self, machine: str) -> BegunBatch | None:
@@ -150,12 +148,12 @@ class Schedule(Course):
             key=key, machine=machine, queue=deque(self._begun[key])
         )
         self._owner.setdefault(key.block, machine)
-        self._fresh = max(self._fresh, key.block + 1)
+        self._first_untouched = max(self._first_untouched, key.block + 1)
         return part
 
     def _choose(self, machine: str) -> BlockKey | None:
-        """The next part for a machine: of its own block, else of an untouched one, else of
-        anybody's."""
+        """Return the next part for a machine: of its own block, else of an untouched one, else of
+        another machine's."""
         bound = self.end if self.next_look is None else min(self.end, self.next_look)
         best: tuple[int, BlockKey] | None = None
         for key in self._waiting:
@@ -170,37 +168,36 @@ class Schedule(Course):
         return best[1] if best else None
 
     def drop(self, cells: Collection[int], ended: BegunBatch | None = None) -> None:
-        """Takes note that these cells are not run any more, in no part that waits or is under way.
-        A trial of theirs that runs already is left to itself; that of the part `ended` has
-        ended."""
+        """Drop these cells from all parts that wait or run. A trial of them that runs goes on; that
+        of the part `ended` has ended."""
         self._dropped_cells.update(cells)
         self._waiting = {
-            key: others
+            key: trials_left
             for key, trials in self._waiting.items()
-            if (others := [trial for trial in trials if trial.cell not in cells])
+            if (trials_left := [trial for trial in trials if trial.cell not in cells])
         }
         for part in self.running.values():
-            runs = None if part is ended else part.queue[0]
-            part.queue = deque(t for t in part.queue if t.cell not in cells or t is runs)
+            current = None if part is ended else part.queue[0]
+            part.queue = deque(t for t in part.queue if t.cell not in cells or t is current)
         begun = {trial.trial for trials in self._begun.values() for trial in trials}
         self._rest = deque(t for t in self._rest if t.cell not in cells or t.trial in begun)
 
     def _spoil(self, part: BegunBatch, trial: Trial, may_repeat: bool) -> None:
-        """Does what `Course.ended` does, to a part whose results are not in the bundle yet."""
+        """Do what `Course.ended` does, to a part whose results are not in the bundle yet."""
         again = may_repeat and self._repeats[part.key] + part.repeats < MOST_REPEATS
-        part.spoilt[trial.trial] = SpoiltBlock(tuple(other.trial for other in part.counts), again)
-        ran = [other for other in (*part.counts, trial) if other.cell not in self._dropped_cells]
+        part.spoilt[trial.trial] = SpoiltBlock(tuple(t.trial for t in part.counts), again)
+        ended_trials = [t for t in (*part.counts, trial) if t.cell not in self._dropped_cells]
         part.counts.clear()
         if again:
             part.repeats += 1
-            part.queue.extendleft(reversed(self._anew(ran)))
+            part.queue.extendleft(reversed(self._anew(ended_trials)))
         else:
             part.queue.clear()
 
 
 def duration_s(plan: Plan, machines: int) -> float:
-    """How long a plan takes on so many machines, in seconds: the schedule is gone through with the
-    plan's estimates."""
+    """Return the duration of a plan on so many machines in seconds, by a simulation with the plan's
+    estimates."""
     schedule, clock_s, idle = Schedule(plan), 0.0, deque(str(number) for number in range(machines))
     busy: list[tuple[float, str]] = []
     while True:
@@ -223,16 +220,15 @@ def duration_s(plan: Plan, machines: int) -> float:
 
 
 def most_s(plan: Plan, machines: int) -> float:
-    """The longest that a plan takes on so many machines, in seconds: a campaign by the clock takes
-    no more than its time."""
-    all_s = duration_s(plan, machines)
-    return all_s if plan.within_s is None else min(all_s, plan.within_s)
+    """Return the longest duration of a plan on so many machines in seconds: the clock ends a
+    campaign that has a time."""
+    return min(duration_s(plan, machines), math.inf if plan.within_s is None else plan.within_s)
 
 
 def time_document(plan: Plan, machines: int, per_trial: int = 1) -> dict[str, Any]:
-    """`cluster` of docs/formats/plan.md. `useful_machines`: those beyond have nothing to do, since
-    a block of a comparison is one machine's (or gang's, of `per_trial` machines) and a look waits
-    for all. Raises UserError where one trial takes more machines than there are."""
+    """Return `cluster` of docs/formats/plan.md. More machines than `useful_machines` have nothing
+    to do, since a block of a comparison runs on one machine (or gang of `per_trial` machines) and a
+    look waits for all. Raises UserError if one trial takes more machines than there are."""
     gangs = machines // per_trial
     if not gangs:
         raise UserError(
@@ -245,7 +241,7 @@ def time_document(plan: Plan, machines: int, per_trial: int = 1) -> dict[str, An
     estimated_s, all_s = most_s(affordable, gangs), duration_s(affordable, gangs)
     ends = plan.looks or (plan.blocks,)
     parts = {(trial.block, plan.cell(trial.cell).comparison) for trial in plan.trials}
-    stretches = [
+    parts_between_looks = [
         sum(first <= block < end for block, _ in parts)
         for first, end in zip((0, *ends), ends, strict=False)
     ]
@@ -255,12 +251,13 @@ def time_document(plan: Plan, machines: int, per_trial: int = 1) -> dict[str, An
         "estimated_s": round(estimated_s, 3),
         "machine_hours": round(machines * estimated_s / 3600, 4),
         "busy": round(affordable.blocks * plan.block_s / (gangs * all_s), 4) if all_s else None,
-        "useful_machines": max(stretches) * per_trial,
+        "useful_machines": max(parts_between_looks) * per_trial,
     }
 
 
 def time_text(document: dict[str, Any]) -> str:
-    """`On 4 machines of a cluster: at most about 83.2 s, 0.092 machine-hours, 87 % of them trials.`"""
+    """Return such as `On 4 machines of a cluster: at most about 83.2 s, 0.092 machine-hours, 87 %
+    of them trials.`"""
     machines, useful = document["machines"], document["useful_machines"]
     text = f"On {counted(machines, 'machine')} of a cluster"
     if "machines_per_trial" in document:
@@ -275,8 +272,9 @@ def time_text(document: dict[str, Any]) -> str:
 
 
 def machine_budget_s(make: Callable[[float | None], Plan], machines: int, budget_s: float) -> float:
-    """The machine time of as many blocks as fit into `budget_s` of the cluster; `make` plans with a
-    budget of machine time. Raises UserError where the suite's minimum of blocks does not fit."""
+    """Return the machine time of the blocks that fit into `budget_s` of the cluster; `make` makes a
+    plan with a budget of machine time. Raises UserError if the suite's minimum of blocks does not
+    fit."""
     plan = make(None)
     plan = make(max(budget_s * machines, plan.minimum_s))
     blocks = _affordable_blocks(plan)
@@ -295,8 +293,8 @@ def machine_budget_s(make: Callable[[float | None], Plan], machines: int, budget
 
 
 def _affordable_blocks(plan: Plan) -> int:
-    """The number of the plan's blocks; in a campaign by the clock, of those that its budget holds
-    with all arms."""
+    """Return the number of the plan's blocks; in a campaign that the clock ends, the number of
+    blocks that its budget holds with all arms."""
     if plan.budget_s is None or plan.within_s is None:
         return plan.blocks
     return min(
@@ -305,14 +303,9 @@ def _affordable_blocks(plan: Plan) -> int:
 
 
 def _first_blocks(plan: Plan, blocks: int) -> Plan:
-    """The plan, were these all of its blocks."""
+    """Return the plan with its first blocks alone."""
     if blocks == plan.blocks:
         return plan
-    looks = (
-        tuple(dict.fromkeys((*(look for look in plan.looks if look < blocks), blocks)))
-        if plan.looks
-        else ()
-    )
-    return replace(
-        plan, blocks=blocks, looks=looks, trials=tuple(t for t in plan.trials if t.block < blocks)
-    )
+    looks = (*(look for look in plan.looks if look < blocks), blocks) if plan.looks else ()
+    trials = tuple(trial for trial in plan.trials if trial.block < blocks)
+    return replace(plan, blocks=blocks, looks=looks, trials=trials)

@@ -1,13 +1,13 @@
-"""What a machine of the cluster does for a campaign, in the process of that machine's actor.
+"""The work of a machine of the cluster for a campaign, in the process of that machine's actor.
 
-Ray starts its processes 15 steps of niceness down and first in line for the kernel's out-of-memory
-killer, which every worker of a trial would inherit. Both are put back to those of the machine's
-raylet, or the machine is not used: a trial must not depend on whether Ray or a shell has started
-it.
+Ray starts its processes with a niceness of 15 and as the first victims of the kernel's
+out-of-memory killer; every worker of a trial would inherit both. They are set back to those of the
+machine's raylet, or the machine is not used: a trial must not depend on whether Ray or a shell
+starts it.
 
-Of a trial over a gang, the first host is here, in this machine's own network, and drives it; each
-other one is reached through its machine's agent. The leader's clock is the trial's reference, so
-the first host's offset is exact and only the others' are measured.
+In a trial over a gang, the first host is on this machine, in the machine's own network, and drives
+the trial; each other host is reached through the agent of its machine. The clock of this machine is
+the trial's reference, so only the offsets of the others are measured.
 """
 
 import contextlib
@@ -39,31 +39,29 @@ from rmwbench.suite.network.interfaces import Gang
 
 TARGET = "RMWBENCH_TARGET_DIR"
 LOST = "lost"
-"""The status of a trial that another machine took along with itself."""
+"""The status of a trial that is lost with a machine."""
 SAFE_NICENESS = "RAY_worker_niceness=0 ray start …"
 
 
 class ClusterMachine:
-    """Every answer is plain data. What a user can repair comes back as text or UserError and is not
-    raised: Ray would wrap it into a traceback."""
+    """The methods that a fleet calls. Every answer is plain data. An error that a user can repair
+    is returned as text or UserError and not raised, since Ray would wrap it into a traceback."""
 
     def __init__(self) -> None:
         self._store = Store(cache() / "programs")
         self._workers: dict[str, Worker] = {}
         self._agent: subprocess.Popen[str] | None = None
-        self._listening: dict[str, Any] = {}
+        self._agent_answer: dict[str, Any] = {}
 
     def card(self) -> dict[str, Any]:
-        """`machine` (the machine card), `calibration` (of `calibrations.for_campaign`: by the user
-        that Ray runs as), `boot` (equal for two nodes on one kernel) and `problem` (or None)."""
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        """Return `machine` (the machine card), `calibration` (by the user that Ray runs as), `boot`
+        (equal for two nodes on one kernel) and `problem` (why the machine is not used, or None)."""
         card = machine.describe()
-        calibration = calibrations.for_campaign(card)
         return {
             "machine": card,
-            "calibration": calibration,
-            "boot": boot,
-            "problem": _as_a_shell_would(),
+            "calibration": calibrations.for_campaign(card),
+            "boot": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+            "problem": _undo_ray(),
         }
 
     def lacks(self, programs: Sequence[ShippedProgram]) -> list[ShippedProgram]:
@@ -75,25 +73,25 @@ class ClusterMachine:
     def prepare(
         self,
         programs: Sequence[ShippedProgram],
-        described: Mapping[str, Mapping[str, Any]],
+        descriptions: Mapping[str, Mapping[str, Any]],
         plan: Plan,
     ) -> str | None:
-        """Why the campaign cannot run here; None where it can. `described`: middleware → what its
-        worker says on the driver's machine."""
+        """Prepare the campaign; return why it cannot run here, None if it can. `descriptions`:
+        middleware → the description of its worker on the driver's machine."""
         os.environ[VARIABLE] = str(self._store.link_directory(programs))
-        # nothing that was built here may take part
+        # Workers that were built on this machine must not be found.
         os.environ[TARGET] = str(self._store.directory / "none")
         try:
-            self._workers = require_workers(list(described))
+            self._workers = require_workers(list(descriptions))
             for name, worker in self._workers.items():
-                if difference := unlike(described[name], worker.description):
+                if difference := unlike(descriptions[name], worker.description):
                     return f"{worker.executable.name} describes itself otherwise here: {difference}"
             preflight.check_memory(plan)
             check_own().close()  # trials of one campaign get one kind of host
         except UserError as error:
             return error.render()
         gc.collect()
-        gc.freeze()  # the same as a campaign on one machine does before its first window
+        gc.freeze()  # as a campaign on one machine does before its first window
         return None
 
     def lacking(self, cells: Sequence[Any]) -> dict[int, str]:
@@ -111,15 +109,15 @@ class ClusterMachine:
     def run(
         self, order: Order, name: str
     ) -> tuple[tuple[str, str | None, str | None], TrialResult]:
-        """Runs one trial: (status, reason, cause), which is small, and the result, which may stay
-        here until it is asked for."""
+        """Run one trial; return (status, reason, cause), which is small, and the result, which may
+        stay here until it is fetched."""
         hosts = hosts_ahead(f"{name}/{order.trial}", order.cell)
         result = run_trial(order, self._workers, hosts)
         return (result.status, result.reason, result.cause), result
 
     def agent(self, token: str, address: str) -> dict[str, Any] | str:
-        """`port` and `certificate` of this machine's agent (rmwbench/lab/agent.py), which
-        lives as long as this process; started where none runs. Or why there is none."""
+        """Return `port` and `certificate` of this machine's agent (rmwbench/lab/agent.py), or why
+        it cannot run. It is started if none runs, and lives as long as this process."""
         if self._agent is None or self._agent.poll() is not None:
             self._agent = subprocess.Popen(
                 [sys.executable, "-m", "rmwbench.lab.agent"],
@@ -134,30 +132,31 @@ class ClusterMachine:
             assert stdin is not None and stdout is not None
             stdin.write(json.dumps(settings) + "\n")
             stdin.flush()
-            self._listening = json.loads(stdout.readline())
-        return self._listening.get("problem") or self._listening
+            self._agent_answer = json.loads(stdout.readline())
+        return self._agent_answer.get("problem") or self._agent_answer
 
     def _programs(self) -> dict[str, dict[str, Any]]:
-        """The programs that the agent may run: the tools, and the workers of the campaign."""
+        """Return the programs that the agent may run: the tools, and the workers of the
+        campaign."""
         paths = [*Path(os.environ[VARIABLE]).iterdir()]
         paths += [worker.executable for worker in self._workers.values()]
         programs: dict[str, dict[str, Any]] = {
             path.name: {"path": str(path), "inherit": {}} for path in paths
         }
         for worker in self._workers.values():
-            described = worker.description or {}
-            names = [name for name in described.get("inherit", ()) if name in os.environ]
+            description = worker.description or {}
+            inherited = description.get("inherit", ())
             programs[worker.executable.name]["inherit"] |= {
-                **{name: os.environ[name] for name in names},
-                **described.get("environment", {}),
+                **{name: os.environ[name] for name in inherited if name in os.environ},
+                **description.get("environment", {}),
             }
         return programs
 
     def run_on_gang(
         self, order: Order, name: str, gang: Gang, agents: Mapping[str, Agent]
     ) -> tuple[Any, Any]:
-        """Runs one trial with the cell's other hosts on other machines. Where one of those is lost
-        there is no result, and the status is LOST."""
+        """Run one trial with the cell's other hosts on other machines, and return as `run` does. If
+        one of those is lost, the status is LOST and the result None."""
         try:
             hosts, order = hosts_of(order, f"{name}/{order.trial}", gang, agents)
         except HostBroken as broken:
@@ -169,16 +168,16 @@ class ClusterMachine:
         return (result.status, result.reason, result.cause), result
 
 
-def _as_a_shell_would() -> str | None:
-    """Takes back what Ray did to this process; gives what it could not take back."""
+def _undo_ray() -> str | None:
+    """Undo what Ray did to this process; return why that is not possible, None if it is done."""
     raylet = int(os.environ.get("RAY_RAYLET_PID") or os.getppid())
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(
             Path(f"/proc/{raylet}/oom_score_adj").read_text()
         )
-    usual = os.getpriority(os.PRIO_PROCESS, raylet)
+    niceness = os.getpriority(os.PRIO_PROCESS, raylet)
     try:
-        os.setpriority(os.PRIO_PROCESS, 0, usual)
+        os.setpriority(os.PRIO_PROCESS, 0, niceness)
     except PermissionError:
         own = os.getpriority(os.PRIO_PROCESS, 0)
         return (
@@ -191,10 +190,9 @@ def _as_a_shell_would() -> str | None:
 def hosts_of(
     order: Order, name: str, gang: Gang, agents: Mapping[str, Agent]
 ) -> tuple[Hosts, Order]:
-    """The hosts of a cell over several machines, and its order with the gang, which has what each
-    machine says of its interface. `agents`: host → its machine's agent, of all but the first.
-    Raises HostBroken where a machine cannot be reached, or lacks the address that it was to
-    have."""
+    """Return the hosts of a cell over several machines, and its order with the gang and the
+    interface card of each machine. `agents`: host → its machine's agent, for all but the first.
+    Raises HostBroken if a machine cannot be reached or lacks its address."""
     assert order.cell.real is not None
     first, *others = order.cell.hosts
     hosts: dict[str, Host | RemoteHost] = {}

@@ -1,4 +1,4 @@
-"""A campaign on the machines at an address, new or resumed. The work is done by
+"""Starts a new campaign on the machines of a cluster, or resumes one, by means of
 rmwbench/campaign/start.py."""
 
 import os
@@ -32,9 +32,9 @@ def new_campaign(
     choice: Choice = NO_CHOICE,
     machine_s: float | None = None,
 ) -> Runner[PartSource]:
-    """`placing`: which machines hosts are; None: a trial is on one machine whole. The request's
-    budget is time of the cluster: the plan gets as many blocks as its machines run in that time.
-    Raises UserError before anything is written. The fleet is open: close it."""
+    """Start a campaign. `placing`: which machines the hosts are; None: a trial is on one machine.
+    The request's budget is time of the cluster: the plan gets as many blocks as the machines run in
+    that time. Raises UserError before anything is written. The caller closes the fleet."""
     copy = None if copy_to is None else Copy(directory, copy_to)
     if copy is not None and not copy.is_empty():
         raise UserError(
@@ -54,26 +54,26 @@ def new_campaign(
 
 
 def _on(runner: Runner[BlockSource], fleet: Fleet, cluster_s: float | None) -> Runner[PartSource]:
-    """The same campaign on a fleet. `cluster_s`: time of the cluster that was asked for."""
+    """Return the same campaign on a fleet. `cluster_s`: the budget in time of the cluster."""
     schedule = Schedule(runner.source.plan, Bundle(runner.writer.directory).journal.lines)
     source = PartSource(runner.source.name, schedule, runner.writer, fleet, cluster_s=cluster_s)
     return Runner(source, fleet, runner.workers, runner.writer, runner.machine)
 
 
 def machines(address: str) -> int:
-    """How many machines of the cluster can take part. Raises UserError where none can, or nothing
-    answers."""
+    """Return how many machines of the cluster can take part. Raises UserError if none can, or if
+    the cluster does not answer."""
     with _fleet(address, None) as fleet:
         return len(fleet.machines)
 
 
 def resumed_campaign(address: str, directory: Path) -> Runner[PartSource]:
-    """The campaign on machines like those that it began on, however many there are now."""
-    stored = Bundle(directory).campaign
-    cluster = stored.cluster or {}
+    """Resume a campaign on machines like those that it began on, however many there are now."""
+    campaign = Bundle(directory).campaign
+    cluster = campaign.cluster or {}
     placement = cluster.get("placement")
     placing = None if placement is None else Placing.of_document(placement)
-    fleet = _fleet(address, placing, stored.machine.document(), placement)
+    fleet = _fleet(address, placing, campaign.machine.document(), placement)
     try:
         if cluster.get("copy_to"):
             fleet.copy = Copy(directory, cluster["copy_to"])

@@ -1,4 +1,4 @@
-"""The connection to a Ray cluster that runs already: its errors as ours."""
+"""The connection to a running Ray cluster, whose errors become UserErrors."""
 
 import importlib.util
 import logging
@@ -10,12 +10,12 @@ from rmwbench.errors import UserError
 INSTALL = "pip install 'rmwbench[cluster]'"
 REACH_TIMEOUT_S = 5.0
 RESOURCE = "rmwbench"
-"""A custom resource of Ray: where any machine has it, only those that have it are used."""
+"""A custom resource of Ray: if any machine has it, only machines that have it are used."""
 
 
 def connect(address: str) -> Any:
-    """Ray, connected. `address`: `auto`, `HOST:PORT` of the head, or `ray://HOST:PORT` from
-    outside. Raises UserError."""
+    """Connect to a cluster and return the module `ray`. `address`: `auto`, `HOST:PORT` of the head,
+    or `ray://HOST:PORT` from outside. Raises UserError."""
     if importlib.util.find_spec("ray") is None:
         raise UserError(
             "--cluster needs Ray, which is not installed", where="--cluster", fix=INSTALL
@@ -41,8 +41,8 @@ def connect(address: str) -> Any:
 
 
 def _running_cluster() -> str:
-    """The address to which `auto` leads. Ray tells it nowhere in public, and would try a dead
-    cluster's address for minutes."""
+    """Return the address that `auto` stands for. No public function of Ray tells it, and Ray would
+    try the address of a dead cluster for minutes."""
     from ray._private.services import canonicalize_bootstrap_address
 
     try:
@@ -52,7 +52,7 @@ def _running_cluster() -> str:
 
 
 def _check_reachable(address: str) -> None:
-    """Raises UserError where nobody answers: Ray itself would try the address for minutes."""
+    """Raises UserError if the address does not answer: Ray itself would try it for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
         raise UserError(
@@ -79,8 +79,8 @@ def _unreachable(address: str, why: str) -> UserError:
 
 
 def nodes(ray: Any) -> list[dict[str, Any]]:
-    """The machines that may be used: alive, with processors for work, or those of the resource
-    `rmwbench` where one has it."""
+    """Return the machines that may be used: those alive with the resource `rmwbench` if any has it,
+    else those with processors for work."""
     alive = [node for node in ray.nodes() if node["Alive"]]
     marked = [node for node in alive if node["Resources"].get(RESOURCE)]
     usable = marked or [node for node in alive if node["Resources"].get("CPU")]
@@ -88,6 +88,7 @@ def nodes(ray: Any) -> list[dict[str, Any]]:
 
 
 def error_line(error: BaseException, *, last: bool = False) -> str:
-    """The line that says most of an error of Ray: its first one, of a traceback its last."""
+    """Return the most informative line of an error of Ray: the first, or the `last` of a
+    traceback."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1 if last else 0][:300] if lines else type(error).__name__

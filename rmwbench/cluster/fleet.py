@@ -1,7 +1,8 @@
-"""The machines of one campaign: one group of like ones is chosen of all that there are, equipped
-and tried.
+"""The machines of one campaign: one group of like machines is chosen among those of the cluster,
+equipped and tried.
 
-A machine that cannot take part is left out with its reason; what none can do is the user's error.
+A machine that cannot take part is left out with its reason. It is the user's error if no machine is
+left, or if no machine can run a cell.
 """
 
 import json
@@ -39,16 +40,16 @@ from rmwbench.words.numbers import counted
 CARD_TIMEOUT_S = 60.0
 EQUIP_TIMEOUT_S = 600.0
 WAIT_S = 1.0
-"""How long a signal may go unnoticed."""
+"""The longest time until a signal is noticed."""
 TOOLS = (sampler.NAME, load_process.TOOL, "link")
 SHARED = "RMWBENCH_CLUSTER_SHARED"
-"""A variable that lets several nodes on one kernel count as machines, for tests and rehearsals."""
+"""An environment variable for tests: several nodes on one kernel count as machines."""
 
 
 @dataclass
 class Remote:
-    """A machine: its name in Ray, its actor, its card (`rmwbench.cluster.cluster_machine`), and
-    Ray's address of it."""
+    """A machine: its name and its node in Ray, its actor, its card
+    (`rmwbench.cluster.cluster_machine`), and its address in Ray."""
 
     name: str
     node: str
@@ -62,24 +63,25 @@ class Remote:
 
     @property
     def members(self) -> "list[Remote]":
-        """The machines that a trial on it takes."""
+        """The machines that run a trial together: this one."""
         return [self]
 
     def ask(self, method: str, *arguments: Any, returns: int = 1) -> Any:
-        """A reference to the answer, or a list of them."""
+        """Call a method of `ClusterMachine` there; return the reference to its answer, or a list of
+        references."""
         return self.actor.call.options(num_returns=returns).remote(method, *arguments)
 
 
 @dataclass(frozen=True)
 class NoAnswer:
-    """In the place of a machine's answer: why it gave none."""
+    """Stands for the answer that a machine did not give."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class RunningTrial:
-    """A trial under way: what runs it, and the reference to its result."""
+    """A trial under way, with the machine or gang that runs it and the reference to its result."""
 
     runner: Any
     order: Order
@@ -87,26 +89,28 @@ class RunningTrial:
 
 
 class Fleet(Lab):
-    """Use as a context manager: leaving it ends the actors and the connection. `machines` are
-    alike; `left_out` says why the others are not used; `runners` are what trials are given to: the
-    machines, or gangs of them (placed_fleet.py)."""
+    """The machines of a campaign. Use it as a context manager: leaving it ends the actors and the
+    connection.
+
+    `machines` are alike; `left_out` has the others with the reason; `runners` get the trials: they
+    are the machines, or gangs of them (placed_fleet.py).
+    """
 
     exclusive_actors = True
     """Whether an actor takes all of its machine's processors in Ray's books."""
 
     def __init__(self, address: str, like: Mapping[str, Any] | None, shared: bool):
         """`like`: the machine card of the campaign to resume. `shared`: nodes of one kernel count
-        as machines. Raises UserError where no machine can be used."""
-        self.ray = connect(address)
-        self.address, self.shared = address, shared
+        as machines. Raises UserError if no machine can be used."""
+        self.ray, self.address = connect(address), address
         self.machines: list[Remote] = []
         self.left_out: list[tuple[str, str]] = []
         self.copy: Copy | None = None
         self._under_way: dict[Any, RunningTrial] = {}
-        """By the reference to the summary of the trial."""
+        """Trials by the reference to their summary."""
         self._actors: list[Any] = []
         try:
-            remotes = self._look_at(self._candidates(nodes(self.ray)))
+            remotes = self._start_actors(self._candidates(nodes(self.ray)))
             self._choose(remotes if shared else self._one_per_kernel(remotes), like)
         except BaseException:
             self.close()
@@ -131,7 +135,7 @@ class Fleet(Lab):
         return list(self.machines)
 
     def lose(self, name: str) -> str:
-        """Takes note that a runner is gone; in words, what became of it."""
+        """Remove a runner that is gone; return what became of it in words."""
         self.machines = [machine for machine in self.machines if machine.name != name]
         return ""
 
@@ -139,13 +143,14 @@ class Fleet(Lab):
         return next(runner for runner in self.runners if runner.name == name)
 
     def answered(self, references: Iterable[Any], timeout_s: float) -> list[Any]:
-        """A reference that is answered or lost; none where the time is over before."""
+        """Wait until a reference is answered or lost, and return it; return none if the time is
+        over before."""
         ready: list[Any] = self.ray.wait(list(references), timeout=timeout_s)[0]
         return ready
 
     def get(self, reference: Any) -> Any:
-        """The answer, or a list of them. Raises ResultsLost; what our own code raised there is
-        raised here."""
+        """Return the answer, or a list of answers. Raises ResultsLost if it is lost, and errors of
+        our own code on the machine."""
         from ray.exceptions import RayError, RayTaskError
 
         try:
@@ -156,45 +161,45 @@ class Fleet(Lab):
             raise ResultsLost(error_line(error)) from None
 
     def ask_all(self, timeout_s: float, method: str, *arguments: Any) -> dict[str, Any]:
-        """Asks every machine the same; its answers as `answers` has them."""
+        """Call a method on every machine, and return the answers as `answers` does."""
         references = {machine.name: machine.ask(method, *arguments) for machine in self.machines}
         return self.answers(references, timeout_s)
 
     def answers(self, references: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
-        """The answer of each within the time that all have together; NoAnswer where there is
-        none."""
+        """Return the answer to each reference, or NoAnswer if it does not come within the time that
+        all have together."""
         deadline_s = time.monotonic() + timeout_s
         return {
             name: self._answer(reference, max(0.0, deadline_s - time.monotonic()))
             for name, reference in references.items()
         }
 
-    # --- what a campaign asks of its lab (rmwbench/campaign/trial_lab.py) ---
+    # --- The methods of a Lab (rmwbench/campaign/trial_lab.py) before the campaign. ---
 
     def machine(self) -> None:
-        """None, since it is not this machine: a budget that does not hold the suite is refused, and
-        no plan is cut."""
+        """Return None, since the machine is another one: no plan is cut to its limits, and a budget
+        that is too small for the suite is refused."""
 
     def machine_time_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
         return machine_budget_s(make, len(self.machines), budget_s)
 
     def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
-        """Ships what the machines lack and tries it there; a machine that fails is left out."""
+        """Ship the programs that the machines lack, and try them there; a machine that fails is
+        left out."""
         programs = shipping.programs(workers.values(), _tools())
-        described = {name: worker.description for name, worker in workers.items()}
+        descriptions = {name: worker.description for name, worker in workers.items()}
         self._ship(programs)
-        answers = self.ask_all(EQUIP_TIMEOUT_S, "prepare", list(programs), described, plan)
-        self._keep({name: _problem(answer) for name, answer in answers.items()})
+        answers = self.ask_all(EQUIP_TIMEOUT_S, "prepare", list(programs), descriptions, plan)
+        self._leave_out(answers)
         self._release()
 
     def lacking(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], kind: HostKind
     ) -> dict[int, str]:
-        """What one machine cannot do is lacking, since a trial may run on any; the machine is named
-        where others could."""
+        """Return cell -> why one of the machines cannot run it, since a trial may run on any. The
+        machine is named if others can."""
         answers = self.ask_all(EQUIP_TIMEOUT_S, "lacking", list(cells))
-        silent = {name: a.reason for name, a in answers.items() if isinstance(a, NoAnswer)}
-        self._keep(silent)
+        self._leave_out(answers)
         reasons_of_cell: dict[int, dict[str, str]] = {}
         for machine in self.machines:
             for cell, reason in answers[machine.name].items():
@@ -209,11 +214,11 @@ class Fleet(Lab):
     def rehearse(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places
     ) -> dict[int, str]:
-        """Rehearses on the first machine: the others run the same programs. Raises UserError where
-        it is lost."""
+        """Rehearse on the first machine, since the others run the same programs. Raises UserError
+        if the machine is lost."""
         first = self.machines[0]
         try:
-            refused: dict[int, str] | UserError = self.get(
+            reasons: dict[int, str] | UserError = self.get(
                 first.ask("rehearse", list(cells), places)
             )
         except ResultsLost as lost:
@@ -223,12 +228,12 @@ class Fleet(Lab):
                 actual=str(lost),
                 fix="start the machine again, or take it out of the cluster",
             ) from None
-        if isinstance(refused, UserError):
-            raise refused
-        return refused
+        if isinstance(reasons, UserError):
+            raise reasons
+        return reasons
 
     def describe(self) -> dict[str, Any]:
-        """The card of the first machine, whose summary counts the others."""
+        """Return the card of the first machine, with the number of machines in its summary."""
         card: dict[str, Any] = self.machines[0].card["machine"]
         count = len(self.machines)
         summary = card["summary"] if count == 1 else f"{count} machines like: {card['summary']}"
@@ -242,17 +247,16 @@ class Fleet(Lab):
         return card | {"summary": summary, "warnings": warnings}
 
     def kernels(self) -> Kernels:
-        """The kernel of the first machine: what it grants is among the facts in which all are
-        alike."""
+        """Return the kernel of the first machine: the settings of all are alike."""
         return Kernels(Kernel(self.machines[0].card["machine"]["sysctls"]))
 
     def calibration(self) -> dict[str, Any]:
-        """The calibration of the one machine that all trials run on; it says nothing of another
-        machine, however alike."""
+        """Return the calibration if all trials run on one machine; it says nothing about another
+        machine, however like it is."""
         return dict(self.machines[0].card["calibration"]) if len(self.machines) == 1 else {}
 
     def host(self) -> HostKind:
-        """Namespaces, which every machine must be able to make (cluster_machine.py)."""
+        """Return namespaces, which every machine must be able to make (cluster_machine.py)."""
         return NAMESPACES
 
     def document(self) -> dict[str, Any]:
@@ -271,7 +275,7 @@ class Fleet(Lab):
             }
         }
 
-    # --- what it asks while it runs (rmwbench/campaign/run.py) ---
+    # --- The methods of a Lab while the campaign runs (rmwbench/campaign/run.py). ---
 
     def idle(self) -> list[str]:
         busy = {trial.runner.name for trial in self._under_way.values()}
@@ -283,7 +287,7 @@ class Fleet(Lab):
         self._under_way[summary] = RunningTrial(runner, order, result)
 
     def wait(self, signals: StopSignals) -> list[TrialEnd]:
-        # A signal that raised within Ray's own code would come out of it as another error.
+        # An exception of a signal handler within Ray's own code would become another error.
         references = self.answered(self._under_way, WAIT_S)
         with signals.interruptible():
             pass
@@ -316,11 +320,11 @@ class Fleet(Lab):
         )
 
     def fetch(self, ends: Sequence[TrialEnd]) -> list[TrialResult]:
-        """Each result says on which machine its trial ran."""
+        """Return the results, each with the machine of its trial. Raises ResultsLost."""
         results: list[TrialResult] = self.get([end.result for end in ends])
         for end, result in zip(ends, results, strict=True):
             table = result.tables.get("trials")
-            if table is not None:  # as it is of one that is unsupported
+            if table is not None:  # it is None for an unsupported trial
                 columns = {name: table.column(name) for name in TABLES["trials"].names}
                 result.tables["trials"] = table_from_columns(
                     "trials", columns | {"machine": end.machine}
@@ -328,31 +332,30 @@ class Fleet(Lab):
         return results
 
     def write_machines(self, writer: BundleWriter, card: MachineDocument, *, at_end: bool) -> None:
-        """A row per machine that took part, as it was when it first did; a lost one has no end."""
-        ends = self._states() if at_end and not self._under_way else {}
+        """Write a row per machine that takes part, with its state when it began; a lost machine has
+        no state at the end."""
+        states = self.ask_all(CARD_TIMEOUT_S, "state") if at_end and not self._under_way else {}
         rows = {row["machine"]: row for row in Bundle(writer.directory).rows("machine")}
-        rows.pop(None, None)  # what the campaign was made with, which names no machine
+        rows.pop(None, None)  # the row of the new campaign, which names no machine
         for remote in self.machines:
-            now = remote.card["machine"]
-            row = {name: json.dumps(now[name]) for name in ("hardware", "kernel", "sysctls")}
-            row |= {"start": json.dumps(now["state"]), "machine": remote.name}
-            end = json.dumps(ends[remote.name]) if remote.name in ends else None
+            card = remote.card["machine"]
+            row = {name: json.dumps(card[name]) for name in ("hardware", "kernel", "sysctls")}
+            row |= {"start": json.dumps(card["state"]), "machine": remote.name}
+            state = states.get(remote.name)
+            end = None if state is None or isinstance(state, NoAnswer) else json.dumps(state)
             rows[remote.name] = rows.get(remote.name, row) | {"end": end}
         writer.write_whole_campaign({"machine": table_from_rows("machine", list(rows.values()))})
 
-    def _states(self) -> dict[str, Any]:
-        states = self.ask_all(CARD_TIMEOUT_S, "state")
-        return {name: state for name, state in states.items() if not isinstance(state, NoAnswer)}
+    # --- The choice of machines. ---
 
-    # --- how it comes about ---
-
-    def _look_at(self, alive: Sequence[Mapping[str, Any]]) -> list[Remote]:
-        """An actor on each node, all of its processors taken, so that neither another campaign nor
-        another job of Ray runs beside a trial."""
+    def _start_actors(self, alive: Sequence[Mapping[str, Any]]) -> list[Remote]:
+        """Start an actor on each node, and return the machines that answer. An actor takes all
+        processors of its node, so that neither another campaign nor another job of Ray runs beside
+        a trial."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         digest, archive = shipping.package()
-        packed = self.ray.put(archive)
+        archive_reference = self.ray.put(archive)
         machine_actor = self.ray.remote(actor_class())
         names = [node["NodeName"] for node in alive]
         remotes = []
@@ -363,7 +366,7 @@ class Fleet(Lab):
                 resources={RESOURCE: amounts[RESOURCE]} if RESOURCE in amounts else None,
                 scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
                 max_restarts=0,
-            ).remote(digest, packed)
+            ).remote(digest, archive_reference)
             self._actors.append(actor)
             unique = name if names.count(name) == 1 else f"{name} {node['NodeID'][:8]}"
             remotes.append(
@@ -382,7 +385,6 @@ class Fleet(Lab):
         return usable
 
     def _answer(self, ref: Any, timeout_s: float) -> Any:
-        """The answer of one machine; NoAnswer where there is none."""
         from ray.exceptions import GetTimeoutError, RayError
 
         try:
@@ -395,12 +397,11 @@ class Fleet(Lab):
             return NoAnswer(error_line(error, last=True))
 
     def _candidates(self, alive: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        """The nodes to look at."""
         return alive
 
     def _one_per_kernel(self, remotes: Sequence[Remote]) -> list[Remote]:
-        """The first node of each machine: two trials in containers on one kernel would disturb each
-        other."""
+        """Return the first node of each machine: two trials in containers on one kernel would
+        disturb each other."""
         first_of_boot: dict[str, Remote] = {}
         for remote in remotes:
             first = first_of_boot.setdefault(remote.card["boot"], remote)
@@ -411,7 +412,7 @@ class Fleet(Lab):
         return list(first_of_boot.values())
 
     def _choose(self, remotes: Sequence[Remote], like: Mapping[str, Any] | None) -> None:
-        """Takes the largest group of like machines, or that of the campaign to resume."""
+        """Choose the largest group of like machines, or the group of the campaign to resume."""
         facts = {remote.name: remote.facts for remote in remotes}
         required = machine_likeness.facts(like) if like else None
         groups = machine_likeness.groups(facts.items())
@@ -423,37 +424,37 @@ class Fleet(Lab):
                 difference = machine_likeness.differences(expected, actual)
                 self.left_out.append((name, f"unlike {others}: {difference}"))
         self.machines = [remote for remote in remotes if remote.name in names]
-        self._some_left()
+        self._check_machines()
 
     def _ship(self, programs: Mapping[ShippedProgram, Path]) -> None:
-        """Puts each program into the object store once, however many machines lack it."""
-        lacking = self.ask_all(EQUIP_TIMEOUT_S, "lacks", list(programs))
-        stored: dict[ShippedProgram, Any] = {}
-        problems: dict[str, str | None] = {}
+        """Send each program to the machines that lack it; it is put into Ray's object store
+        once."""
+        answers = self.ask_all(EQUIP_TIMEOUT_S, "lacks", list(programs))
+        self._leave_out(answers)
+        references: dict[ShippedProgram, Any] = {}
         for machine in self.machines:
-            answer = lacking[machine.name]
-            if isinstance(answer, NoAnswer):
-                problems[machine.name] = answer.reason
-                continue
-            for program in answer:
-                if program not in stored:
-                    stored[program] = self.ray.put(programs[program].read_bytes())
-                machine.ask("put", program, stored[program])
-        self._keep(problems)
+            for program in answers[machine.name]:
+                if program not in references:
+                    references[program] = self.ray.put(programs[program].read_bytes())
+                machine.ask("put", program, references[program])
 
-    def _keep(self, problems: Mapping[str, str | None]) -> None:
-        self.left_out += [(name, " ".join(text.split())) for name, text in problems.items() if text]
-        self.machines = [machine for machine in self.machines if not problems.get(machine.name)]
-        self._some_left()
+    def _leave_out(self, answers: Mapping[str, Any]) -> None:
+        """Leave out the machines that gave no answer, or a text that says why they cannot take
+        part."""
+        problems = problems_of(answers)
+        self.left_out += [(name, " ".join(text.split())) for name, text in problems.items()]
+        self.machines = [machine for machine in self.machines if machine.name not in problems]
+        self._check_machines()
 
     def _release(self) -> None:
-        """Ends the actors of machines that are not used."""
+        """End the actors of machines that are not used."""
         used = [machine.actor for machine in self.machines]
         for actor in [actor for actor in self._actors if actor not in used]:
             self.ray.kill(actor)
             self._actors.remove(actor)
 
-    def _some_left(self) -> None:
+    def _check_machines(self) -> None:
+        """Raises UserError if no machine is left."""
         if not self.machines:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in self.left_out)
             raise UserError(
@@ -463,21 +464,27 @@ class Fleet(Lab):
             )
 
     def _here(self) -> str | None:
-        """The name of the machine that this process runs on, where it is one of them."""
+        """Return the name of the machine that this process runs on, None if it is not among
+        them."""
         if self.address.startswith("ray://"):
             return None
         node = self.ray.get_runtime_context().get_node_id()
         return next((machine.name for machine in self.machines if machine.node == node), None)
 
 
-def _problem(answer: str | NoAnswer | None) -> str | None:
-    """Why the campaign cannot run on a machine, by its answer to `prepare`."""
-    return answer.reason if isinstance(answer, NoAnswer) else answer
+def problems_of(answers: Mapping[str, Any]) -> dict[str, str]:
+    """Return machine -> why it gave no answer, or the text that is its answer: why it cannot do
+    what it was asked. Other answers have no entry."""
+    reasons = {
+        name: answer.reason if isinstance(answer, NoAnswer) else answer
+        for name, answer in answers.items()
+    }
+    return {name: reason for name, reason in reasons.items() if isinstance(reason, str)}
 
 
 def _tools() -> list[Path]:
-    """What trials may need besides workers, as far as it is built; the preflight has asked for what
-    they do need."""
+    """Return the tools that trials may need, as far as they are built. The preflight has checked
+    that those which they do need are there."""
     executables = []
     for name in TOOLS:
         with suppress(UserError):

@@ -1,9 +1,8 @@
-"""The actor that a machine's Ray starts for us: it unpacks this rmwbench and hands everything else
-to it.
+"""The actor that Ray starts on a machine: it unpacks this rmwbench and hands all calls to it.
 
-Its class is made in a function, which is what makes Ray send its code along instead of importing
-it: the machine needs no rmwbench of its own, only what rmwbench depends on. Hence it uses the
-standard library alone.
+Its class is made in a function, so that Ray sends its code along instead of importing it: the
+machine needs no rmwbench of its own, only its dependencies. Hence the class uses the standard
+library alone.
 """
 
 from typing import Any
@@ -20,21 +19,17 @@ def actor_class() -> type:
             import zipfile
             from pathlib import Path
 
-            cache = (
-                Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-                / "rmwbench"
-                / "cluster"
-            )
-            place = cache / "code" / digest
-            if not place.exists():
-                place.parent.mkdir(parents=True, exist_ok=True)
-                partial = Path(tempfile.mkdtemp(prefix=f"{digest}.", dir=place.parent))
+            cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+            directory = cache / "rmwbench" / "cluster" / "code" / digest
+            if not directory.exists():
+                directory.parent.mkdir(parents=True, exist_ok=True)
+                partial = Path(tempfile.mkdtemp(prefix=f"{digest}.", dir=directory.parent))
                 zipfile.ZipFile(io.BytesIO(archive)).extractall(partial)
                 try:
-                    partial.rename(place)
+                    partial.rename(directory)
                 except OSError:  # another actor was first
                     shutil.rmtree(partial)
-            sys.path.insert(0, str(place))
+            sys.path.insert(0, str(directory))
             from rmwbench.cluster.cluster_machine import ClusterMachine
 
             self._machine = ClusterMachine()

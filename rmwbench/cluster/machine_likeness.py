@@ -1,9 +1,9 @@
-"""Which machines are alike: those whose facts are all equal. Machines that differ are never in one
-comparison.
+"""The likeness of machines: they are alike if all their facts are equal. Machines that differ are
+never in one comparison.
 
-Bytes of memory differ a little between twins (what firmware keeps for itself), hence whole GiB, and
-without the buffers of TCP, whose largest follows them; everything else that changes what a message
-costs is taken as it is said.
+The memory of twins differs by some bytes, which the firmware keeps for itself, hence it is in whole
+GiB, and the buffers of TCP, whose maximum follows from it, are no facts. All other properties that
+change the cost of a message are taken as the card has them.
 """
 
 import hashlib
@@ -16,12 +16,12 @@ from rmwbench.lab.machine.card import SYSCTLS
 Facts = dict[str, Any]
 OF_MEMORY = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 SETTINGS = tuple(name for name in SYSCTLS if name.startswith("net.") and name not in OF_MEMORY)
-"""What the kernel grants sockets and datagrams."""
+"""The kernel's limits for sockets and datagrams."""
 
 
 def facts(card: Mapping[str, Any]) -> Facts:
-    """The facts of a machine card (`rmwbench.lab.machine.describe`); what it does not say is
-    None."""
+    """Return the facts of a machine card (`rmwbench.lab.machine.describe`), None for those that it
+    does not have."""
     hardware, kernel, sysctls = card["hardware"], card["kernel"], card.get("sysctls", {})
     memory = hardware.get("memory_bytes")
     return {
@@ -40,12 +40,12 @@ def facts(card: Mapping[str, Any]) -> Facts:
 
 
 def fingerprint(facts: Facts) -> str:
-    """The facts as 12 hexadecimal digits."""
+    """Return a hash of the facts, as 12 hexadecimal digits."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def differences(expected: Facts, actual: Facts) -> str:
-    """`kernel 6.1.0 instead of 6.8.0, …`: how a machine differs from what is expected."""
+    """Return how a machine differs from the expected facts: `kernel 6.1.0 instead of 6.8.0, …`."""
     return ", ".join(
         f"{name} {actual.get(name)} instead of {fact}"
         for name, fact in expected.items()
@@ -54,9 +54,9 @@ def differences(expected: Facts, actual: Facts) -> str:
 
 
 def groups(machines: Iterable[tuple[str, Facts]]) -> list[list[str]]:
-    """Names of machines that are alike, the largest group first; of equally large ones the one seen
-    first."""
-    names_of: dict[str, list[str]] = {}
+    """Return the names of machines that are alike, the largest group first, and of equally large
+    groups the first one first."""
+    group_of_fingerprint: dict[str, list[str]] = {}
     for name, machine_facts in machines:
-        names_of.setdefault(fingerprint(machine_facts), []).append(name)
-    return sorted(names_of.values(), key=len, reverse=True)
+        group_of_fingerprint.setdefault(fingerprint(machine_facts), []).append(name)
+    return sorted(group_of_fingerprint.values(), key=len, reverse=True)

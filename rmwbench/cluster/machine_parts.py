@@ -1,10 +1,9 @@
-"""The parts of a plan on the machines of a fleet: a trial to every idle machine, whole parts into
-the bundle, and the progress that a user sees of it.
+"""Runs the parts of a plan on the machines of a fleet: gives a trial to every idle machine, writes
+complete parts into the bundle, and shows the progress.
 
-A part's results stay on its machine until the part is complete, and are then written together: a
-campaign that is killed, and a machine that is lost, leave whole blocks of comparisons and never a
-half one. Progress is the line of a campaign on one machine, with the time left divided among the
-machines that are there.
+A part's results stay on its machine until the part is complete, and are then written together, so
+that a killed campaign or a lost machine never leaves half a block of a comparison. The progress is
+the line of a campaign on one machine, with the time left divided among the machines.
 """
 
 import time
@@ -31,7 +30,7 @@ from rmwbench.words.numbers import counted
 
 
 class ClusterProgress(Progress):
-    """`begin` and `end` name the machine; `machines` is how many there are now."""
+    """The progress on several machines; `machines` is their number now."""
 
     def __init__(self, plan: Plan, console: Console, schedule: Schedule, machines: int):
         super().__init__(plan, console, schedule)
@@ -46,26 +45,20 @@ class ClusterProgress(Progress):
 
     def end_on(
         self, machine: str, status: str, reason: str | None, spoilt: SpoiltBlock | None
-    ) -> float:
-        """Takes note of how a trial ended, and gives how long it took, in seconds."""
+    ) -> None:
         trial, begun_s = self._begun.pop(machine)
-        took_s = time.monotonic() - begun_s
-        self._count(trial, status, took_s)
+        self._count(trial, status, time.monotonic() - begun_s)
         self._print_reason(trial, status, reason, spoilt)
-        return took_s
 
     def lost(self, machine: str) -> None:
         self._begun.pop(machine, None)
 
     def written(self) -> None:
-        """Takes note that a part is in the bundle, and says which blocks are whole by it."""
-        blocks = self._schedule.blocks_done
+        """Record that a part is in the bundle, and print which blocks are complete."""
+        schedule, blocks = self._schedule, self._schedule.blocks_done
         if blocks > self._announced_blocks and not self._console.is_terminal:
-            left = (
-                f", {self._remaining_text()}"
-                if not self._schedule.finished and not self._schedule.look_due
-                else ""
-            )
+            is_over = schedule.finished or schedule.look_due
+            left = "" if is_over else f", {self._remaining_text()}"
             first = self._announced_blocks + 1
             done = f"block {blocks}" if blocks == first else f"blocks {first} to {blocks}"
             self.say(f"{done} of {self._most()} done{left}")
@@ -73,24 +66,20 @@ class ClusterProgress(Progress):
         self._redraw()
 
     def left_s(self, blocks: int | None = None) -> float:
-        """What the base class gives, on the machines that there are; a look waits for all of
+        """Return the time left as the base class does, on these machines; a look waits for all of
         them."""
-        now_s = time.monotonic()
+        schedule, now_s = self._schedule, time.monotonic()
         busy_s = []
-        for machine, part in self._schedule.running.items():
+        for machine, part in schedule.running.items():
             if part.queue:
                 elapsed_s = now_s - self._begun[machine][1] if machine in self._begun else 0.0
                 busy_s.append(max(0.0, sum(map(self._expected_s, part.queue)) - elapsed_s))
-        waiting = self._schedule.waiting
-        ends = [
-            *(end for end in self._plan.looks if end > self._schedule.blocks_done),
-            self._schedule.end,
-        ]
+        ends = [*(end for end in self._plan.looks if end > schedule.blocks_done), schedule.end]
         total_s, begin = 0.0, 0
         for end in ends if blocks is None else [blocks]:
             parts_s = [
-                sum(map(self._expected_s, t))
-                for key, t in waiting.items()
+                sum(map(self._expected_s, trials))
+                for key, trials in schedule.waiting.items()
                 if begin <= key.block < end
             ]
             total_s += spread_s(parts_s, max(self.machines, 1), busy_s)
@@ -104,7 +93,8 @@ class ClusterProgress(Progress):
 
 
 class PartSource:
-    """`cluster_s`: time of the cluster that was asked for, None where none was."""
+    """The trials of a plan for the machines of a fleet (a TrialSource of rmwbench/campaign/run.py).
+    `cluster_s`: the budget in time of the cluster, if the user gives one."""
 
     def __init__(
         self,
@@ -138,7 +128,7 @@ class PartSource:
         self._announce_machines()
         self._looks = InterimLooks(self.plan, self.course, self._writer)
         self._started_s = time.monotonic()
-        self._limit_s = self._may_take_s()
+        self._limit_s = self._time_limit_s()
 
     def take(self, machine: str) -> Order | None:
         block = self.course.next_block(machine)
@@ -152,12 +142,12 @@ class PartSource:
         return order(self.name, self.plan.seed, trial, cell, self._writer.directory)
 
     def ended(self, end: TrialEnd) -> Batch | None:
-        under_way = self.course.running[end.machine]
-        may_repeat = end.cause == "machine" and self._may_repeat(under_way)
-        part = self.course.ended_on(end.machine, end.status, end.cause, may_repeat)
-        spoilt = under_way.spoilt.get(end.order.trial)
+        part = self.course.running[end.machine]
+        may_repeat = end.cause == "machine" and self._may_repeat(part)
+        complete_part = self.course.ended_on(end.machine, end.status, end.cause, may_repeat)
+        spoilt = part.spoilt.get(end.order.trial)
         self._progress.end_on(end.machine, end.status, end.reason, spoilt)
-        return part
+        return complete_part
 
     def written(self, batch: Batch, results: Sequence[TrialResult]) -> None:
         assert isinstance(batch, BegunBatch)
@@ -185,30 +175,30 @@ class PartSource:
         self._tell(f"the results of {batch.text} were lost with machine {batch.machine}: {why}")
 
     def pause(self) -> bool:
-        if not self._fleet.runners:
+        fleet, course = self._fleet, self.course
+        if not fleet.runners:
             raise UserError(
                 "every machine of the cluster was lost"
-                if not self._fleet.machines
+                if not fleet.machines
                 else "too few machines of the cluster are left for a trial",
-                where=f"--cluster {self._fleet.address}",
+                where=f"--cluster {fleet.address}",
                 fix="start machines of the cluster again",
             )
-        over = self.course.end < self.plan.blocks and self.course.blocks_done >= self.course.end
-        if self.course.look_due or over:
+        over = course.end < self.plan.blocks and course.blocks_done >= course.end
+        if course.look_due or over:
             self._looks.take(self._progress, self._elapsed_s(), over=over)
-        if over and not self.course.finished:
-            left_out = omission_text(
-                self.plan, self.course.blocks_done, self._elapsed_s(), self._limit_s
-            )
+        if over and not course.finished:
+            elapsed_s = self._elapsed_s()
+            left_out = omission_text(self.plan, course.blocks_done, elapsed_s, self._limit_s)
             self._tell(f"{left_out}; `rmwbench resume` runs them")
-        return not over and not self.course.finished
+        return not over and not course.finished
 
     def close(self, stopped_by: str | None) -> None:
         self._progress.close()
 
-    def _may_take_s(self) -> float:
-        """The limit of `pace.limit_s` in time of the cluster: what was asked for, or the time of
-        its suite, or the plan's estimate on so many machines with some tolerance."""
+    def _time_limit_s(self) -> float:
+        """Return the limit of `pace.limit_s` in time of the cluster: the user's budget, or else the
+        time of the suite, or else the plan's estimate with some tolerance."""
         if self._cluster_s is not None:
             return self._cluster_s
         if self.plan.within_s is not None:
@@ -221,37 +211,36 @@ class PartSource:
         return self._elapsed_s() + self._progress.left_s(block + 1) <= self._limit_s
 
     def _may_repeat(self, part: BegunBatch) -> bool:
-        """The rule of `pace.may_repeat`: while its block and the suite's minimum of blocks still
-        fit, and longer where the comparison cannot spare the block."""
+        """Whether a spoilt part may run again, by the rule of `pace.may_repeat`: while its block
+        and the suite's minimum of blocks still fit, and longer if the comparison needs the
+        block."""
         if self.course.resumed:
             return True
-        needed = max(part.key.block + 1, self.plan.suite.blocks.minimum)
-        ends_s = self._elapsed_s() + sum(
-            trial.estimated_s for trial in (*part.counts, part.queue[0])
-        )
-        if ends_s + self._progress.left_s(needed) <= self._limit_s:
+        trial, limit_s = part.queue[0], self._limit_s
+        blocks = max(part.key.block + 1, self.plan.suite.blocks.minimum)
+        end_s = self._elapsed_s() + sum(t.estimated_s for t in (*part.counts, trial))
+        if end_s + self._progress.left_s(blocks) <= limit_s:
             return True
-        return self.course.needs(part.queue[0]) and ends_s <= SPOILT_TOLERANCE * self._limit_s
+        return self.course.needs(trial) and end_s <= SPOILT_TOLERANCE * limit_s
 
     def _announce_machines(self) -> None:
         fleet, say = self._fleet, self._progress.say
         for name, reason in fleet.left_out:
             say(f"machine {escape(name)} is not used: {escape(reason)}")
         names = ", ".join(remote.name for remote in fleet.machines)
-        about = duration_text(most_s(self.plan, len(fleet.runners)))
+        duration = duration_text(most_s(self.plan, len(fleet.runners)))
         machines = counted(len(fleet.machines), "machine")
-        say(f"{machines}: {escape(names)}; at most about {about}")
+        say(f"{machines}: {escape(names)}; at most about {duration}")
         for runner in fleet.runners:
             if len(runner.members) > 1:
                 self._tell(f"one trial at a time over {runner.name}, in domain {runner.domain_id}")
-        for text in dict.fromkeys(
-            text for cell in self.plan.cells if cell.real for text in cell.real.lines()
-        ):
-            self._tell(text)
-        several = {
+        lines = (line for cell in self.plan.cells if cell.real for line in cell.real.lines())
+        for line in dict.fromkeys(lines):
+            self._tell(line)
+        hosts_of_workload = {
             cell.workload.name: cell.hosts for cell in self.plan.cells if cell.links is not None
         }
-        for workload, hosts in several.items():
+        for workload, hosts in hosts_of_workload.items():
             self._tell(
                 f"workload {workload} is over the hosts {', '.join(hosts)}: each machine runs it "
                 "whole, with the hosts as namespaces and the network between them emulated"

@@ -1,10 +1,10 @@
-"""A fleet whose trials run over several machines each: gangs of them, reserved whole.
+"""A fleet whose trials run over several machines each: a gang, which is reserved as a whole.
 
 A gang is a placement group of Ray with a bundle per machine (STRICT_SPREAD), so two campaigns never
-hold half of what each needs; the first host's machine leads it (rmwbench/cluster/cluster_machine.py).
-`--place` names the machines of the one gang, however unlike they are: what is compared then is
-compared on this gang alone. `--gang` makes as many as like machines allow, and a new one of those
-that are left when one is lost.
+hold half of what each needs; the first host's machine leads it
+(rmwbench/cluster/cluster_machine.py). `--place` names the machines of the only gang, however unlike
+they are: all trials of the campaign run on it. `--gang` makes as many gangs as like machines allow,
+and a new one of the machines that are left when one is lost.
 """
 
 import secrets
@@ -18,7 +18,7 @@ from rmwbench.campaign.trial.outcome import Order
 from rmwbench.cluster import machine_likeness
 from rmwbench.cluster.batch_schedule import machine_budget_s
 from rmwbench.cluster.connect import RESOURCE, nodes
-from rmwbench.cluster.fleet import Fleet, NoAnswer, Remote
+from rmwbench.cluster.fleet import Fleet, Remote, problems_of
 from rmwbench.cluster.placing import PLACE, Placing
 from rmwbench.errors import UserError
 from rmwbench.lab.host.remote import Agent
@@ -28,17 +28,16 @@ from rmwbench.suite.network.interfaces import Gang, Spot
 RESERVE_TIMEOUT_S = 60.0
 AGENT_TIMEOUT_S = 20.0
 FIRST_DOMAIN, LAST_DOMAIN = 40, 99
-"""A gang's domain: none that a robot has by default, none whose ports are the kernel's own (above
-101)."""
+"""The range of a gang's domain: no robot has it by default, and no port of it is the kernel's own
+(above domain 101)."""
 MOST_LOSSES = 5
-"""Trials that machines lost though all of them are there: then something is wrong that trying again
-does not repair."""
+"""After so many lost trials of gangs whose machines are all there, trying again is of no use."""
 
 
 @dataclass
 class GangRunner:
-    """Machines that run one trial at a time together; as a Remote to whoever gives out trials.
-    `addresses` are where the others reach each."""
+    """Machines that run one trial at a time together. It gets trials as a Remote does. `addresses`:
+    the address of each machine for the others."""
 
     name: str
     members: list[Remote]
@@ -50,8 +49,8 @@ class GangRunner:
     reserved: Any = None
 
     def ask(self, method: str, *arguments: Any, returns: int = 1) -> Any:
-        """Asks as a Remote does. Only `run` is a gang's; a cell of one host runs on the gang's
-        first machine."""
+        """Call a method as Remote does. A gang has the method `run` alone; a cell of one host runs
+        on its first machine."""
         assert method == "run"
         order: Order = arguments[0]
         if order.cell.real is None:
@@ -69,7 +68,7 @@ class GangRunner:
 
 
 class PlacedFleet(Fleet):
-    """`runners` are gangs, once `check` has seen the plan."""
+    """A fleet whose `runners` are gangs, which `check` forms for the plan."""
 
     exclusive_actors = False  # the placement groups reserve the machines
 
@@ -81,8 +80,8 @@ class PlacedFleet(Fleet):
         shared: bool,
         before: Mapping[str, machine_likeness.Facts],
     ):
-        """`before`: host → the facts of its machine when the campaign to resume began; the others
-        are Fleet's."""
+        """`before`: host → the facts of its machine when the campaign to resume began; `like` and
+        `shared`: see Fleet."""
         self.placing, self._before = placing, before
         self._gangs: list[GangRunner] = []
         self._token = secrets.token_hex(16)
@@ -99,7 +98,7 @@ class PlacedFleet(Fleet):
             self._free(gang)
         super().close()
 
-    # --- what a campaign asks of its lab ---
+    # --- The methods of a Lab (rmwbench/campaign/trial_lab.py). ---
 
     def machine_time_s(self, make: Any, budget_s: float) -> float:
         size = self.placing.size(make(None).cells)
@@ -131,15 +130,15 @@ class PlacedFleet(Fleet):
         return card | {"summary": summary, "warnings": warnings}
 
     def kernels(self) -> Kernels:
-        """The kernel of each host: machines that are placed by name may be unlike. The first runs
-        cells of one host."""
+        """Return the kernel of each host, since machines that are placed by name may be unlike. The
+        first one also runs cells of one host."""
         if not self.placing.hosts:
             return super().kernels()
-        of_hosts = {
+        kernel_of_host = {
             host: Kernel(machine.card["machine"]["sysctls"], machine.name)
             for host, machine in zip(self.placing.hosts, self.machines, strict=True)
         }
-        return Kernels(next(iter(of_hosts.values())), of_hosts)
+        return Kernels(next(iter(kernel_of_host.values())), kernel_of_host)
 
     def document(self) -> dict[str, Any]:
         document = super().document()
@@ -149,15 +148,16 @@ class PlacedFleet(Fleet):
         document["cluster"] |= {"placement": placement, "machines_per_trial": self._size}
         return document
 
-    # --- gangs ---
+    # --- Gangs. ---
 
     def lose(self, name: str) -> str:
-        """Takes the gang apart and makes another of what is left; in words, what became of it."""
+        """Dissolve a gang, form another of the machines that are left, and return what became of it
+        in words."""
         gang = self._runner(name)
         self._free(gang)
         self._gangs.remove(gang)
-        agents = self._ask_agents(gang.members)
-        gone = [m for m in gang.members if isinstance(agents[m.name], NoAnswer)]
+        problems = problems_of(self._ask_agents(gang.members))
+        gone = [machine for machine in gang.members if machine.name in problems]
         self.machines = [machine for machine in self.machines if machine not in gone]
         self._losses += not gone
         if self._losses >= MOST_LOSSES:
@@ -165,65 +165,54 @@ class PlacedFleet(Fleet):
                 f"lost {MOST_LOSSES} trials though no machine is gone: its gang is not used "
                 "any more"
             )
-        before = len(self._gangs)
+        count = len(self._gangs)
         if not (gone and self.placing.hosts):
             self._form()
-        text = (
-            f"machine {', '.join(m.name for m in gone)} is gone"
-            if gone
-            else "all of its machines are still there"
-        )
-        added = self._gangs[before:]
-        return text + (f"; {', '.join(gang.name for gang in added)} goes on" if added else "")
+        text = "all of its machines are still there"
+        if gone:
+            text = f"machine {', '.join(machine.name for machine in gone)} is gone"
+        new_gangs = self._gangs[count:]
+        return text + (f"; {', '.join(g.name for g in new_gangs)} goes on" if new_gangs else "")
 
     def _ask_agents(self, members: Sequence[Remote]) -> dict[str, Any]:
-        """The answer of each machine about its agent, which it starts where none runs; NoAnswer
-        also where it says why none can run."""
+        """Ask each machine about its agent, which it starts if none runs; return the answers, a
+        text if none can run."""
         references = {m.name: m.ask("agent", self._token, m.address) for m in members}
-        answers = self.answers(references, AGENT_TIMEOUT_S)
-        return {
-            name: NoAnswer(answer) if isinstance(answer, str) else answer
-            for name, answer in answers.items()
-        }
+        return self.answers(references, AGENT_TIMEOUT_S)
 
     def _form(self) -> None:
-        """Makes gangs of the machines that are in none."""
-        taken = {machine.name for gang in self._gangs for machine in gang.members}
-        free = [machine for machine in self.machines if machine.name not in taken]
+        """Form gangs of the machines that are in none."""
+        in_gangs = {machine.name for gang in self._gangs for machine in gang.members}
+        free = [machine for machine in self.machines if machine.name not in in_gangs]
         while len(free) >= self._size:
             members, free = free[: self._size], free[self._size :]
             self._gangs.append(self._gang(members))
 
     def _gang(self, members: Sequence[Remote]) -> GangRunner:
+        """Return a gang of these machines. Raises UserError if one of them can run no agent."""
         answers = self._ask_agents(members)
-        for name, answer in answers.items():
-            if isinstance(answer, NoAnswer):
-                raise UserError(
-                    f"machine {name} runs no agent",
-                    where=f"--cluster {self.address}",
-                    actual=answer.reason,
-                )
-        agents = [Agent(m.name, m.address, token=self._token, **answers[m.name]) for m in members]
-        own = [address for _, address in self.placing.hosts.values()] or [None] * len(members)
-        addresses = [given or m.address for given, m in zip(own, members, strict=True)]
-        taken = {gang.domain_id for gang in self._gangs}
-        domain = next(
-            number for number in range(FIRST_DOMAIN, LAST_DOMAIN + 1) if number not in taken
-        )
-        name = " + ".join(m.name for m in members)
-        reserved = self._reserve(members)
+        for name, reason in problems_of(answers).items():
+            raise UserError(
+                f"machine {name} runs no agent", where=f"--cluster {self.address}", actual=reason
+            )
+        placed = [address for _, address in self.placing.hosts.values()] or [None] * len(members)
+        used_domains = {gang.domain_id for gang in self._gangs}
+        domains = range(FIRST_DOMAIN, LAST_DOMAIN + 1)
         return GangRunner(
-            name,
+            " + ".join(m.name for m in members),
             list(members),
-            addresses,
-            agents,
-            domain,
-            self.placing,
-            tuple(self._notes(members)),
-            reserved,
+            addresses=[address or m.address for address, m in zip(placed, members, strict=True)],
+            agents=[
+                Agent(m.name, m.address, token=self._token, **answers[m.name]) for m in members
+            ],
+            domain_id=next(domain for domain in domains if domain not in used_domains),
+            placing=self.placing,
+            notes=tuple(self._notes(members)),
+            reserved=self._reserve(members),
         )
 
     def _reserve(self, members: Sequence[Remote]) -> Any:
+        """Return the placement group of these machines. Raises UserError if one is not free."""
         from ray.util.placement_group import placement_group, remove_placement_group
 
         by_node = {node["NodeID"]: node["Resources"] for node in nodes(self.ray)}
@@ -249,7 +238,7 @@ class PlacedFleet(Fleet):
             gang.reserved = None
 
     def _notes(self, members: Sequence[Remote]) -> list[str]:
-        """How the machines of one trial differ, which every such trial is flagged with."""
+        """Return how the machines of one trial differ; every such trial is flagged with it."""
         expected = members[0].facts
         notes = []
         for machine in members[1:]:
@@ -259,7 +248,7 @@ class PlacedFleet(Fleet):
                 )
         return notes
 
-    # --- which machines ---
+    # --- The choice of machines. ---
 
     def _candidates(self, alive: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         if not self.placing.hosts:
@@ -301,19 +290,19 @@ class PlacedFleet(Fleet):
                     actual=text,
                 )
 
-    def _keep(self, problems: Mapping[str, str | None]) -> None:
-        super()._keep(problems)
+    def _leave_out(self, answers: Mapping[str, Any]) -> None:
+        super()._leave_out(answers)
         self._check_all_used()
 
     def _check_all_used(self) -> None:
-        """Raises UserError where a machine that was named cannot take part."""
+        """Raises UserError if a named machine cannot take part."""
         if self.placing.hosts and self.left_out:
             name, why = self.left_out[0]
             raise UserError(f"machine {name} cannot take part", where=PLACE, actual=why)
 
 
 def _whole(resources: Mapping[str, float], address: str) -> dict[str, float]:
-    """The bundle that is this machine, wholly."""
+    """Return the bundle of a placement group that takes this machine as a whole."""
     here = f"node:{address}"
     bundle = {name: resources[name] for name in ("CPU", RESOURCE) if resources.get(name)}
     return bundle | ({here: 0.001} if here in resources else {})

@@ -1,8 +1,8 @@
-"""Which machines the hosts of a workload are: as `--place` or `--gang` says, and how gangs of them
-are made.
+"""The placing of a workload's hosts on machines, by `--place` (named machines) or `--gang` (any
+like machines).
 
-A suite's hosts leave the machine only where one of the two was said: a list of machines, or the
-leave to take any. Pure: no Ray, no clock.
+Without one of these options all hosts of a suite are on one machine. This module is pure: no Ray,
+no clock.
 """
 
 import re
@@ -20,9 +20,8 @@ _WORD = re.compile(r"(?P<host>[^=@,\s]+)=(?P<machine>[^=@,\s]+)(@(?P<address>[^=
 
 @dataclass(frozen=True)
 class Placing:
-    """`hosts`: host → its machine as the user named it, and the address that the other hosts reach
-    it at (None: Ray's own of that machine). Without any, hosts go to whatever like machines there
-    are."""
+    """`hosts`: host → the name of its machine as the user typed it, and its address for the other
+    hosts (None: its address in Ray). Without an entry, hosts are on any like machines."""
 
     hosts: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
 
@@ -31,7 +30,7 @@ class Placing:
         return PLACE if self.hosts else GANG
 
     def document(self) -> dict[str, Any]:
-        """The placement as campaign.json keeps it."""
+        """Return the placement for campaign.json."""
         return {
             "hosts": {
                 host: {"machine": m, "address": address}
@@ -45,17 +44,16 @@ class Placing:
         return cls({host: (place["machine"], place["address"]) for host, place in hosts})
 
     def size(self, cells: Sequence[Cell]) -> int:
-        """How many machines one trial takes."""
+        """Return how many machines one trial takes."""
         return len(self.hosts) or max(len(cell.hosts) for cell in cells)
 
     def index(self, cell: Cell) -> dict[str, int]:
-        """Host → the position of its machine in a gang."""
-        if not self.hosts:
-            return {host: number for number, host in enumerate(cell.hosts)}
-        return {host: list(self.hosts).index(host) for host in cell.hosts}
+        """Return host → the position of its machine in a gang."""
+        order = list(self.hosts or cell.hosts)
+        return {host: order.index(host) for host in cell.hosts}
 
     def check(self, plan: Plan) -> None:
-        """Raises UserError where a workload has a host without machine, or no workload has a host
+        """Raises UserError if a workload has a host without a machine, or if no workload has a host
         that is placed."""
         if not self.hosts:
             return
@@ -81,7 +79,7 @@ class Placing:
 
 
 def parse(text: str) -> Placing:
-    """`robot=MACHINE,base=MACHINE@ADDRESS`. Raises UserError."""
+    """Parse `robot=MACHINE,base=MACHINE@ADDRESS`. Raises UserError."""
     hosts: dict[str, tuple[str, str | None]] = {}
     for word in text.split(","):
         match = _WORD.fullmatch(word.strip())

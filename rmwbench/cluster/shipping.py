@@ -1,10 +1,8 @@
-"""What travels to a machine: programs by their content, each once, into a cache directory named by
-hash.
+"""Ships programs to a machine, each once, into a cache directory that is named by their hash.
 
-A program of machine code is shipped; its dynamic libraries are the machine's own, and whether they
-will do is asked of the program there. A worker in Python, or one that is part of a ROS 2 package
-(the one on rclcpp, which has libraries of its own beside it), is bound to its installation; of
-these the machine's own is looked for.
+A program of machine code is shipped; it uses the dynamic libraries of the machine, and is started
+there to see whether they suffice. A worker in Python, or in a ROS 2 package (the worker on rclcpp
+has libraries of its own beside it), is bound to its installation, so the machine must have one.
 """
 
 import hashlib
@@ -25,14 +23,14 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class ShippedProgram:
-    """`sha256` of its content, in hexadecimal."""
+    """`sha256`: the hash of its content, in hexadecimal."""
 
     name: str
     sha256: str
 
 
 def programs(workers: Iterable[Worker], tools: Iterable[Path] = ()) -> dict[ShippedProgram, Path]:
-    """The programs that can be shipped, each once, with where they are."""
+    """Return the programs that can be shipped, with their paths."""
     own = [worker.executable for worker in workers if not worker.middleware.startswith(INSTALLED)]
     shipped: dict[ShippedProgram, Path] = {}
     for path in dict.fromkeys([*own, *tools]):
@@ -43,8 +41,8 @@ def programs(workers: Iterable[Worker], tools: Iterable[Path] = ()) -> dict[Ship
 
 
 def package() -> tuple[str, bytes]:
-    """rmwbench itself, as the hash of its files and a zip archive: driver and machines must be of
-    one version."""
+    """Return rmwbench itself, as the hash of its files and a zip archive: the driver and the
+    machines must have one version."""
     digest, archive = hashlib.sha256(), io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         for path in sorted(PACKAGE.rglob("*")):
@@ -56,23 +54,23 @@ def package() -> tuple[str, bytes]:
 
 
 def cache() -> Path:
-    """The cache of this user on this machine."""
+    """Return the cache directory of this user on this machine."""
     return home.cache() / "cluster"
 
 
 class Store:
-    """Programs on a machine: `HASH/NAME`, and per set of them a directory of links, which is what
-    RMWBENCH_WORKERS can name."""
+    """The programs on a machine, as `HASH/NAME`, and for each set of them a directory of links, for
+    RMWBENCH_WORKERS."""
 
     def __init__(self, directory: Path):
         self.directory = directory
 
     def lacks(self, programs: Iterable[ShippedProgram]) -> list[ShippedProgram]:
-        """The programs that are not there whole; a file that was changed is as good as none."""
+        """Return the programs that are missing or were changed."""
         return [program for program in programs if not self._is_whole(program)]
 
     def put(self, program: ShippedProgram, content: bytes) -> None:
-        """Stores a program. Raises ValueError where the content is another than its hash says."""
+        """Store a program. Raises ValueError if its content has another hash."""
         if hashlib.sha256(content).hexdigest() != program.sha256:
             raise ValueError(f"{program.name} arrived damaged")
         path = self._path(program)
@@ -84,15 +82,13 @@ class Store:
             partial.rename(path)
 
     def link_directory(self, programs: Iterable[ShippedProgram]) -> Path:
-        """Makes and gives a directory with a link to each program."""
-        ordered = sorted(programs, key=lambda program: program.name)
-        name = hashlib.sha256(
-            "\n".join(f"{p.name} {p.sha256}" for p in ordered).encode()
-        ).hexdigest()
-        path = self.directory / "sets" / name
+        """Make a directory with a link to each program, and return it."""
+        programs = sorted(programs, key=lambda program: program.name)
+        listing = "\n".join(f"{program.name} {program.sha256}" for program in programs)
+        path = self.directory / "sets" / hashlib.sha256(listing.encode()).hexdigest()
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
-            for program in ordered:
+            for program in programs:
                 link = Path(scratch) / program.name
                 link.symlink_to(self._path(program))
                 link.rename(path / program.name)

@@ -87,7 +87,7 @@ def test_a_campaign_on_one_machine_takes_its_calibration_and_one_on_several_take
 
 
 def test_a_machine_tells_its_own_newest_calibration(monkeypatch):
-    monkeypatch.setattr(on_machine, "_as_a_shell_would", lambda: None)
+    monkeypatch.setattr(on_machine, "_undo_ray", lambda: None)
     monkeypatch.setattr(
         on_machine.calibrations,
         "for_campaign",
@@ -101,7 +101,7 @@ def test_a_machine_tells_its_own_newest_calibration(monkeypatch):
 
 def test_a_machine_that_fails_its_check_is_left_out(fleet):
     fleet.machines = [remote("a"), remote("b")]
-    fleet._keep({"a": None, "b": "no\n  library"})
+    fleet._leave_out({"a": None, "b": "no\n  library"})
     assert [machine.name for machine in fleet.machines] == ["a"] and fleet.left_out == [
         ("b", "no library")
     ]
@@ -114,7 +114,7 @@ def test_where_niceness_cannot_be_put_back_the_machine_says_so(monkeypatch):
     monkeypatch.setenv("RAY_RAYLET_PID", "1")
     monkeypatch.setattr(on_machine.os, "setpriority", refuse)
     monkeypatch.setattr(on_machine.Path, "write_text", refuse)
-    assert "RAY_worker_niceness=0" in on_machine._as_a_shell_would()
+    assert "RAY_worker_niceness=0" in on_machine._undo_ray()
 
 
 def test_where_no_machine_is_left_every_reason_is_told(fleet):

@@ -1,5 +1,5 @@
-"""`rmwbench doctor`: names what will spoil or explain results on this machine, each with the command
-that changes it.
+"""`rmwbench doctor`: names what will spoil or explain results on this machine, each with the
+command that changes it.
 
 With `--fix` and `--undo` it prints the commands, asks once, and runs them; the earlier values are
 stored, so that they can be set back."""

@@ -1,5 +1,6 @@
-"""`rmwbench middlewares`, `… show NAME`, `… profile NAME` and `… build NAME`: the middlewares that are
-built, those that are not with the reason and the command that changes it, and their profiles."""
+"""`rmwbench middlewares`, `… show NAME`, `… profile NAME` and `… build NAME`: the middlewares that
+are built, those that are not with the reason and the command that changes it, and their
+profiles."""
 
 import time
 from collections.abc import Iterable

@@ -51,8 +51,8 @@ def refuse_beside_save(choices: Mapping[str, object]) -> None:
 def campaigns_in(
     directories: Iterable[Path], who: str, *, imported: str | None = None
 ) -> "list[MeasuredCampaign]":
-    """Return the campaign in each directory, and of a directory that `rmwbench published claims run`
-    made all campaigns, each with the ids of the claims that it was run for.
+    """Return the campaign in each directory, and of a directory that `rmwbench published claims
+    run` made all campaigns, each with the ids of the claims that it was run for.
 
     Raises UserError for anything else. Its text names the kind of answer, `who`, in the plural;
     `imported` is its advice about a bundle that `rmwbench published import` made.

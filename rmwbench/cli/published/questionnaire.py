@@ -1,5 +1,5 @@
-"""`rmwbench published questionnaire`: answers the questions that ROS 2's technical steering committee
-asked in 2021."""
+"""`rmwbench published questionnaire`: answers the questions that ROS 2's technical steering
+committee asked in 2021."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

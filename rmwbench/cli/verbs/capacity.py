@@ -1,5 +1,5 @@
-"""`rmwbench capacity SUITE --workload W --limit …`: searches the highest rate (or size, subscribers,
-topics) at which a limit holds."""
+"""`rmwbench capacity SUITE --workload W --limit …`: searches the highest rate (or size,
+subscribers, topics) at which a limit holds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

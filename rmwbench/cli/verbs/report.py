@@ -100,7 +100,8 @@ def _write_evaluation(directory: Path, out: Path | None, *, open_it: bool) -> No
 
 
 def _file_name(kind: ReportFormat, selection: "Selection | None") -> str:
-    """Return the report's file name. That of a selection differs, so that the whole report stays."""
+    """Return the report's file name. That of a selection differs, so that the whole report
+    stays."""
     stem = "report"
     if selection is not None:
         stem += "-" + re.sub(r"[^A-Za-z0-9_.]+", "-", selection.words)

@@ -1,5 +1,5 @@
-"""`rmwbench suites`: lists the shipped suites; `rmwbench suites reports`: lists the effects that were
-reported in public, and whether each is measured here, too."""
+"""`rmwbench suites`: lists the shipped suites; `rmwbench suites reports`: lists the effects that
+were reported in public, and whether each is measured here, too."""
 
 from dataclasses import dataclass
 from pathlib import Path
