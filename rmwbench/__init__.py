@@ -15,8 +15,8 @@ __all__ = ["open"]
 
 
 def open(directory: "Path | str | None" = None) -> "Campaign":
-    """The campaign in that directory; the newest below ./campaigns where None.
-    rmwbench.errors.UserError where there is none, or where it was not made by a suite."""
+    """Return the campaign in this directory, or the newest below ./campaigns if it is None. Raises
+    rmwbench.errors.UserError if there is none, or if it is not the campaign of a suite."""
     from rmwbench.results.library import open_campaign  # late: `rmwbench --help` reads no bundle
 
     return open_campaign(directory)

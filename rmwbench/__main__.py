@@ -1,4 +1,4 @@
-"""`python -m rmwbench`: the same as the command, where its folder is not on the PATH."""
+"""`python -m rmwbench`: the command, for a shell that does not find it on the PATH."""
 
 from rmwbench.cli.main import main
 

@@ -1,7 +1,7 @@
-"""Typed facts about a trial: why it is void or failed, who is at fault, and what flags it carries.
+"""Typed facts about a trial: why it is void or failed, who is at fault, and which flags it has.
 
-The journal, the table `events` and `show --json` hold the code beside a text for people. Every
-decision is taken from the code; a better wording of the text changes nothing.
+The journal, the table `events` and `show --json` have the code beside a text for people. Every
+decision is based on the code; a better text changes nothing.
 """
 
 from collections.abc import Iterable
@@ -12,21 +12,21 @@ from typing import Any
 FAILED, LOANED, WARMUP = 1, 2, 4
 """Bits of the flags of a SENT slot (docs/formats/records.md)."""
 CORRUPT, LATE, FOREIGN = 1, 8, 16
-"""Bits of the flags of a RECEIVED slot, which has LOANED and WARMUP, too."""
+"""Bits of the flags of a RECEIVED slot, which also has LOANED and WARMUP."""
 
 SENDERS = ("publisher", "client")
 """Kinds of endpoints that send by a schedule; a service sends a reply when a request has come."""
 
 FLAG, UNFINISHED = "flag", "unfinished"
-"""Events that several read: a flag of a trial with its code, and an endpoint whose schedule did not
-end because a publish call did not return; the latter's `value` is for how long the call was held,
-in ns."""
+"""Events that several modules read. `flag`: a flag of a trial, with its code. `unfinished`: an
+endpoint whose schedule did not end, since a publish call did not return; its `value` is the
+duration of that call in ns."""
 WAITS = "waits"
-"""Code of the event `unfinished` of a publisher that waits for another's call on its thread."""
+"""The code of the event `unfinished` of a publisher that waits for another's call on its thread."""
 
 
 class FailedBy(StrEnum):
-    """The one who is at fault for a failed trial.
+    """The party that is at fault for a failed trial.
 
     `worker`: the worker, its middleware or the middleware's daemon; the arm has lost that block.
     `machine`: a rule of the machine fired in the same trial. `host`: the orchestrator, its
@@ -39,7 +39,7 @@ class FailedBy(StrEnum):
 
 
 class Code(StrEnum):
-    """Why a trial is void or failed, or what it is flagged for."""
+    """The reason why a trial is void, failed or flagged."""
 
     # Rules of the machine (rmwbench/lab/machine/void_rules.py).
     STEAL = "steal"
@@ -65,7 +65,7 @@ class Code(StrEnum):
     KILLED = "killed"
     PLACEMENT = "placement"
     LATE_BY_SIBLING = "late_by_sibling"
-    # What a middleware did badly: flags of a trial that is done.
+    # Faults of a middleware: flags of a trial that is done.
     NOT_HEARD = "not_heard"
     PROBES_OUTSTANDING = "probes_outstanding"
     DELIVERED_NOTHING = "delivered_nothing"
@@ -84,7 +84,7 @@ class Code(StrEnum):
 
 @dataclass(frozen=True)
 class Reason:
-    """A code and its text. `machine`: the machine alone explains it, so the trial may be run
+    """A code and its text. `machine`: the machine alone is the cause, so the trial may run
     again."""
 
     code: Code
@@ -92,12 +92,11 @@ class Reason:
     machine: bool = False
 
     def document(self) -> dict[str, Any]:
-        """The reason as the journal and the show document have it."""
-        return {"code": str(self.code), "text": self.text} | (
-            {"machine": True} if self.machine else {}
-        )
+        """Return the reason for the journal and the show document."""
+        document: dict[str, Any] = {"code": str(self.code), "text": self.text}
+        return document | {"machine": True} if self.machine else document
 
 
 def joined(reasons: Iterable[Reason]) -> str:
-    """The text of several reasons, as a trial's `reason` has it."""
+    """Return the text of several reasons for a trial's `reason`."""
     return "; ".join(reason.text for reason in reasons)

@@ -1,7 +1,6 @@
-"""The one error that a user sees for bad input: what failed, where, expected against actual, what
-to do.
+"""The error for bad input of a user: what failed, where, expected against actual, and what to do.
 
-The command line prints it and exits 2.
+The command line prints it and exits with code 2.
 """
 
 import difflib
@@ -11,7 +10,7 @@ from rmwbench.command_name import as_typed
 
 
 class UserError(Exception):
-    """Bad input or a missing precondition, worded for the person who typed it.
+    """Bad input or a missing precondition, in words for the user.
 
     `where` names the object: a file with its line (`suites/quick.yaml:12`), a directory, a
     middleware.
@@ -31,7 +30,7 @@ class UserError(Exception):
         super().__init__(self.render())
 
     def render(self) -> str:
-        """The message as plain text, a line per part; absent parts are left out."""
+        """Return the message as plain text with a line per part, without absent parts."""
         what = " ".join(self.what.split())
         lines = [f"{self.where}: {what}" if self.where else what]
         parts = (("expected", self.expected), ("actual", self.actual), ("do", self.fix))
@@ -40,13 +39,12 @@ class UserError(Exception):
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like `name`, or None where nothing is similar enough to suggest."""
+    """Return the known name most like `name`, None if none is similar enough."""
     return next(iter(difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)), None)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """Advice about an unknown name: the nearest known one as a question, or None where nothing is
-    similar."""
+    """Return the nearest known name as a question, None if none is similar enough."""
     suggestion = nearest(name, known)
     return f"did you mean `{suggestion}`?" if suggestion else None
 
@@ -54,7 +52,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
 def not_one_of(
     what: str, name: str, known: Collection[str], *, where: str | None = None
 ) -> UserError:
-    """For a name that is not among `known`, with the nearest one suggested."""
+    """Return an error about a name that is not among `known`, with the nearest one as advice."""
     return UserError(
         what,
         where=where,

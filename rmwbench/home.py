@@ -1,5 +1,5 @@
-"""Where files of this user are kept between commands: `cache()` has what can be made again, `state()`
-what cannot. Both raise UserError where the user has no home, such as a number without a name in a
+"""The directories of this user's files: `cache()` for files that can be made again, `state()` for
+all others. Both raise UserError if the user has no home, such as a user without a name in a
 container."""
 
 import os
@@ -9,16 +9,16 @@ from rmwbench.errors import UserError
 
 
 def cache() -> Path:
-    return _place("XDG_CACHE_HOME", ".cache")
+    return _directory("XDG_CACHE_HOME", ".cache")
 
 
 def state() -> Path:
-    return _place("XDG_STATE_HOME", ".local/state")
+    return _directory("XDG_STATE_HOME", ".local/state")
 
 
-def _place(variable: str, below_home: str) -> Path:
-    if named := os.environ.get(variable):
-        return Path(named) / "rmwbench"
+def _directory(variable: str, below_home: str) -> Path:
+    if directory := os.environ.get(variable):
+        return Path(directory) / "rmwbench"
     try:
         return Path.home() / below_home / "rmwbench"
     except RuntimeError:

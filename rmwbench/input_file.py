@@ -1,8 +1,8 @@
-"""Reading what others wrote: only regular files, only so much of them, and JSON that cannot break
-what reads it.
+"""Reads files of others: only regular files, only to a limit of size, and only JSON that does not
+break its reader.
 
-A pipe would make a verb wait for ever, /dev/zero would fill the memory. Errors are OSError and
-ValueError, as of the standard library, so that whoever knows what the file is for can say it.
+A pipe would make a verb wait for ever, and /dev/zero would fill the memory. Errors are the OSError
+and ValueError of the standard library; the caller, who knows the purpose of the file, words them.
 """
 
 import errno
@@ -27,8 +27,8 @@ _KINDS = (
 
 
 def read_input(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
-    """The content of a regular file. OSError where it is not one, cannot be read, or has more than
-    `most_bytes`."""
+    """Return the content of a regular file. Raises OSError if it is none, cannot be read, or has
+    more than `most_bytes`."""
     # Without O_NONBLOCK opening a pipe waits for its writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     with open(descriptor, "rb") as file:
@@ -43,22 +43,21 @@ def read_input(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def read_text(path: Path, most_bytes: int = MOST_BYTES, encoding: str = "utf-8") -> str:
-    """The content as text, with line ends as `\\n`. UnicodeDecodeError (a ValueError) where it is
-    not text."""
+    """Return the content as text, with `\\n` at the end of lines. Raises UnicodeDecodeError (a
+    ValueError) if it is no text."""
     return re.sub(r"\r\n?", "\n", read_input(path, most_bytes).decode(encoding))
 
 
 def parse_json(raw: bytes | str) -> Any:
-    """A JSON document. ValueError for anything else, depth without end included. Half a surrogate
-    pair, which no file and no other library can hold, becomes the replacement character. Numbers
-    are finite: JSON has no others, though Python reads them."""
+    """Return a JSON document. Raises ValueError for anything else, too deep documents included.
+    Half a surrogate pair, which no file and no other library accepts, becomes the replacement
+    character. Numbers are finite: JSON has no others, though Python reads them."""
     try:
         document = json.loads(raw, parse_float=_finite, parse_constant=_finite)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     pattern: Any = rb"\\u[dD][89a-fA-F]" if isinstance(raw, bytes) else r"\\u[dD][89a-fA-F]"
-    escaped = re.search(pattern, raw)
-    return _without_halves(document) if escaped else document
+    return _without_halves(document) if re.search(pattern, raw) else document
 
 
 def _finite(number: str) -> float:
@@ -69,7 +68,7 @@ def _finite(number: str) -> float:
 
 
 def _without_halves(value: Any) -> Any:
-    """The document with replacement characters for halves of surrogate pairs."""
+    """Return the document with replacement characters for halves of surrogate pairs."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):

@@ -1,10 +1,9 @@
-"""Writes a file so that it is there whole, or as it was before: an output that a user names, and
-what must survive a power cut.
+"""Writes a file completely or leaves it unchanged: an output that a user names, and files that must
+survive a power cut.
 
-A regular file is written beside its place and renamed, so that whoever is killed, or runs out of
-disk, leaves no half of it. Another kind of file (a pipe, /dev/stdout, /dev/null) is written
-through, since a rename would replace it. A symbolic link stays one: the file that it names is
-written.
+A regular file is written beside its place and renamed, so that a killed process or a full disk
+leaves no half of it. Another kind of file (a pipe, /dev/stdout, /dev/null) is opened and written,
+since a rename would replace it. A symbolic link stays: the file that it names is written.
 """
 
 import os
@@ -27,12 +26,12 @@ OTHER_FORMATS = {
     ".csv": "CSV",
     ".parquet": "Parquet",
 }
-"""Endings that promise a format which no page has."""
+"""Endings of formats that no page has."""
 
 
 def write_whole(path: Path | str, content: str | bytes) -> None:
-    """Writes `content` to PATH as UTF-8, whole or not at all. Nothing is flushed: see
-    `durable_files`. Raises UserError where it cannot be written; then no part of it is left."""
+    """Write `content` to PATH as UTF-8, completely or not at all, without flushing it (see
+    `durable_files`). Raises UserError if it cannot be written; then no part of it is left."""
     path = Path(path)
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     check_writable(path)
@@ -48,20 +47,20 @@ def write_whole(path: Path | str, content: str | bytes) -> None:
 
 @contextmanager
 def durable_file(path: Path) -> Iterator[Path]:
-    """Gives a name to write one file to, which is durable as in `durable_files`."""
+    """Yield a name to write one file to, which is durable as in `durable_files`."""
     with durable_files() as durable:
         yield durable(path)
 
 
 @contextmanager
 def durable_files() -> Iterator[Callable[[Path], Path]]:
-    """For what must survive a power cut. Gives a name to write to for each path; when all has
-    succeeded the files are on disk under their paths. Raises UserError where one cannot be
-    written: then no part of a file is left, but each path has what it had, or its new file whole.
-    An OSError about another file is raised as it is.
+    """Write files that must survive a power cut. Yield a function that gives a name to write to for
+    each path; at the end the files are on disk under their paths.
 
-    They are flushed at the same time: a disk that takes 3 ms for one flush takes hardly more for
-    ten at once.
+    Raises UserError if one cannot be written: then no part of a file is left, and each path has its
+    old file or its new one. An OSError about another file is raised unchanged. All files are
+    flushed at the same time: a disk that takes 3 ms for one flush takes hardly more for ten at
+    once.
     """
     partials: dict[Path, Path] = {}
 
@@ -79,20 +78,20 @@ def durable_files() -> Iterator[Callable[[Path], Path]]:
     except BaseException as error:
         for partial in partials.values():
             partial.unlink(missing_ok=True)
-        unwritten = _unwritten(partials, error)
-        if unwritten is None:
+        failed_path = _failed_path(partials, error)
+        if failed_path is None:
             raise
         raise UserError(
             "this file cannot be written",
-            where=str(unwritten),
+            where=str(failed_path),
             actual=getattr(error, "strerror", None) or str(error),
             fix="make room there",
         ) from error
 
 
-def _unwritten(partials: dict[Path, Path], error: BaseException) -> Path | None:
-    """The path, of `partials` by path, that an error of the system is about: the newest where it
-    names none, since files are written in turn; None for another error or file."""
+def _failed_path(partials: dict[Path, Path], error: BaseException) -> Path | None:
+    """Return the path that an OSError is about, or the newest if it names none, since files are
+    written in turn; None for another error or file. `partials`: path → the name to write to."""
     if not isinstance(error, OSError):
         return None
     for path, partial in reversed(partials.items()):
@@ -103,7 +102,7 @@ def _unwritten(partials: dict[Path, Path], error: BaseException) -> Path | None:
 
 
 def flush(paths: Iterable[Path]) -> None:
-    """Flushes these files and directories: on return they are on disk."""
+    """Flush these files and directories: on return they are on disk."""
     paths = list(paths)
     if len(paths) <= 1:
         for path in paths:
@@ -127,7 +126,7 @@ def _flush(path: Path) -> None:
 
 
 def make_directory(path: Path) -> None:
-    """Makes a directory for output, with those above it. Raises UserError where that is not
+    """Make a directory for output, with those above it. Raises UserError if that is not
     possible."""
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -136,7 +135,7 @@ def make_directory(path: Path) -> None:
 
 
 def check_writable(path: Path | str) -> None:
-    """UserError for an output that cannot be written, where that can be known before any work was
+    """Raises UserError if an output cannot be written, as far as that is known before any work is
     done for it."""
     path = Path(path)
     try:
@@ -167,12 +166,12 @@ def check_writable(path: Path | str) -> None:
 
 
 def check_page(path: Path | str, page_format: str = "HTML") -> None:
-    """Checks that a page in this format can be written: an ending that promises another is
-    refused."""
-    promised = OTHER_FORMATS.get(Path(path).suffix.lower())
-    if promised:
+    """Raises UserError if a page in this format cannot be written to the path, or if its ending is
+    that of another format."""
+    other_format = OTHER_FORMATS.get(Path(path).suffix.lower())
+    if other_format:
         raise UserError(
-            f"no {promised} is made here",
+            f"no {other_format} is made here",
             where=str(path),
             expected=f"a file of {page_format}",
             fix=f"name it {Path(path).stem}{'.md' if page_format == 'Markdown' else '.html'}",
@@ -181,8 +180,8 @@ def check_page(path: Path | str, page_format: str = "HTML") -> None:
 
 
 def is_written_through(path: Path) -> bool:
-    """Whether something is there that a rename would destroy: no regular file, or a descriptor such
-    as /dev/stdout."""
+    """Whether a rename would destroy the file at this path, since it is no regular file, or is a
+    descriptor such as /dev/stdout."""
     try:
         return not stat.S_ISREG(path.stat().st_mode) or _is_descriptor(path)
     except OSError:
@@ -190,8 +189,8 @@ def is_written_through(path: Path) -> bool:
 
 
 def _check_directory(path: Path) -> None:
-    """Checks that a file may be made beside `path`, which is not a symbolic link unless it leads
-    nowhere."""
+    """Raises UserError unless a file may be made beside `path`, which is no symbolic link, or a
+    dangling one."""
     directory = Path(os.path.realpath(path)).parent
     if not directory.is_dir():
         raise UserError(
@@ -226,7 +225,7 @@ def _replace(path: Path, data: bytes) -> None:
         try:
             _write_all(descriptor, data)
             with suppress(FileNotFoundError):
-                _be_like(descriptor, path.stat())
+                _copy_owner_and_mode(descriptor, path.stat())
         finally:
             os.close(descriptor)
         partial.replace(path)
@@ -235,8 +234,8 @@ def _replace(path: Path, data: bytes) -> None:
         raise
 
 
-def _be_like(descriptor: int, old: os.stat_result) -> None:
-    """Gives a new file the owner and the mode of the one whose place it takes, as far as this user
+def _copy_owner_and_mode(descriptor: int, old: os.stat_result) -> None:
+    """Give a new file the owner and the mode of the file that it replaces, as far as this user
     may."""
     with suppress(PermissionError):
         os.fchown(descriptor, old.st_uid, old.st_gid)

@@ -1,4 +1,4 @@
-"""How are numbers and texts worded for people? Values in; text with unit, digits and no control
-characters out.
+"""Numbers and texts in words for people, with units, digits and no control characters.
 
-The lowest layer, beside `errors`: it imports nothing of rmwbench, and everything may import it."""
+This is the lowest layer, beside `errors`: it imports nothing of rmwbench, and everything may import
+it."""

@@ -1,6 +1,5 @@
 """Dataclass fields with rules for writing them to a document (`document` of
-rmwbench/results/model.py). They stand in a module of their own, so that verbs without a document
-load fast."""
+rmwbench/results/model.py), in a module of their own, so that verbs without a document load fast."""
 
 from dataclasses import field
 from typing import Any
@@ -9,10 +8,10 @@ ABSENT, EXACT = "absent", "exact"
 
 
 def absent(*, exact: bool = False) -> Any:
-    """A field that is None by default, and then left out of the document."""
+    """Return a field that is None by default, and is then left out of the document."""
     return field(default=None, metadata={ABSENT: True, **({EXACT: True} if exact else {})})
 
 
 def exact() -> Any:
-    """A field whose number is written with all its digits."""
+    """Return a field whose number is written with all its digits."""
     return field(metadata={EXACT: True})

@@ -1,10 +1,9 @@
-"""Numbers for people: three significant digits, the unit beside them, never without interval and
-count in reach.
+"""Numbers for people: three significant digits with the unit, and never without interval and count.
 
-One function per kind of the show document's values (METRIC, RATIO) returns a `NumberText`, which carries
-the number, its interval and where it comes from together; a renderer may put them in different
-places but cannot receive one without the others. Decimal prefixes throughout (1 MB = 10^6 bytes),
-because rates and payloads of robot traffic are quoted so.
+One function per kind of the show document's values (METRIC, RATIO) returns a `NumberText`: the
+number, its interval and its basis together, so that a renderer may put them in different places but
+cannot get one without the others. Prefixes are decimal (1 MB = 10^6 bytes), as is usual for the
+rates and payloads of robot traffic.
 """
 
 import re
@@ -36,27 +35,27 @@ _SAME_UNIT: dict[str | None, str] = {
 }
 _BARE = {"count", "messages", "1", "", None}
 LARGEST_RATIO = 1000
-"""No two middlewares ever differed by more in what is compared here: a bound beyond it says only
-that nothing is known."""
-
+"""No two middlewares ever differed by a larger ratio: a bound beyond it means that nothing is
+known."""
 
 _COMMAND = re.compile(r"`(rmwbench[^`<>&|]*)`")
 
 
-def plain(text: str) -> str:
-    """A sentence whose commands stand as one types them, without the marks of Markdown."""
+def without_marks(text: str) -> str:
+    """Return a sentence with its commands as a user types them, without the marks of Markdown."""
     return _COMMAND.sub(r"\1", text)
 
 
 def commands(text: str) -> list[tuple[str, bool]]:
-    """A sentence in parts, each with whether it is a command: for pages that set those apart."""
+    """Return the parts of a sentence, each with whether it is a command, for pages that set
+    commands apart."""
     parts = _COMMAND.split(text)
     return [(part, bool(place % 2)) for place, part in enumerate(parts) if part]
 
 
 class Interval(Protocol):
-    """A value with its interval; None where absent, infinite where messages that did not arrive
-    reach it."""
+    """A value with its interval: None if absent, infinite if messages that did not arrive reach
+    it."""
 
     @property
     def value(self) -> float | None: ...
@@ -103,8 +102,8 @@ class Exponent(Protocol):
 
 @dataclass(frozen=True)
 class NumberText:
-    """A value ready to be placed: `text` with unit, `interval` as `[11.9–12.8]` or empty, `basis`:
-    what it rests on."""
+    """A value in words: `text` with its unit, `interval` as `[11.9–12.8]` or empty, and `basis`,
+    such as the number of trials."""
 
     text: str
     interval: str
@@ -117,7 +116,7 @@ class NumberText:
 
 
 def metric(value: AnyEstimate | None) -> NumberText:
-    """None (the metric does not exist for this arm) reads `no data` as well."""
+    """Return the text of a metric; None, for an arm without the metric, reads `no data`, too."""
     if value is None:
         return NumberText("no data", "", "not measured for this arm", "absent")
     if value.no_data is not None:
@@ -139,13 +138,13 @@ def metric(value: AnyEstimate | None) -> NumberText:
 
 
 def never(value: AnyEstimate) -> str:
-    """The words for an infinite value of this metric: messages never arrived, or something never
+    """Return the words for an infinite value: its messages never arrived, or its event never
     happened."""
     return "never" if _is_of_trials(value) else "never arrived"
 
 
 def ratio(value: RatioFields | None) -> NumberText:
-    """`4.10× [3.20–5.30]`."""
+    """Return such as `4.10× [3.20–5.30]`."""
     if value is None:
         return NumberText("no data", "", "no comparison", "absent")
     number = value.value
@@ -160,17 +159,18 @@ def ratio(value: RatioFields | None) -> NumberText:
         if value.low is None or value.high is None
         else f"[{_ratio_bound(value.low)}–{_ratio_bound(value.high)}]"
     )
-    basis = f"{value.blocks} blocks" if value.blocks else ""
+    basis = counted(value.blocks, "block") if value.blocks else ""
     return NumberText(f"{significant(number)}×", interval, basis, "measured")
 
 
 def exponent(value: Exponent) -> str:
-    """`1.9 [1.8–2.0]`."""
+    """Return such as `1.9 [1.8–2.0]`."""
     return f"{value.exponent:.2g} [{value.low:.2g}–{value.high:.2g}]"
 
 
 def quantity(value: float | None, unit: str | None) -> str:
-    """`12.3 µs`, `6.22 MB`, `3.1 %`, `1 100`, `2.00×`; an infinite value reads `∞`."""
+    """Return such as `12.3 µs`, `6.22 MB`, `3.1 %`, `1 100` or `2.00×`; an infinite value reads
+    `∞`."""
     if value is None:
         return "no data"
     if not isfinite(value):
@@ -178,12 +178,12 @@ def quantity(value: float | None, unit: str | None) -> str:
     divisor, symbol = scale(value, unit)
     if symbol in ("B", "ns") and value == int(value):
         return f"{significant_count(int(value))} {symbol}"
-    return _with_symbol(_plain(value / divisor, unit), symbol)
+    return _with_symbol(_digits(value / divisor, unit), symbol)
 
 
 def with_interval(value: float | None, low: float, high: float, unit: str | None) -> str:
-    """`173 µs [134–222]`, all three in the unit of the first that is neither 0 nor infinite; `0
-    points [−2.6 to 2.6]` below 0."""
+    """Return such as `173 µs [134–222]`, with all three in the unit of the first that is neither 0
+    nor infinite, or `0 points [−2.6 to 2.6]` if `low` is negative."""
     divisor, symbol = scale(next((x for x in (value, high, low) if x and isfinite(x)), 0.0), unit)
     number = "–" if value is None else _bound(value, divisor, unit)
     text = _with_symbol(number, symbol)
@@ -194,7 +194,7 @@ def with_interval(value: float | None, low: float, high: float, unit: str | None
 
 
 def significant(value: float) -> str:
-    """Three significant digits without exponent: 0.0123, 1.23, 12.3, 123, 1 230."""
+    """Return three significant digits without exponent: 0.0123, 1.23, 12.3, 123, 1 230."""
     if value == 0:
         return "0"
     rounded = float(f"{value:.3g}")  # 9.996 is in the next decade then
@@ -202,24 +202,24 @@ def significant(value: float) -> str:
 
 
 def scaled(number: float, factor: float) -> float:
-    """The product as people reckon it: 0.7 × 0.01 is 0.007, and not the float below it."""
+    """Return the decimal product: 0.7 × 0.01 is 0.007, and not the float below it."""
     return float(Decimal(repr(number)) * Decimal(repr(factor)))
 
 
 def percent(fraction: float, digits: int = 2) -> str:
-    """`17 %`, `0.32 %`, `99.96 %`: so many significant digits, more where fewer would say 0 or 100
-    % of what is neither, and never an exponent."""
+    """Return such as `17 %`, `0.32 %` or `99.96 %` with so many significant digits, or with more if
+    these would round the value to 0 % or 100 %; never with an exponent."""
     return f"{_without_zeros(_percent(fraction * 100, digits))} %"
 
 
 def points(difference: float) -> str:
-    """`5 percentage points`: of a difference of two fractions, which is no fraction of either."""
+    """Return such as `5 percentage points`, for a difference of two fractions."""
     number = percent(abs(difference)).removesuffix(" %")
     return f"{number} percentage point{'' if number == '1' else 's'}"
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:
-    """`1 trial`, `6 trials`, `1 100 messages`."""
+    """Return such as `1 trial`, `6 trials` or `1 100 messages`."""
     return f"{significant_count(number)} {singular if number == 1 else plural or singular + 's'}"
 
 
@@ -228,7 +228,7 @@ def significant_count(number: int) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """`45 s`, `5 min 1 s`, `2 h 5 min`: how long something took, for reading aloud."""
+    """Return such as `45 s`, `5 min 1 s` or `2 h 5 min`."""
     if seconds is None:
         return "unknown"
     whole = round(seconds)
@@ -240,7 +240,7 @@ def duration(seconds: float | None) -> str:
 
 
 def minutes(value: float | None) -> str:
-    """How long a campaign would have to be, as one would plan it: `12 min`, `3 h`, `2 days`."""
+    """Return a rough length of time, such as `12 min`, `3 h` or `2 days`."""
     if value is None or not isfinite(value):
         return "no realistic time"
     if value < 90:
@@ -251,7 +251,7 @@ def minutes(value: float | None) -> str:
 
 
 def finite(value: float | None) -> float | None:
-    """The number, or None where it is absent or infinite: what a chart can place on an axis."""
+    """Return a number that a chart can place on an axis, None if it is absent or infinite."""
     return float(value) if value is not None and isfinite(value) else None
 
 
@@ -262,7 +262,7 @@ def _is_of_trials(value: AnyEstimate) -> bool:
 
 
 def scale(value: float, unit: str | None) -> tuple[float, str]:
-    """By what a value is divided, and the unit that it is then printed in."""
+    """Return the divisor of a value and the unit of the quotient, in which it is printed."""
     name = _SAME_UNIT.get(unit, unit)
     if name in _BARE:
         return 1.0, ""
@@ -281,7 +281,7 @@ def _with_symbol(number: str, symbol: str) -> str:
     return number + (symbol if symbol == "×" else f" {symbol}".rstrip())
 
 
-def _plain(value: float, unit: str | None) -> str:
+def _digits(value: float, unit: str | None) -> str:
     if _SAME_UNIT.get(unit, unit) == "fraction":
         return _without_zeros(_percent(value, 2)) if abs(value) < 10 else _percent(value, 3)
     if unit in _BARE and value == int(value):
@@ -290,7 +290,7 @@ def _plain(value: float, unit: str | None) -> str:
 
 
 def _percent(value: float, digits: int) -> str:
-    """`value` is in percent; without the sign."""
+    """Return a value in percent without the sign."""
     value = float(f"{value:.12g}")  # 0.07 is 7.000000000000001 %
     if value == 0 or not isfinite(value):
         return quantity(value, None)
@@ -305,7 +305,7 @@ def _grouped(value: float, decimals: int) -> str:
 
 
 def _without_zeros(text: str) -> str:
-    """The number without the zeros that end its decimals."""
+    """Return a number without the zeros at the end of its decimals."""
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -320,7 +320,7 @@ def _interval(number: float, value: AnyEstimate) -> str:
 def _bound(value: float, divisor: float, unit: str | None = None) -> str:
     if not isfinite(value):
         return "∞" if value > 0 else "−∞"
-    return _plain(value / divisor, unit if unit == "fraction" else "ns")
+    return _digits(value / divisor, unit if unit == "fraction" else "ns")
 
 
 def _ratio_bound(value: float) -> str:

@@ -1,8 +1,8 @@
-"""Commands of this program that are there to be copied into a shell."""
+"""Commands of this program for the user to copy into a shell."""
 
 import shlex
 
 
 def command_line(*words: object) -> str:
-    """`rmwbench show 'my run'`: each of these is one word to the shell, whatever is in it."""
+    """Return such as `rmwbench show 'my run'`, in which each argument is one word of the shell."""
     return shlex.join(["rmwbench", *map(str, words)])

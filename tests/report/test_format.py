@@ -158,11 +158,11 @@ def test_ratio():
 def test_a_command_stands_as_one_types_it_and_other_marks_stay():
     text = "run `rmwbench calibrate --quick` again; `zenoh` and `rmwbench <x>` are none"
     assert (
-        fmt.plain(text)
+        fmt.without_marks(text)
         == "run rmwbench calibrate --quick again; `zenoh` and `rmwbench <x>` are none"
     )
     assert fmt.commands(text)[:2] == [("run ", False), ("rmwbench calibrate --quick", True)]
-    assert "".join(part for part, _ in fmt.commands(text)) == fmt.plain(text)
+    assert "".join(part for part, _ in fmt.commands(text)) == fmt.without_marks(text)
     escaped = markdown.escape(text)
     assert "`rmwbench calibrate --quick`" in escaped and r"\`zenoh\`" in escaped
     assert "&lt;x&gt;" in escaped
