@@ -1,22 +1,20 @@
-"""What runs beside the workers of a trial, or is set for them, and is a question of its own: rosbag2's
-recorder, the bring-up of lifecycle nodes, ROS variables.
+"""Features with a question of their own that run beside the workers of a trial, or are set for
+them: rosbag2's recorder, the bring-up of lifecycle nodes, ROS variables.
 
-A folder per feature. Nothing outside names one: who plans, runs or stores a trial asks all features
-for their module of that step, and a feature has the
-modules, and in them the functions, that it needs.
+Each feature is a folder, which no module outside names: each step of a campaign calls a function of
+all features that have it. A feature has only the modules and functions that it needs:
 
     keys.py   below `suite.workload`: KEY of a workload, KIND of its value, `check`
-    cell.py   above `suite.cells`: `definition`, what the bundle stores of it; `may_silence`, whether
-              hearing nothing may be right; `may_be_absent`, processes that need not come up
-    plan.py   as `campaign.plan`: `missing`, why not here; `options` of a process's worker;
+    cell.py   above `suite.cells`: `definition`, its part of a cell in the bundle; `may_silence`,
+              whether silence may be right; `may_be_absent`, processes that need not come up
+    plan.py   as `campaign.plan`: `missing`, why it cannot run here; `options` of a process's worker;
               `disk_bytes`, `check_memory`; `lines` of a plan
-    trial.py  as `campaign.trial`: `running`, what lives beside the workers; `tidy` after them;
-              `UNFINISHED`, files that a trial which was cut off leaves
-    answer.py as `results`: the fields that are its part of the answer: `of_campaign`, `of_workload`,
-              `charts`
+    trial.py  as `campaign.trial`: `running`, a context beside the workers; `tidy` after them;
+              `UNFINISHED`, a pattern of files that an interrupted trial leaves
+    answer.py as `results`: its fields of the answer: `of_campaign`, `of_workload`, `charts`
 
-Modules are loaded by their names, since a package that asked for them by imports would stand above
-and below all of these floors at once.
+The modules are loaded by their names, since this package would have to import layers both above and
+below it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,34 +26,34 @@ from typing import Any, Protocol
 from rmwbench.codes import Code
 
 FEATURES = ("ros_variables", "bring_up", "recorder")
-"""The folders, in the order in which a plan asks them."""
+"""The folders, in the order in which a plan calls them."""
 
 
 @cache
 def parts(step: str) -> tuple[Any, ...]:
-    """The modules of that name, of the features that have one."""
+    """Return the modules of this name of all features that have one."""
     names = (f"{__name__}.{feature}.{step}" for feature in FEATURES)
     return tuple(import_module(name) for name in names if find_spec(name) is not None)
 
 
 def from_features(step: str, name: str, *arguments: Any) -> Iterator[Any]:
-    """The answers of all features whose module of that step has a function of that name."""
+    """Call a function of all features whose module of this step has it, and yield the results."""
     for part in parts(step):
         if (function := getattr(part, name, None)) is not None:
             yield function(*arguments)
 
 
 class Broken(Exception):
-    """A feature did not come up beside a trial, and costs the trial; the text says why."""
+    """A feature did not come up beside a trial, which fails by it; the text says why."""
 
     code: Code
 
 
 class FeatureRecord(Protocol):
-    """What a feature leaves when its trial is over: rows of tables."""
+    """The records of a feature at the end of its trial, as rows of tables."""
 
     def counters(self) -> Iterator[dict[str, Any]]:
-        """Rows of the table `counters`."""
+        """Yield rows of the table `counters`."""
 
     def columns(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """(table, its columns), as often as there are some."""
+        """Yield tables, each with its columns."""

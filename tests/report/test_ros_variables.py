@@ -206,4 +206,4 @@ def test_what_arrives_outside_the_steady_state_is_not_counted_against_it():
     assert ONLY_WARM_UP.text == (
         "heard 0 of 150, only outside the steady state in 2 of 3 trials, matched in 0 of 3 trials"
     )
-    assert not seen(0, 0, wanted=1, at_all=(True, True)).everything
+    assert not seen(0, 0, wanted=1, at_all=(True, True)).all_heard

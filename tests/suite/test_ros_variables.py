@@ -77,7 +77,7 @@ def test_a_cell_keeps_its_case_as_it_was_and_others_say_nothing():
     assert stored["reader"] == {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     plain = cell_of(None)
     assert "ros_variables" not in plain.definition()
-    assert variable_assignments(plain, "talker") is None
+    assert variable_assignments(plain, "talker") == ""
 
 
 @pytest.mark.parametrize(

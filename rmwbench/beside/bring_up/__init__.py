@@ -1,1 +1,1 @@
-"""Lifecycle nodes and the manager that brings them up: how long until all are active?"""
+"""The bring-up of lifecycle nodes by their manager: how long does it take until all are active?"""

@@ -1,6 +1,7 @@
-"""Bring-up: for each workload with lifecycle nodes and each arm, in how many trials all were
-active, how many nodes were active after how long, and where those stopped that never were. The
-verdict is the workload's own, by its primary metric."""
+"""The answer on bring-up: for each workload with lifecycle nodes and each arm, the number of trials
+in which all nodes became active, the number of nodes that were active after certain times, and the
+places at which the other nodes stopped. The verdict is that of the workload, by its primary
+metric."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,11 +25,11 @@ from rmwbench.results.shown import (
 from rmwbench.results.workload.workload_arm import ArmReport
 
 TIMES_S = (0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600)
-"""After which the nodes that are active are counted for a reader."""
+"""The times in s at which a report counts the active nodes."""
 MOST_POINTS = 400
-"""A curve of the chart has so many points at most, which is some hundred pixels wide."""
+"""The largest number of points of a curve, whose chart is some hundred pixels wide."""
 HEADINGS = {m.heading: m.name for m in METRICS if m.group is BRING_UP and m.heading}
-"""Columns and their metrics."""
+"""Heading of a column -> its metric."""
 TEXT = (
     "Time counts from the launch of the nodes, whose programs had been started before; a node is "
     "active when the manager knows it. Half and all: until so many are active; complete: trials in "
@@ -38,18 +39,18 @@ TEXT = (
 
 
 def of_campaign(_bundle: Bundle, campaign: JudgedCampaign) -> dict[str, Any]:
-    """The field of the answer."""
+    """Return the field of the answer."""
     titles = {workload.name: workload.title for workload in campaign.workloads}
     return {"bring_up": bring_up_answer(campaign.arms, titles)}
 
 
 def of_workload(arms: Sequence[ArmReport]) -> dict[str, Any]:
-    """The field of a workload."""
+    """Return the field of a workload."""
     return {"steady_s": steady_s(arms)}
 
 
 def charts(arms: Sequence[ArmReport]) -> dict[str, Any]:
-    """The field of a workload's charts."""
+    """Return the field of a workload's charts."""
     up = (chart(arm.name, arm.trials) for arm in arms)
     return {"up": tuple(filter(None, up))}
 
@@ -57,16 +58,16 @@ def charts(arms: Sequence[ArmReport]) -> dict[str, Any]:
 def bring_up_answer(
     arms: Mapping[str, Sequence[ArmReport]], titles: Mapping[str, str]
 ) -> BringUpAnswer | None:
-    """The answer on bring-up; None where nothing is brought up. `arms`: comparison → its arms;
-    `titles` are those of the comparisons."""
+    """Return the answer on bring-up, None if nothing is brought up. `arms`: comparison → its arms;
+    `titles`: comparison → its title."""
     rows = []
     for name, reports in arms.items():
-        managing = [arm for arm in reports if arm.definition.get("bring_up")]
-        if not managing:
+        with_manager = [arm for arm in reports if arm.definition.get("bring_up")]
+        if not with_manager:
             continue
-        group = managing[0].definition["bring_up"]
-        window_s = steady_s(managing)
-        times_s = _times_s(managing, window_s)
+        group = with_manager[0].definition["bring_up"]
+        window_s = steady_s(with_manager)
+        times_s = _times_s(with_manager, window_s)
         rows.append(
             BringUpRow(
                 workload=name,
@@ -74,14 +75,14 @@ def bring_up_answer(
                 nodes=len(group["nodes"]),
                 service_timeout_s=group["service_timeout_s"],
                 window_s=window_s,
-                arms=tuple(_arm(arm, times_s) for arm in managing),
+                arms=tuple(_arm(arm, times_s) for arm in with_manager),
             )
         )
     return BringUpAnswer(text=TEXT, rows=tuple(rows)) if rows else None
 
 
 def steady_s(arms: Sequence[ArmReport]) -> float | None:
-    """How long the steady window of their trials is; None where nothing says it."""
+    """Return the length of the steady window of their trials, None if no definition has it."""
     return next(
         (arm.definition["timeline"]["steady_s"] for arm in arms if arm.definition.get("timeline")),
         None,
@@ -115,26 +116,25 @@ def _arm(arm: ArmReport, times_s: Sequence[float]) -> BringUpArm:
 
 
 def active_after(trials: Sequence[TrialBringUp], after_s: float) -> float:
-    """Nodes that are active so long after the launch, the mean over trials."""
+    """Return the number of nodes that are active so long after the launch, as the mean over
+    trials."""
     return sum(ns <= after_s * 1e9 for trial in trials for ns in trial.up_ns) / len(trials)
 
 
 def _times_s(arms: Sequence[ArmReport], window_s: float | None) -> list[float]:
-    """The times in s at which a reader is told how many nodes are active: until all that ever are
-    are there."""
-    last_ns = max(
-        (t.bring_up.up_ns[-1] for a in arms for t in a.trials if t.bring_up and t.bring_up.up_ns),
-        default=0,
-    )
-    within = [time_s for time_s in TIMES_S if window_s is None or time_s <= window_s]
-    needed = [time_s for time_s in within if time_s * 1e9 < last_ns]
-    return within[: len(needed) + 1]
+    """Return the times in s at which the active nodes are counted: within the window, until the
+    last node became active."""
+    bring_ups = [trial.bring_up for arm in arms for trial in arm.trials if trial.bring_up]
+    last_ns = max((b.up_ns[-1] for b in bring_ups if b.up_ns), default=0)
+    times_s = [time_s for time_s in TIMES_S if window_s is None or time_s <= window_s]
+    earlier = sum(time_s * 1e9 < last_ns for time_s in times_s)
+    return times_s[: earlier + 1]
 
 
 def chart(arm: str, trials: Sequence[MeasuredTrial]) -> ActiveNodes | None:
-    """The points of `charts.up` of an arm: nodes that are active after each time, the mean over
-    trials; a point for each node that becomes active, the first at 0. None where nothing is brought
-    up."""
+    """Return the points of `charts.up` of an arm, None if nothing is brought up: the number of
+    active nodes over time as the mean over trials, with a point for each node that becomes active,
+    and one at 0."""
     bring_ups = [trial.bring_up for trial in trials if trial.bring_up is not None]
     if not bring_ups:
         return None

@@ -7,7 +7,7 @@ from rmwbench.suite.cells import Cell
 
 
 def managed_nodes_of(cell: Cell) -> ManagedNodes | None:
-    """The nodes that the cell's manager brings up; None for most cells."""
+    """Return the nodes that the cell's manager brings up, None if it has no manager."""
     return managed_nodes(cell.workload.written_out)
 
 
@@ -17,8 +17,8 @@ def definition(cell: Cell) -> dict[str, Any]:
 
 
 def may_be_absent(cell: Cell) -> set[str]:
-    """Processes of lifecycle nodes: one that does not come up is what such a trial counts, not a
-    failure of it."""
+    """Return the processes of lifecycle nodes: a trial counts those that do not come up, and does
+    not fail by them."""
     group = managed_nodes_of(cell)
     if group is None:
         return set()

@@ -1,7 +1,7 @@
-"""Whether the lifecycle nodes of a workload and their manager can be brought up.
+"""The checks of a workload's lifecycle nodes and their manager.
 
-The nodes themselves are nodes of the graph (rmwbench/suite/workload/topology.py): their shorthand
-`bring_up: {nodes: 100}` is one of its shapes.
+The nodes themselves are nodes of the graph (rmwbench/suite/workload/topology.py), which has their
+shorthand `bring_up: {nodes: 100}` among its shapes.
 """
 
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ from rmwbench.suite.fault import Fault, inside
 from rmwbench.suite.workload.topology import Node
 
 KEY = KIND = None
-"""It has no key of its own."""
+"""Bring-up has no key of its own."""
 METRIC = "bring_up_time"
 
 
 def check(value: None, workload: Any) -> None:
-    """Raises Fault, counted from the workload."""
+    """Raises Fault with a place relative to the workload."""
     with inside("nodes"):
         check_lifecycle(workload.written_out)
     if workload.primary_metric == METRIC and managed_nodes(workload.written_out) is None:
@@ -40,7 +40,7 @@ class ManagedNodes:
     service_timeout_s: float
 
     def definition(self) -> dict[str, Any]:
-        """The managed nodes as the bundle has them."""
+        """Return the managed nodes for the bundle."""
         return {
             "manager": self.manager,
             "nodes": list(self.nodes),
@@ -49,7 +49,7 @@ class ManagedNodes:
 
 
 def managed_nodes(nodes: Sequence[Node]) -> ManagedNodes | None:
-    """The nodes that are brought up among these; None where no node is a manager."""
+    """Return the nodes that a manager brings up, None if no node is a manager."""
     for node in nodes:
         if node.manages is not None:
             names = tuple(other.name for other in nodes if other.lifecycle is not None)
@@ -58,21 +58,21 @@ def managed_nodes(nodes: Sequence[Node]) -> ManagedNodes | None:
 
 
 def check_lifecycle(nodes: Sequence[Node]) -> None:
-    """Raises Fault, counted from the list of nodes, for lifecycle nodes that nobody brings up, and
-    for a manager that has none, is not alone, or is there before the window in which it is
-    measured."""
+    """Raises Fault, with a place relative to the list of nodes, for lifecycle nodes without a
+    manager, and for a manager that has no nodes, is not the only one, or exists before the window
+    in which it is measured."""
     managers = [index for index, node in enumerate(nodes) if node.manages is not None]
-    living = [index for index, node in enumerate(nodes) if node.lifecycle is not None]
-    if not managers and not living:
+    managed = [index for index, node in enumerate(nodes) if node.lifecycle is not None]
+    if not managers and not managed:
         return
     if not managers:
         raise Fault(
-            f"nobody brings up lifecycle node `{nodes[living[0]].name}`",
+            f"nobody brings up lifecycle node `{nodes[managed[0]].name}`",
             expected="a node with `manages: {}`, in a process of its own",
             actual="none",
-            at=(living[0], "lifecycle"),
+            at=(managed[0], "lifecycle"),
         )
-    if not living:
+    if not managed:
         raise Fault(
             f"manager `{nodes[managers[0]].name}` has no node to bring up",
             expected="nodes with `lifecycle: {}`",
@@ -86,7 +86,7 @@ def check_lifecycle(nodes: Sequence[Node]) -> None:
             actual=f"at {len(managers)} nodes",
             at=(managers[1], "manages"),
         )
-    for index in (*managers, *living):
+    for index in (*managers, *managed):
         _check_node(nodes[index], index)
     with inside(managers[0], "manages"):
         _check_manager(nodes[managers[0]], nodes)
@@ -99,15 +99,13 @@ def _check_manager(manager: Node, nodes: Sequence[Node]) -> None:
             expected="`joins_s: 0`, or later",
             actual="no `joins_s`",
         )
-    shared = [
-        node for node in nodes if node.process_name == manager.process_name and node is not manager
-    ]
-    if shared:
-        raise Fault(
-            f"manager `{manager.name}` shares its process with node `{shared[0].name}`",
-            expected="a process of its own",
-            actual=manager.process_name,
-        )
+    for node in nodes:
+        if node.process_name == manager.process_name and node is not manager:
+            raise Fault(
+                f"manager `{manager.name}` shares its process with node `{node.name}`",
+                expected="a process of its own",
+                actual=manager.process_name,
+            )
     if len({node.host for node in nodes}) > 1:
         raise Fault(
             "lifecycle nodes are brought up on one host",

@@ -1,4 +1,5 @@
-"""Where lifecycle nodes can be brought up, and how a worker is told of them."""
+"""The conditions under which lifecycle nodes can be brought up, and the options that pass them to a
+worker."""
 
 from rmwbench.beside.bring_up.cell import managed_nodes_of
 from rmwbench.campaign.plan.profile import Workers
@@ -10,8 +11,8 @@ OLD_WORKER = f"no: its worker was built before it had them: rmwbench middlewares
 
 
 def missing(cell: Cell, workers: Workers, _kind: HostKind) -> str | None:
-    """Why its lifecycle nodes cannot be: a worker says so in its description, `yes` or `no:
-    REASON`."""
+    """Return why the cell's lifecycle nodes are not supported, None if they are or there are none.
+    The description of a worker says `yes` or `no: REASON`."""
     if managed_nodes_of(cell) is None:
         return None
     for name in cell.middlewares:
@@ -28,8 +29,8 @@ def missing(cell: Cell, workers: Workers, _kind: HostKind) -> str | None:
 
 
 def options(cell: Cell, process: str) -> dict[str, str | int]:
-    """The options that tell a worker of the lifecycle nodes of a process, and of those that it
-    brings up; empty for most."""
+    """Return the options for a worker: the lifecycle nodes of its process, and the nodes that it
+    brings up; empty without any."""
     group = managed_nodes_of(cell)
     if group is None:
         return {}

@@ -1,1 +1,2 @@
-"""rosbag2's recorder beside the readers of a workload: what of all that is published does it keep?"""
+"""rosbag2's recorder beside the readers of a workload: which of the published messages does it
+keep?"""

@@ -1,10 +1,8 @@
-"""What a trial's recorder left, as it was found: no judgement.
+"""The recording of a trial without judgement: its bag, and what rosbag2 printed about itself.
 
-What rosbag2 prints of itself: which topics it subscribed to, what its cache lost, what the RMW
-told it was lost on the way, and whether it ended in order.
-
-It prints losses only where there are any: that a line is missing means zero where the recorder
-ended in order, and nothing otherwise."""
+rosbag2 prints the topics that it subscribed to, the messages that its cache lost and that its RMW
+reported as lost, and whether it ended in order. It prints losses only if there are any: a missing
+line means zero if the recorder ended in order, and nothing otherwise."""
 
 import re
 from collections.abc import Iterator
@@ -26,14 +24,15 @@ _UNFLUSHED = re.compile(r"Cache buffers were unflushed with (\d+) remaining mess
 _TRANSPORT = re.compile(r"Number of messages lost on the transport layer: (\d+)")
 _STOPPED = "Recording stopped"
 TRANSPORT_SINCE = (0, 26, 10)
-"""The version of rosbag2 in Jazzy from which on it counts the message-lost events of its RMW and
-prints their sum."""
+"""The first version of rosbag2 in Jazzy that counts the message-lost events of its RMW and prints
+their sum."""
 
 
 @dataclass(frozen=True)
 class RecorderLog:
-    """`cache_lost`: topic → messages; None where it did not end in order, which no count survives.
-    `transport_lost`: of all topics together, None where this rosbag2 does not count them."""
+    """rosbag2's own account. `cache_lost`: topic → messages that the cache lost, None if rosbag2
+    did not end in order. `transport_lost`: the lost messages of all topics together by its RMW,
+    None if this rosbag2 does not count them."""
 
     subscribed: frozenset[str]
     stopped: bool
@@ -43,11 +42,10 @@ class RecorderLog:
 
 
 def parse_log(text: str, version: tuple[int, ...] = ()) -> RecorderLog:
-    """The account in what the recorder printed; `version` is rosbag2's."""
+    """Parse the text that the recorder printed; `version` is rosbag2's."""
     stopped = _STOPPED in text
     cache_lost: dict[str, int] = {}
-    # A bag that is split prints its cache's account once more, which then counts on from the one
-    # before.
+    # A bag that is split prints its cache's account again; the later one includes the earlier one.
     for match in _CACHE.finditer(text):
         cache_lost |= {topic: int(count) for topic, count in _OF_TOPIC.findall(match[1])}
     transport = _TRANSPORT.search(text)
@@ -63,9 +61,9 @@ def parse_log(text: str, version: tuple[int, ...] = ()) -> RecorderLog:
 
 @dataclass(frozen=True, kw_only=True)
 class Recording:
-    """`metadata` is None where rosbag2 did not come to write it, `exit_code` where it was killed;
-    `stopped_s` is how long it took from SIGINT to its end. `publishers` are those whose
-    messages it should have kept."""
+    """A bag and the end of its recorder. `publishers`: those whose messages it should have kept;
+    `metadata`: None if rosbag2 did not write it; `stopped_s`: the time from SIGINT to its end;
+    `exit_code`: None if it was killed."""
 
     publishers: tuple[Endpoint, ...]
     contents: BagContents
@@ -76,11 +74,11 @@ class Recording:
 
     @property
     def in_order(self) -> bool:
-        """Whether it ended as it should, so that its counts are whole."""
+        """Whether the recorder ended as it should, so that its counts are complete."""
         return self.exit_code == 0 and self.log.stopped and self.metadata is not None
 
     def problems(self) -> Iterator[str]:
-        """The faults of the bag and of rosbag2's own account of it, in words."""
+        """Yield the faults of the bag and of rosbag2's own account, in words."""
         if not self.in_order:
             ending = (
                 "was killed" if self.exit_code is None else f"ended with exit code {self.exit_code}"
@@ -93,21 +91,17 @@ class Recording:
             yield f"the bag is damaged: {self.contents.damaged}"
         if self.log.unflushed:
             yield f"rosbag2's cache was left with {self.log.unflushed} messages"
-        reached = self.metadata.reached if self.metadata else None
-        if reached is not None and self.metadata and self.log.cache_lost is not None:
-            counted = (
-                sum(self.metadata.handed.values())
-                + sum(self.log.cache_lost.values())
-                + self.log.unflushed
-            )
-            if reached != counted:
+        metadata, log = self.metadata, self.log
+        if metadata is not None and metadata.reached is not None and log.cache_lost is not None:
+            total = sum(metadata.handed.values()) + sum(log.cache_lost.values()) + log.unflushed
+            if metadata.reached != total:
                 yield (
-                    f"rosbag2 counts {reached} messages that reached it and {counted} that it "
-                    "wrote or dropped"
+                    f"rosbag2 counts {metadata.reached} messages that reached it and {total} that "
+                    "it wrote or dropped"
                 )
 
     def columns(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Columns of the table `recorded`: what is in the bag, in its order."""
+        """Yield the columns of the table `recorded`: the messages in the bag, in their order."""
         for writer, numbers in sorted(self.contents.messages.items()):
             rows = len(numbers)
             yield (
@@ -120,32 +114,29 @@ class Recording:
             )
 
     def counters(self) -> Iterator[dict[str, Any]]:
-        """Rows of the table `counters`, without what is not known: of each topic at its first
-        writer, of all at none."""
-        firsts: dict[str, int] = {}
-        for endpoint in self.publishers:
-            firsts.setdefault(endpoint.topic, endpoint.endpoint)
-            yield _row(
-                "bag.probes", "count", self.contents.probes[endpoint.endpoint], endpoint.endpoint
-            )
-        for topic, writer in firsts.items():
+        """Yield the rows of the table `counters` that are known: for a topic at its first writer,
+        for all topics together at no endpoint."""
+        contents, metadata, log = self.contents, self.metadata, self.log
+        first_writers: dict[str, int] = {}
+        for publisher in self.publishers:
+            first_writers.setdefault(publisher.topic, publisher.endpoint)
+            yield _row("bag.probes", contents.probes[publisher.endpoint], publisher.endpoint)
+        for topic, writer in first_writers.items():
             name = f"/{topic}"
-            yield _row("bag.messages", "count", self.contents.in_bag[name], writer)
-            if self.in_order and self.metadata is not None and self.log.cache_lost is not None:
-                yield _row(
-                    "rosbag2.handed_to_storage", "count", self.metadata.handed.get(name, 0), writer
-                )
-                yield _row(
-                    "rosbag2.lost_in_cache", "count", self.log.cache_lost.get(name, 0), writer
-                )
-        yield _row("bag.size", "bytes", self.contents.file_bytes)
-        yield _row("bag.foreign", "count", self.contents.foreign)
-        if self.log.transport_lost is not None:
-            yield _row("rosbag2.lost_in_transport", "count", self.log.transport_lost)
+            yield _row("bag.messages", contents.in_bag[name], writer)
+            if self.in_order and metadata is not None and log.cache_lost is not None:
+                yield _row("rosbag2.handed_to_storage", metadata.handed.get(name, 0), writer)
+                yield _row("rosbag2.lost_in_cache", log.cache_lost.get(name, 0), writer)
+        yield _row("bag.size", contents.file_bytes, unit="bytes")
+        yield _row("bag.foreign", contents.foreign)
+        if log.transport_lost is not None:
+            yield _row("rosbag2.lost_in_transport", log.transport_lost)
         if self.stopped_s is not None:
-            yield _row("rosbag2.stop", "ns", 1e9 * self.stopped_s)
+            yield _row("rosbag2.stop", 1e9 * self.stopped_s, unit="ns")
 
 
-def _row(counter: str, unit: str, value: float, endpoint: int | None = None) -> dict[str, Any]:
+def _row(
+    counter: str, value: float, endpoint: int | None = None, unit: str = "count"
+) -> dict[str, Any]:
     source = {"process": NAME, "role": NAME, "endpoint": endpoint}
     return source | {"counter": counter, "unit": unit, "at": "end", "value": float(value)}

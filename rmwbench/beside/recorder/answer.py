@@ -1,14 +1,13 @@
-"""What rosbag2's recorder kept beside the readers of a workload, and where it lost the rest: for
-each case and each arm, of all done trials together.
+"""The answer on rosbag2's recorder: for each case and each arm, the messages that it kept, and the
+places at which it lost the others, for all done trials together.
 
-No interval: the places are counts, and what is asked is whether there are any. Whether an arm loses
-messages at a place is said from five trials on, where all of them agree; fewer decide nothing, here
-as everywhere.
+There is no interval: the question is whether messages were lost at a place at all. An arm loses
+messages at a place if all trials agree, and there are at least five; fewer decide nothing.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.comparisons import json_column
@@ -54,7 +53,7 @@ TEXT = (
 
 @dataclass(frozen=True)
 class RecorderAnswer:
-    """`places` are those at which every trial lost messages."""
+    """`places`: the places at which every trial lost messages."""
 
     answer: Word
     reason: str = ""
@@ -62,40 +61,38 @@ class RecorderAnswer:
 
 
 def judge(trials: Sequence[RecordingFates], missed: Sequence[TrialLine] = ()) -> RecorderAnswer:
-    """The answer from the fates of each trial's messages, all topics together; `missed` are the
-    finished trials that are not done."""
+    """Judge by the fates of each trial's messages, all topics together; `missed`: the finished
+    trials that are not done."""
     if not trials:
-        return RecorderAnswer(
-            NO_DATA, ": ".join(filter(None, ("no trial with a bag is done", why_none(missed))))
-        )
+        reasons = ("no trial with a bag is done", why_none(missed))
+        return RecorderAnswer(NO_DATA, ": ".join(filter(None, reasons)))
     contradiction = next((fates.contradiction for fates in trials if fates.contradiction), "")
     lossy = sum(fates.lost > 0 for fates in trials)
     places = tuple(name for name in PLACES[1:] if all(getattr(fates, name) for fates in trials))
     if lossy not in (0, len(trials)):
-        disagreement = (
-            f"{lossy} of {fmt.counted(len(trials), 'trial')} lost messages and the others none"
-        )
-        return RecorderAnswer(NO_DATA, _and(f"trials disagree: {disagreement}", contradiction))
+        some = f"{lossy} of {fmt.counted(len(trials), 'trial')}"
+        reason = f"trials disagree: {some} lost messages and the others none"
+        return RecorderAnswer(NO_DATA, _joined(reason, contradiction))
     answer = LOSES if lossy else KEPT_ALL
     lossy_places = f" ({', '.join(NAMES[name] for name in places)})" if places else ""
-    if few := undecided(f"{answer}{lossy_places}", len(trials)):
-        return RecorderAnswer(NO_DATA, _and(few, contradiction))
-    elsewhere = [
-        f"{NAMES[name]} in {some} of {len(trials)} trials"
+    if reason_of_few := undecided(f"{answer}{lossy_places}", len(trials)):
+        return RecorderAnswer(NO_DATA, _joined(reason_of_few, contradiction))
+    other_places = [
+        f"{NAMES[name]} in {count} of {len(trials)} trials"
         for name in PLACES[1:]
-        if 0 < (some := sum(bool(getattr(fates, name)) for fates in trials)) < len(trials)
+        if 0 < (count := sum(bool(getattr(fates, name)) for fates in trials)) < len(trials)
     ]
-    return RecorderAnswer(answer, _and(", ".join(elsewhere), contradiction), places)
+    return RecorderAnswer(answer, _joined(", ".join(other_places), contradiction), places)
 
 
-def _and(*texts: str) -> str:
+def _joined(*texts: str) -> str:
     return "; ".join(filter(None, texts))
 
 
 def of_trial(
     bundle: Bundle, trial: int, topics: Sequence[str], small: SmallTables
 ) -> Recorded | None:
-    """The recorded messages of a trial, from its tables; None where no bag was read."""
+    """Return the recorded messages of a trial by its tables, None if no bag was read."""
     sent = bundle.columns("sent", trial, ["endpoint", "seq", "flags", "call_ns"])
     received = bundle.columns("received", trial, ["writer", "seq", "flags"])
     in_bag = bundle.columns("recorded", trial, ["endpoint", "seq"])
@@ -106,14 +103,14 @@ def of_trial(
 
 
 def of_campaign(bundle: Bundle, campaign: JudgedCampaign) -> dict[str, Any]:
-    """The field of the answer."""
+    """Return the field of the answer."""
     return {"recordings": recordings(bundle, campaign.measured, campaign.small)}
 
 
 def recordings(
     bundle: Bundle, measured: Mapping[int, Sequence[MeasuredTrial]], small: SmallTables
 ) -> Recordings | None:
-    """The answer on recorders; None where no cell has one."""
+    """Return the answer on recorders, None if no cell has one."""
     undone = [line for line in bundle.trials() if line.status in ("failed", "void")]
     cases: dict[str, Mapping[str, Any]] = {}
     arms: dict[str, list[RecordingsArm]] = {}
@@ -124,11 +121,10 @@ def recordings(
             continue
         comparison = definition["comparison"]
         cases.setdefault(comparison, {"title": definition["workload"]["title"], **recorder})
-        lines = measured.get(cell["cell"], ())
         trials = [
             recording
-            for t in lines
-            if (recording := of_trial(bundle, t.trial, recorder["topics"], small))
+            for trial in measured[cell["cell"]]
+            if (recording := of_trial(bundle, trial.trial, recorder["topics"], small))
         ]
         if reason := bundle.unsupported.get(cell["cell"]):
             answer = RecorderAnswer(NOT_SUPPORTED, reason)
@@ -157,10 +153,11 @@ def _arm(
     trials: Sequence[Recorded],
     timeline: Mapping[str, float],
 ) -> RecordingsArm:
-    """Counts of all trials together; of costs their mean, None where a trial has none."""
+    """Return an arm with the counts of all trials together, and the mean of each cost, None if a
+    trial lacks it."""
     steady_s = timeline["steady_s"]
     span_s = steady_s + timeline["warmup_s"]
-    transport = [recording.transport for recording in trials]
+    transport = [r.transport for r in trials if r.transport is not None]
     return RecordingsArm(
         arm=cell["arm"],
         middleware=cell["middleware"],
@@ -171,7 +168,7 @@ def _arm(
         places=answer.places,
         trials=len(trials),
         **(_counts(total([recording.all for recording in trials])) if trials else {}),
-        transport=sum(cast("list[int]", transport)) if trials and None not in transport else None,
+        transport=sum(transport) if trials and len(transport) == len(trials) else None,
         bag_bytes=_mean([recording.bag_bytes for recording in trials]),
         written_bytes_per_s=_mean([recording.bag_bytes for recording in trials], span_s),
         stop_s=_mean([recording.stop_ns for recording in trials], 1e9),
@@ -193,13 +190,16 @@ def _counts(fates: RecordingFates) -> dict[str, int | None]:
 
 
 def _mean(values: Sequence[float | None], divisor: float = 1.0) -> float | None:
-    read = [value for value in values if value is not None]
-    return sum(read) / len(read) / divisor if read and len(read) == len(values) else None
+    """Return the mean over a divisor, None if a value is absent or there are none."""
+    numbers = [value for value in values if value is not None]
+    return (
+        sum(numbers) / len(numbers) / divisor if numbers and len(numbers) == len(values) else None
+    )
 
 
-def notes(doc: SuiteAnswer) -> list[str]:
-    """`ARM in CASE: REASON` of each arm with a reason."""
-    rows = () if doc.recordings is None else doc.recordings.rows
+def notes(answer: SuiteAnswer) -> list[str]:
+    """Return `ARM in CASE: ANSWER: REASON` for each arm with a reason."""
+    rows = () if answer.recordings is None else answer.recordings.rows
     return [
         f"{arm.arm} in {row.workload}: {arm.answer}: {arm.reason}"
         for row in rows

@@ -1,9 +1,8 @@
-"""What is in a bag: the messages of one trial by writer and sequence number, and what rosbag2's
-metadata says of it.
+"""Reads a bag: the messages of one trial by writer and sequence number, and rosbag2's metadata.
 
-A bag is read from its first byte on, message by message, and never by its index: a recorder that
-was killed leaves none, and what it had written by then still counts. Whose message it is stands in
-the harness's header (docs/formats/records.md), which lies somewhere behind the CDR of the type.
+A bag is read from its first byte on, message by message, and never by its index: a killed recorder
+leaves no index, and the messages that it has written count. The harness's header in each message
+(docs/formats/records.md) has its writer; it is somewhere behind the CDR of the type.
 """
 
 import struct
@@ -22,9 +21,10 @@ _MULTIPLIER, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 @dataclass
 class BagContents:
-    """`messages`: writer → sequence numbers in the order of the bag, probes left out; `probes`:
-    writer → how many. `in_bag`: topic → all that is there, of whatever kind. `foreign`: not of this
-    trial. `damaged`: why a file ends before its end."""
+    """The messages in a bag. `messages`: writer → sequence numbers in the order of the bag, without
+    probes; `probes`: writer → their number. `in_bag`: topic → the number of all messages.
+    `foreign`: the number of messages of no writer of this trial. `damaged`: why a file cannot be
+    read to its end."""
 
     messages: dict[int, list[int]] = field(default_factory=dict)
     probes: Counter[int] = field(default_factory=Counter)
@@ -36,17 +36,17 @@ class BagContents:
 
 @dataclass(frozen=True)
 class Metadata:
-    """`handed`: topic → messages that rosbag2 handed to its storage; `reached`: messages of all
-    topics that reached its writer, those that its cache dropped included, or None where that count
-    means something else."""
+    """rosbag2's metadata. `handed`: topic → messages that rosbag2 handed to its storage; `reached`:
+    messages of all topics that reached its writer, including those that its cache dropped, or None
+    if that count has another meaning."""
 
     handed: dict[str, int]
     reached: int | None
 
 
 def read(directory: Path, nonce: int) -> BagContents:
-    """Everything of the trial `nonce` in the bag's files. What can be read of a damaged file
-    counts."""
+    """Read the messages of the trial `nonce` in the bag's files. The messages in front of a damage
+    count."""
     contents = BagContents()
     for path in sorted(directory.glob("*" + SUFFIX), key=_number):
         contents.file_bytes += path.stat().st_size
@@ -67,8 +67,7 @@ def _read_file(path: Path, nonce: int, contents: BagContents) -> None:
     topics: dict[int, str] = {}
     with path.open("rb") as file:
         try:
-            # Not by chunks that must be whole and right: what is in front of the first damage still
-            # counts.
+            # Without checks of whole chunks: the messages in front of the first damage count.
             for record in StreamReader(file, validate_crcs=False).records:
                 if isinstance(record, Channel):
                     topics[record.id] = record.topic
@@ -94,18 +93,19 @@ def _count(data: bytes, nonce: int, contents: BagContents) -> None:
 
 
 def identity(data: bytes, nonce: int) -> tuple[int, int, int] | None:
-    """(writer, sequence number, phase) of a serialised message of the trial, None for any other."""
+    """Return (writer, sequence number, phase) of a serialised message of the trial, None for any
+    other."""
     at = data.find(MAGIC)
     while at >= 0 and len(data) >= at + _HEADER.size:
-        _, writer, its_nonce, seq, *_, phase, _, check = _HEADER.unpack_from(data, at)
-        if its_nonce == nonce and check == header_check(data[at : at + _HEADER.size]):
+        _, writer, message_nonce, seq, *_, phase, _, check = _HEADER.unpack_from(data, at)
+        if message_nonce == nonce and check == header_check(data[at : at + _HEADER.size]):
             return writer, seq, phase
         at = data.find(MAGIC, at + 1)
     return None
 
 
 def header_check(header: bytes) -> int:
-    """The check of the first 56 bytes, as docs/formats/records.md has it."""
+    """Return the check of the first 56 bytes (docs/formats/records.md)."""
     words = struct.unpack("<7Q", header[:56])
     total: int = sum(
         word * pow(_MULTIPLIER, index, 1 << 64) for index, word in enumerate(words, start=1)
@@ -114,8 +114,9 @@ def header_check(header: bytes) -> int:
 
 
 def metadata(directory: Path, cached: bool) -> Metadata | None:
-    """The metadata that rosbag2 wrote when it closed the bag; None where it did not come to that.
-    Without a cache its count of what reached the writer is doubled, so `reached` is then None."""
+    """Read the metadata that rosbag2 wrote when it closed the bag, None if it did not close it.
+    Without a cache rosbag2 counts each message that reached its writer twice, so `reached` is None
+    then."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 

@@ -1,4 +1,4 @@
-"""The recorder of a cell: where it runs, which messages it should keep, and how much its bag takes."""
+"""The recorder of a cell: its host, the messages that it should keep, and the size of its bag."""
 
 from typing import Any
 
@@ -11,21 +11,21 @@ BAG_MARGIN = 1.05
 
 
 def recorder_of(cell: Cell) -> Recorder | None:
-    """The recorder that the workload asks for; None where it has none."""
+    """Return the recorder of the workload, None if it has none."""
     recorder: Recorder | None = getattr(cell.workload.beside, KEY)
     return recorder
 
 
 def recorded_publishers(cell: Cell) -> tuple[Endpoint, ...]:
-    """The publishers whose messages are to be kept; none without a recorder."""
+    """Return the publishers whose messages the recorder should keep; none without a recorder."""
     recorder = recorder_of(cell)
     if recorder is None:
         return ()
-    published = (endpoint for endpoint in cell.endpoints if endpoint.kind == "publisher")
     return tuple(
-        publisher
-        for publisher in published
-        if not recorder.topics or publisher.topic in recorder.topics
+        endpoint
+        for endpoint in cell.endpoints
+        if endpoint.kind == "publisher"
+        and (not recorder.topics or endpoint.topic in recorder.topics)
     )
 
 
@@ -34,12 +34,12 @@ def recorded_topics(cell: Cell) -> tuple[str, ...]:
 
 
 def recorded_bytes(cell: Cell) -> int:
-    """The size of all messages that a trial's recorder should keep, as they are serialised."""
+    """Return the serialised size of all messages that a trial's recorder should keep."""
     return sum(endpoint.sent * endpoint.type.cdr_bytes for endpoint in recorded_publishers(cell))
 
 
 def bag_bytes(cell: Cell) -> int:
-    """The most bytes that a trial's bag may take."""
+    """Return the largest size of a trial's bag."""
     return int(BAG_MARGIN * recorded_bytes(cell))
 
 

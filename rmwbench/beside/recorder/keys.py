@@ -1,5 +1,5 @@
-"""rosbag2's recorder beside the readers of a workload, as `ros2 bag record` is started on a robot:
-what of all that is published does it keep, and where is the rest lost (docs/features.md, A
+"""rosbag2's recorder beside the readers of a workload, as `ros2 bag record` runs on a robot: which
+of the published messages does it keep, and where are the others lost (docs/features.md, A
 recorder)?
 
     recorder: {place: disk, cache_mib: 100}
@@ -18,13 +18,13 @@ from rmwbench.suite.name_rules import NodeName, TopicName
 KEY = NAME = "recorder"
 """The workload's key, the name of rosbag2's process in a trial, and its role."""
 DEFAULT_CACHE_MIB = 100
-"""rosbag2's own."""
+"""The default of rosbag2."""
 
 
 class Recorder(Strict):
-    """A recorder: without `topics` of all that is published, without `host` on the first host.
+    """A recorder: without `topics` of all published topics, without `host` on the first host.
     `cache_mib` is rosbag2's `max_cache_size`; with 0 each message is written by the thread that
-    takes it. A bag is deleted once it has been read unless `keep`."""
+    takes it. A bag is deleted after it has been read, unless `keep`."""
 
     topics: Annotated[tuple[TopicName, ...], Field(strict=False)] = ()
     host: NodeName | None = None
@@ -38,7 +38,7 @@ KIND = Recorder | None
 
 
 def check(recorder: Recorder | None, workload: Any) -> None:
-    """Raises Fault where it cannot be put beside the nodes of this workload."""
+    """Raises Fault if the recorder cannot run beside the nodes of this workload."""
     if recorder is None:
         return
     nodes, hosts = workload.written_out, workload.host_names

@@ -1,4 +1,4 @@
-"""Whether a recorder can run here, and whether its bags find room."""
+"""The conditions under which a recorder can run here, and the room that its bags need."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,7 +15,7 @@ MIB = 1 << 20
 
 
 def missing(cell: Cell, _workers: Workers, kind: HostKind) -> str | None:
-    """Why not; None where it can, or where the cell has none."""
+    """Return why the cell's recorder cannot run here, None if it can or there is none."""
     if recorder_of(cell) is not None and kind.shared:
         return (
             "a recorder runs in namespaces alone, which cannot be made here: it would join "
@@ -25,20 +25,22 @@ def missing(cell: Cell, _workers: Workers, kind: HostKind) -> str | None:
 
 
 def disk_bytes(plan: Plan, trials: Sequence[Trial] | None = None) -> int:
-    """The most that bags of these trials, or of all, take in the campaign's directory at a time:
-    those that are kept, and the largest that is deleted once it has been read."""
-    kept_bytes, deleted = 0, 0
+    """Return the largest size of the bags of these trials, or of all, in the campaign's directory
+    at a time: all bags to keep, and the largest one that is deleted after it has been read."""
+    lasting_bytes, temporary_bytes = 0, 0
     for trial in plan.trials if trials is None else trials:
         recorder = recorder_of(cell := plan.cell(trial.cell))
-        if recorder is not None and recorder.place == "disk":
-            kept_bytes += bag_bytes(cell) if recorder.keep else 0
-            deleted = max(deleted, 0 if recorder.keep else bag_bytes(cell))
-    return kept_bytes + deleted
+        if recorder is None or recorder.place != "disk":
+            continue
+        if recorder.keep:
+            lasting_bytes += bag_bytes(cell)
+        else:
+            temporary_bytes = max(temporary_bytes, bag_bytes(cell))
+    return lasting_bytes + temporary_bytes
 
 
 def check_memory(plan: Plan) -> None:
-    """Raises UserError where the bag of a recorder that writes to memory does not fit into its
-    host's /tmp."""
+    """Raises UserError if a bag in memory does not fit into its host's /tmp."""
     in_memory = _in_memory(plan)
     if not in_memory:
         return
@@ -54,7 +56,8 @@ def check_memory(plan: Plan) -> None:
 
 
 def lines(plan: Plan) -> Iterator[str]:
-    """How much recorders write at most: of one trial, to what place, and whether it stays."""
+    """Yield a sentence with the largest sizes of the bags, in all and in a trial, in memory and on
+    the disk."""
     cells = [cell for cell in plan.cells if recorder_of(cell) is not None]
     if not cells:
         return
@@ -69,7 +72,7 @@ def lines(plan: Plan) -> Iterator[str]:
 
 
 def _in_memory(plan: Plan) -> list[Cell]:
-    """The cells whose bags are written to memory."""
+    """Return the cells whose bags are written to memory."""
     recorders = ((cell, recorder_of(cell)) for cell in plan.cells)
     return [
         cell for cell, recorder in recorders if recorder is not None and recorder.place == "tmpfs"

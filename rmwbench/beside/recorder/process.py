@@ -1,9 +1,8 @@
 """rosbag2's recorder in a trial's host: the program `recorder` of the sourced ROS 2's
-rosbag2_transport, which `ros2 bag record` is a face of.
+rosbag2_transport, which `ros2 bag record` uses, too.
 
-It is told the domain, the RMW and the profile of a process of ours beside it, in the variables that
-that process's worker says it set, and is ended as a user does it, with SIGINT, after which it
-writes what its cache still holds.
+It gets the domain, the RMW and the profile of a worker beside it, in the variables that this worker
+reports, and is ended as by a user, with SIGINT; after that it writes the rest of its cache.
 
     process = RecorderProcess(crew, cell, directory)   # nothing runs yet
     process.start(environment); process.wait()         # subscribed to every topic
@@ -38,13 +37,13 @@ LAYERS = ("rclcpp", "rclpy")
 """The layers of the workers whose messages rosbag2 can take."""
 NODE = "rmwbench_recorder"
 IN_DIRECTORY = "rmwbench-bag"
-"""rosbag2 makes the bag's directory itself, in the host's /tmp or in the one that it is given."""
+"""The name of the bag's directory, which rosbag2 makes itself, in the host's /tmp or in the
+campaign's directory."""
 DIRECTORY_FD = 5
-"""In the recorder: the way to a bag on a disk, where the host has something else over the
-campaign's path."""
+"""The recorder's descriptor of the directory for a bag on a disk: the path may be another directory
+in the host."""
 PARTIAL = ".partial"
-"""Behind the name of a directory with a bag that is still being written, or that nobody asked to
-keep."""
+"""The suffix of a directory whose bag is being written, or is not to be kept."""
 START_TIMEOUT_S, KILL_TIMEOUT_S, TURN_S = 20.0, 5.0, 0.02
 
 
@@ -54,14 +53,14 @@ class RecorderBroken(Broken):
 
 @dataclass(frozen=True)
 class Rosbag2:
-    """The one that is sourced; `version` is empty where its package says none."""
+    """The recorder of the sourced ROS 2; `version` is empty if its package has none."""
 
     executable: Path
     version: tuple[int, ...]
 
 
 def find() -> Rosbag2 | None:
-    """rosbag2 of the sourced ROS 2; None where none has it."""
+    """Return rosbag2 of the sourced ROS 2, None if it has none."""
     for prefix in ros2.prefixes():
         program = prefix / "lib" / PACKAGE / PROGRAM
         if program.is_file() and os.access(program, os.X_OK):
@@ -70,7 +69,7 @@ def find() -> Rosbag2 | None:
 
 
 def version_of(prefix: Path, package: str) -> tuple[int, ...]:
-    """The version in a package's manifest; empty where it says none."""
+    """Return the version in a package's manifest, empty if it has none."""
     text = file_text(prefix / "share" / package / "package.xml") or ""
     number = text.partition("<version")[2].partition(">")[2].partition("</version>")[0].strip()
     parts = number.split(".")
@@ -78,7 +77,7 @@ def version_of(prefix: Path, package: str) -> tuple[int, ...]:
 
 
 def why_not(cell: Cell) -> str | None:
-    """Why this cell's recorder cannot run here; None where it can, or where the cell has none."""
+    """Return why the cell's recorder cannot run here, None if it can or there is none."""
     if recorder_of(cell) is None:
         return None
     if cell.real is not None:
@@ -100,15 +99,15 @@ def why_not(cell: Cell) -> str | None:
 
 
 def variables(configuration: str) -> dict[str, str]:
-    """The variables that a worker says it set: NAME=VALUE in the lines before the first other one;
-    a name in small letters is the worker's own."""
+    """Return the variables in a worker's report: the lines NAME=VALUE before the first other line.
+    A name in small letters is a setting of the worker."""
     lines = takewhile(lambda line: "=" in line, configuration.splitlines())
     pairs = (line.split("=", 1) for line in lines)
     return {name: value for name, value in pairs if name.isupper()}
 
 
 def parameters(cell: Cell, bag: str) -> list[str]:
-    """The words that say what the recorder records, where, and how much it keeps in its cache."""
+    """Return the arguments of the recorder: its topics, its directory and the size of its cache."""
     recorder = recorder_of(cell)
     assert recorder is not None
     topics = ", ".join(f'"/{topic}"' for topic in recorded_topics(cell))
@@ -126,9 +125,9 @@ def parameters(cell: Cell, bag: str) -> list[str]:
 
 
 class RecorderProcess:
-    """The recorder of one trial, in `host`. `directory` is where a bag on a disk is put; it has to
-    be there. `killed`: it still wrote when its time was over; `stopped_s` is how long it took from
-    SIGINT to its end."""
+    """The recorder of one trial, in `host`. `directory`: an existing directory for a bag on a disk.
+    `killed`: whether it still wrote when its time was over; `stopped_s`: the time from SIGINT to
+    its end."""
 
     def __init__(self, crew: Crew, cell: Cell, directory: Path | None):
         self._crew, self._cell, self._directory = crew, cell, directory
@@ -137,21 +136,21 @@ class RecorderProcess:
             number: os.memfd_create(f"rmwbench-recorder-{number}", os.MFD_CLOEXEC)
             for number in (1, 2)
         }
-        self._opened: int | None = None
+        self._directory_fd: int | None = None
         self._rosbag2 = find()
         self.program: Program | None = None
         self.stopped_s: float | None = None
         self.killed = False
 
     def start(self, environment: Mapping[str, str]) -> None:
-        """Does not wait. Raises RecorderBroken where it is not there any more."""
+        """Start the recorder without waiting. Raises RecorderBroken if it was removed."""
         if self._rosbag2 is None:
             raise RecorderBroken(why_not(self._cell) or f"recorder: {PROGRAM} is gone")
         files = {1: self._logs[1], 2: self._logs[2]}
         bag = f"{self._crew.hosts[self.host].directory}/{IN_DIRECTORY}"
         if self._directory is not None:
-            self._opened = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            files[DIRECTORY_FD] = self._opened
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+            self._directory_fd = files[DIRECTORY_FD] = os.open(self._directory, flags)
             bag = f"/proc/self/fd/{DIRECTORY_FD}/{IN_DIRECTORY}"
         words, executable = parameters(self._cell, bag), self._rosbag2.executable
         self.program = self._crew.start_executable(
@@ -159,8 +158,8 @@ class RecorderProcess:
         )
 
     def wait(self) -> None:
-        """Waits until the recorder has subscribed to every topic. Raises RecorderBroken, and
-        WorkerFailed where a worker ends."""
+        """Wait until the recorder has subscribed to every topic. Raises RecorderBroken, and
+        WorkerFailed if a worker ends."""
         topics = {f"/{topic}" for topic in recorded_topics(self._cell)}
         deadline = time.monotonic() + START_TIMEOUT_S
         while absent := topics - self.log.subscribed:
@@ -169,34 +168,32 @@ class RecorderProcess:
             self._crew.turn(TURN_S)
 
     def _complaint(self, absent: set[str]) -> str:
-        """Why the recorder has not subscribed to these topics, in words."""
+        """Return why the recorder has not subscribed to these topics, in words."""
         last = self._text.strip().splitlines()[-1:]
-        names = ", ".join(sorted(absent))
-        problem = f"it has not subscribed to {names} within {START_TIMEOUT_S:g} s"
-        if self.program and self.program.ended:
-            status = self.program.wait_status
-            problem = (
-                "it cannot be executed"
-                if status is None
-                else f"it ended with exit code {os.waitstatus_to_exitcode(status)}"
-            )
+        if not (self.program and self.program.ended):
+            names = ", ".join(sorted(absent))
+            problem = f"it has not subscribed to {names} within {START_TIMEOUT_S:g} s"
+        elif (status := self.program.wait_status) is None:
+            problem = "it cannot be executed"
+        else:
+            problem = f"it ended with exit code {os.waitstatus_to_exitcode(status)}"
         return f"recorder: {problem}" + (f"; it said: {last[0][:300]}" if last else "")
 
     def stop(self, timeout_s: float) -> None:
-        """SIGINT, and SIGKILL for one that still writes after that time. Raises as Crew.turn
-        does."""
+        """Send SIGINT, and SIGKILL if the recorder still writes after this time. Raises as
+        Crew.turn does."""
         program = self.program
         if program is None or program.inner_pid is None or program.ended:
             return
-        begun = time.monotonic()
+        start_s = time.monotonic()
         self._signal(program, signal.SIGINT, timeout_s)
         if not program.ended:
             self.killed = True
             self._signal(program, signal.SIGKILL, KILL_TIMEOUT_S)
-        self.stopped_s = time.monotonic() - begun
+        self.stopped_s = time.monotonic() - start_s
 
     def _signal(self, program: Program, number: signal.Signals, timeout_s: float) -> None:
-        """Sends a signal and waits until the recorder ends or the time is over."""
+        """Send a signal, and wait until the recorder ends or the time is over."""
         assert program.inner_pid is not None
         self._crew.hosts[self.host].signal(program.inner_pid, number)
         deadline = time.monotonic() + timeout_s
@@ -217,20 +214,20 @@ class RecorderProcess:
 
     @property
     def _text(self) -> str:
-        """All that the recorder printed; rosbag2 logs on stderr, unless it is told otherwise."""
+        """All that the recorder printed; rosbag2 logs on stderr by default."""
         return "\n".join(self._log(number).decode(errors="replace") for number in self._logs)
 
     def logs(self) -> dict[str, bytes]:
-        """File → what it printed, where it printed anything."""
-        printed = {f"{NAME}.stdout": self._log(1), f"{NAME}.stderr": self._log(2)}
-        return {name: text for name, text in printed.items() if text}
+        """Return the name → content of each log that is not empty."""
+        logs = {f"{NAME}.stdout": self._log(1), f"{NAME}.stderr": self._log(2)}
+        return {name: content for name, content in logs.items() if content}
 
     def _log(self, number: int) -> bytes:
         return os.pread(self._logs[number], os.fstat(self._logs[number]).st_size, 0)
 
     def bag(self) -> Path:
-        """The bag's directory as this process can read it. Raises OSError where the host's files
-        cannot be reached."""
+        """Return the bag's directory for this process. Raises OSError if the host's files cannot be
+        reached."""
         if self._directory is not None:
             return self._directory / IN_DIRECTORY
         host = self._crew.hosts[self.host]
@@ -238,6 +235,7 @@ class RecorderProcess:
         return host.outside(f"{host.directory}/{IN_DIRECTORY}")
 
     def close(self) -> None:
-        """The descriptors; the process ends with its host."""
-        for fd in (*self._logs.values(), *([] if self._opened is None else [self._opened])):
-            os.close(fd)
+        """Close the descriptors; the process ends with its host."""
+        for descriptor in (*self._logs.values(), self._directory_fd):
+            if descriptor is not None:
+                os.close(descriptor)

@@ -1,8 +1,8 @@
-"""The recorder in the life of a trial: started when every reader has heard every writer, ended when
-the trial's messages have been collected, and its bag read before the host with it is gone.
+"""The recorder in a trial: it starts when every reader has heard every writer, ends when the
+trial's messages have been collected, and its bag is read before the host is gone.
 
-A recorder that does not come up fails the trial; what it loses fails nothing, since that is the
-question. It subscribes after the probes, so that none of them is in its cache when the first
+A recorder that does not come up fails the trial; lost messages fail nothing, since they are the
+question. The recorder subscribes after the probes, so that no probe is in its cache when the first
 message comes.
 """
 
@@ -38,23 +38,23 @@ from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.sampling.sampler import Samplers
 
 SETTLE_S = 0.5
-"""From the last subscription to the first message: the RMWs' discovery has to match each with its
-writer."""
+"""The time from the last subscription to the first message: the RMWs' discovery has to match each
+subscription with its writer."""
 STOP_S, STOP_S_PER_GIB = 20.0, 60.0
-"""How long rosbag2 may take to write what its cache holds and close the bag; on a slow disk a GiB
-takes a minute."""
+"""The time that rosbag2 may take to write its cache and close the bag; on a slow disk a GiB takes a
+minute."""
 
 UNFINISHED = f"bag-*{PARTIAL}"
 
 
 @dataclass(frozen=True)
 class Running:
-    """The recorder of one trial, which lives from the match of its workers to their end."""
+    """The recorder of one trial, from the match of its workers to their end."""
 
     process: RecorderProcess
 
     def start(self, outcome: TrialOutcome, crew: Crew, workers: Workers, sampler: Samplers) -> None:
-        """Raises RecorderBroken."""
+        """Start the recorder and wait for its discovery. Raises RecorderBroken."""
         process = self.process
         with step(outcome, "recorder"):
             process.start(_environment(outcome, crew, workers))
@@ -65,7 +65,8 @@ class Running:
         sampler.watch([(NAME, process.inner_pid, NAME)], process.host)
 
     def take(self, outcome: TrialOutcome) -> None:
-        """Ends it and reads its bag. What cannot be read is a problem of the trial's record."""
+        """Stop the recorder and read its bag. A bag that cannot be read is a problem in the trial's
+        events."""
         process, cell = self.process, outcome.order.cell
         if process.program is None:
             return
@@ -103,8 +104,8 @@ class Running:
 
 @contextlib.contextmanager
 def running(outcome: TrialOutcome, crew: Crew) -> Iterator[Running | None]:
-    """The trial's recorder, not started yet; None where its cell has none. What it printed is kept,
-    whatever happens. Raises RecorderBroken where there is no room for its bag."""
+    """Yield the trial's recorder, not started yet, or None if its cell has none. Its logs are
+    stored in every case. Raises RecorderBroken if there is no room for its bag."""
     cell = outcome.order.cell
     recorder = recorder_of(cell)
     if recorder is None:
@@ -120,33 +121,35 @@ def running(outcome: TrialOutcome, crew: Crew) -> Iterator[Running | None]:
 
 
 def _make_directory(order: Order) -> Path:
-    """Makes the directory in which the trial's bag is written to a disk."""
+    """Make the directory for the trial's bag on a disk. Raises RecorderBroken."""
     if order.directory is None:
         raise RecorderBroken(
             "recorder: a bag on a disk is put into a campaign's directory, and this trial has none"
         )
     path = bag_directory(order.directory, order.trial).with_suffix(PARTIAL)
     try:
-        shutil.rmtree(path, ignore_errors=True)  # of a trial that a signal took away
+        shutil.rmtree(path, ignore_errors=True)  # the bag of a trial that a signal ended
         path.mkdir()
         free = shutil.disk_usage(path).free
     except OSError as error:
         raise RecorderBroken(f"recorder: no directory for its bag: {error}") from None
-    if free < bag_bytes(order.cell):
+    if free < (largest := bag_bytes(order.cell)):
         path.rmdir()
-        text = f"recorder: {path.parent} has {free / 2**20:.0f} MiB free, and its bag may take "
-        raise RecorderBroken(f"{text}{bag_bytes(order.cell) / 2**20:.0f} MiB")
+        raise RecorderBroken(
+            f"recorder: {path.parent} has {free / 2**20:.0f} MiB free, and its bag may take "
+            f"{largest / 2**20:.0f} MiB"
+        )
     return path
 
 
 def bag_directory(campaign: Path, trial: int) -> Path:
-    """The directory of a bag that is kept."""
+    """Return the directory of a bag that is kept."""
     return campaign / f"bag-{trial:06}"
 
 
 def tidy(order: Order) -> None:
-    """Removes a bag on a disk once the host is gone and nobody writes any more, or gives it the
-    name under which it is kept."""
+    """Remove a bag on a disk, or give it the name under which it is kept. The host is gone, so that
+    nobody writes it any more."""
     recorder = recorder_of(order.cell)
     if recorder is None or recorder.place != "disk" or order.directory is None:
         return
@@ -159,8 +162,8 @@ def tidy(order: Order) -> None:
 
 
 def _environment(outcome: TrialOutcome, crew: Crew, workers: Workers) -> dict[str, str]:
-    """The variables of the first process on the recorder's host, which its worker has told when it
-    opened, with those by which the message types of that worker are found."""
+    """Return the variables that the worker of the first process on the recorder's host reported,
+    with those by which the message types of this worker are found."""
     cell = outcome.order.cell
     neighbour = next((process for process in cell.processes if process.host == host_of(cell)), None)
     if neighbour is None:
@@ -181,12 +184,12 @@ def _environment(outcome: TrialOutcome, crew: Crew, workers: Workers) -> dict[st
 
 
 def _with_messages(environment: dict[str, str], worker: Worker) -> dict[str, str]:
-    """The variables by which the packages that are installed beside the worker are found."""
+    """Return the variables by which the packages beside the worker are found."""
     prefix = worker.executable.parent.parent.parent
     if not (prefix / "share" / "ament_index").is_dir():
         return {}
-    added = {"AMENT_PREFIX_PATH": prefix, "LD_LIBRARY_PATH": prefix / "lib"}
+    directories = {"AMENT_PREFIX_PATH": prefix, "LD_LIBRARY_PATH": prefix / "lib"}
     return {
         name: os.pathsep.join(filter(None, (str(path), environment.get(name))))
-        for name, path in added.items()
+        for name, path in directories.items()
     }

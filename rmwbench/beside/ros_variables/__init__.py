@@ -1,1 +1,1 @@
-"""ROS variables of the writer's and of the reader's process: does an RMW obey them?"""
+"""ROS variables in the processes of a writer and a reader: does each RMW obey them?"""

@@ -1,11 +1,11 @@
-"""ROS variables obeyed or not: for each case of them (rmwbench/beside/ros_variables/keys.py) and each
-arm, what was heard, against what ROS 2's documentation says must happen.
+"""The answer on ROS variables: for each case (rmwbench/beside/ros_variables/keys.py) and each arm,
+whether its readers heard messages as ROS 2's documentation says.
 
-No interval and no verdict: of messages to be heard some arrive in every trial, of others none does
-in any. Silence alone proves nothing, so it counts only beside the case without variables, in which
-the same arm on the same hosts heard every message in every trial; without that there is no data. To
-be heard proves as little where no setting of the variable silences the arm: who ignores it is heard
-as well. What was heard against the documentation needs no proof.
+There is no interval and no verdict: either some messages arrive in every trial, or none in any
+trial. Silence alone proves nothing, so it counts only if the same arm on the same hosts heard every
+message in every trial of the case without variables (the control); else there is no data. Being
+heard proves as little if no setting of the variable silences the arm, since an arm that ignores the
+variable is heard as well. A message that is heard against the documentation needs no control.
 """
 
 from collections import Counter
@@ -36,8 +36,7 @@ NO_DATA: RosVariablesVerdict = "no data"
 NOT_SUPPORTED: RosVariablesVerdict = "not supported"
 IS_CONTROL: RosVariablesVerdict = "control"
 TAKEN_AS_LOAN = "own.taken_as_loan"
-"""The worker's counter of messages that it took in the middleware's memory; absent where there were
-none."""
+"""The worker's counter of messages that it took in the middleware's memory; absent if it is 0."""
 TEXT = (
     "Obeyed: in every trial the reader heard messages where ROS 2's documentation says that it "
     "does, or none where it says that it does not. Silence counts only where the same arm heard "
@@ -48,11 +47,14 @@ TEXT = (
 
 @dataclass(frozen=True, kw_only=True)
 class CaseCounts:
-    """The counts of one arm in one case. For each done trial: messages of the steady state that
-    readers took (`heard`) and that were published for them (`wanted`); whether any message arrived
-    at any time, `heard_at_all`: silence is more than a steady state without; and those that readers
-    took as a loan, warm-up included. Then the trials in which a reader was matched, and the
-    finished trials that are not done."""
+    """The counts of one arm in one case.
+
+    For each done trial: `heard`, the messages of the steady state that readers took;
+    `heard_at_all`, whether any message arrived at any time, since silence is more than an empty
+    steady state; `wanted`, the messages of the steady state that were published for them; `lent`,
+    the messages that readers took as a loan, warm-up included. `matched`: the number of trials in
+    which a reader was matched; `missed`: the finished trials that are not done.
+    """
 
     heard: tuple[int, ...]
     heard_at_all: tuple[bool, ...]
@@ -66,80 +68,78 @@ class CaseCounts:
         return len(self.heard)
 
     @property
-    def everything(self) -> bool:
+    def all_heard(self) -> bool:
         return bool(self.heard) and self.heard == self.wanted and 0 not in self.wanted
 
     @property
     def text(self) -> str:
-        """`heard 150 of 150, matched in 3 of 3 trials`."""
-        of = f"{fmt.counted(self.trials, 'trial')}"
+        """Such as `heard 150 of 150, matched in 3 of 3 trials`."""
+        trials = fmt.counted(self.trials, "trial")
         outside = sum(
             at_all and not steady
             for at_all, steady in zip(self.heard_at_all, self.heard, strict=True)
         )
-        only_outside = f", only outside the steady state in {outside} of {of}" if outside else ""
-        lent = f", took {sum(self.lent)} as loans" if any(self.lent) else ""
-        return (
-            f"heard {sum(self.heard)} of {sum(self.wanted)}{only_outside}{lent}, matched in "
-            f"{self.matched} of {of}"
-        )
+        text = f"heard {sum(self.heard)} of {sum(self.wanted)}"
+        if outside:
+            text += f", only outside the steady state in {outside} of {trials}"
+        if any(self.lent):
+            text += f", took {sum(self.lent)} as loans"
+        return f"{text}, matched in {self.matched} of {trials}"
 
 
 @dataclass(frozen=True)
 class VariablesAnswer:
-    """`reason`: why there is no data, or in how few trials it is so; empty where the numbers say
-    all."""
+    """`reason`: why there is no data, or in how few trials the answer holds; empty if the numbers
+    need no explanation."""
 
     answer: RosVariablesVerdict
     reason: str = ""
 
 
 def judge(expected: str, counts: CaseCounts, control: CaseCounts | None) -> VariablesAnswer:
-    """Judges what is counted of a case by what must happen there. `control` is what the same arm
-    does on the same hosts where it is not to be silent (without variables), or where it is to lend;
-    None where the campaign has none."""
+    """Judge the counts of a case by the `expected` outcome. `control`: the counts of the same arm
+    on the same hosts without variables, or in the case in which it may lend; None if the campaign
+    has none."""
     if not counts.trials:
-        return VariablesAnswer(NO_DATA, _missed(counts))
+        return VariablesAnswer(NO_DATA, _why_no_trial(counts))
     if 0 in counts.wanted:
         return VariablesAnswer(NO_DATA, "a writer published nothing")
     if expected in (LENT, NOT_LENT):
-        return _of_loans(expected, counts, control)
-    some = sum(counts.heard_at_all)
-    outside = "heard only outside the steady state" if some and not any(counts.heard) else ""
-    if expected == NOT_HEARD and some:
-        reasons = (outside, _in_only("heard", some, counts))
+        return _judge_loans(expected, counts, control)
+    heard = sum(counts.heard_at_all)
+    outside = "heard only outside the steady state" if heard and not any(counts.heard) else ""
+    if expected == NOT_HEARD and heard:
+        reasons = (outside, _in_only("heard", heard, counts))
         return VariablesAnswer(NOT_OBEYED, "; ".join(filter(None, reasons)))
-    if expected == HEARD and some == counts.trials:
+    if expected == HEARD and heard == counts.trials:
         return VariablesAnswer(OBEYED, outside)
     if control is None:
         return VariablesAnswer(
             NO_DATA,
             f"silence without a control: the campaign has no case `{CONTROL}` of this arm here",
         )
-    if not control.everything:
-        why = control.text if control.trials else _missed(control)
+    if not control.all_heard:
+        why = control.text if control.trials else _why_no_trial(control)
         return VariablesAnswer(NO_DATA, f"silence without a control: without variables {why}")
-    if expected == HEARD and some:
-        return VariablesAnswer(NO_DATA, f"trials disagree: {_in_only('heard', some, counts)}")
+    if expected == HEARD and heard:
+        return VariablesAnswer(NO_DATA, f"trials disagree: {_in_only('heard', heard, counts)}")
     return VariablesAnswer(NOT_OBEYED if expected == HEARD else OBEYED)
 
 
-def _of_loans(expected: str, counts: CaseCounts, control: CaseCounts | None) -> VariablesAnswer:
-    """The answer on loans. An arm that is allowed to lend and never does may be unable to: that is
-    not disobedience."""
-    some = sum(count > 0 for count in counts.lent)
-    if expected == NOT_LENT and some:
-        return VariablesAnswer(NOT_OBEYED, _in_only("took loans", some, counts))
-    if expected == LENT and some == counts.trials:
+def _judge_loans(expected: str, counts: CaseCounts, control: CaseCounts | None) -> VariablesAnswer:
+    """Judge as `judge` does whether messages are lent. An arm that may lend and never does is
+    perhaps unable to, so it does not disobey."""
+    lending = sum(count > 0 for count in counts.lent)
+    if expected == NOT_LENT and lending:
+        return VariablesAnswer(NOT_OBEYED, _in_only("took loans", lending, counts))
+    if expected == LENT and lending == counts.trials:
         return VariablesAnswer(OBEYED)
     if not any(counts.heard_at_all):
         return VariablesAnswer(NO_DATA, "nothing was heard, so nothing could be taken as a loan")
     if expected == LENT:
+        some = _in_only("took loans", lending, counts)
         return VariablesAnswer(
-            NO_DATA,
-            _in_only("took loans", some, counts)
-            if some
-            else "it lent nothing though it was allowed to",
+            NO_DATA, some if lending else "it lent nothing though it was allowed to"
         )
     if control is None or not control.trials or 0 in control.lent:
         return VariablesAnswer(
@@ -148,46 +148,41 @@ def _of_loans(expected: str, counts: CaseCounts, control: CaseCounts | None) -> 
     return VariablesAnswer(OBEYED)
 
 
-def _of_enough_trials(answer: VariablesAnswer, counts: CaseCounts) -> VariablesAnswer:
+def _require_enough_trials(answer: VariablesAnswer, counts: CaseCounts) -> VariablesAnswer:
     if answer.answer not in (OBEYED, NOT_OBEYED):
         return answer
     reason = undecided(answer.answer, counts.trials)
     return VariablesAnswer(NO_DATA, reason) if reason else answer
 
 
-def _in_only(verb: str, some: int, counts: CaseCounts) -> str:
-    """`heard in only 2 of 5 trials`; empty where it was in all."""
-    return (
-        ""
-        if some == counts.trials
-        else f"{verb} in only {some} of {fmt.counted(counts.trials, 'trial')}"
-    )
+def _in_only(verb: str, trials: int, counts: CaseCounts) -> str:
+    """Return such as `heard in only 2 of 5 trials`, or nothing for all trials."""
+    if trials == counts.trials:
+        return ""
+    return f"{verb} in only {trials} of {fmt.counted(counts.trials, 'trial')}"
 
 
-def of_control(counts: CaseCounts) -> VariablesAnswer:
-    """The case without variables itself."""
+def _judge_control(counts: CaseCounts) -> VariablesAnswer:
     if not counts.trials:
-        return VariablesAnswer(NO_DATA, _missed(counts))
-    return (
-        VariablesAnswer(IS_CONTROL)
-        if counts.everything
-        else VariablesAnswer(NO_DATA, "not everything is heard without variables")
-    )
+        return VariablesAnswer(NO_DATA, _why_no_trial(counts))
+    if not counts.all_heard:
+        return VariablesAnswer(NO_DATA, "not everything is heard without variables")
+    return VariablesAnswer(IS_CONTROL)
 
 
-def _missed(counts: CaseCounts) -> str:
+def _why_no_trial(counts: CaseCounts) -> str:
     return f"no trial is done: {why_none(counts.missed)}" if counts.missed else "no trial was run"
 
 
 def of_campaign(bundle: Bundle, campaign: JudgedCampaign) -> dict[str, Any]:
-    """The field of the answer."""
+    """Return the field of the answer."""
     return {"ros_variables": variables_answer(bundle, campaign.measured, campaign.small)}
 
 
 def variables_answer(
     bundle: Bundle, measured: Mapping[int, Sequence[MeasuredTrial]], small: SmallTables
 ) -> RosVariables | None:
-    """The answer on ROS variables; None where no cell has any."""
+    """Return the answer on ROS variables, None if no cell has any."""
     cells = [
         (row, definition)
         for row in bundle.rows("cells")
@@ -218,7 +213,7 @@ def variables_answer(
         if reason := bundle.unsupported.get(row["cell"]):
             answer = VariablesAnswer(NOT_SUPPORTED, reason)
         elif case_definition["case"] == CONTROL:
-            answer = of_control(case_counts)
+            answer = _judge_control(case_counts)
         else:
             control = LOANS if case_definition["expected"] == NOT_LENT else CONTROL
             answer = judge(
@@ -226,9 +221,9 @@ def variables_answer(
                 case_counts,
                 controls.get((control, _condition(row, definition))),
             )
-            answer = _of_enough_trials(answer, case_counts)
+            answer = _require_enough_trials(answer, case_counts)
         arms.setdefault(key, []).append(_arm(row, answer, case_counts))
-    rows = _only_what_differs(
+    rows = _require_contrast(
         [RosVariablesRow(**case, arms=tuple(arms[key])) for key, case in cases.items()]
     )
     return RosVariables(text=TEXT, summary=_summary(rows), rows=rows)
@@ -252,9 +247,9 @@ def _arm(row: Mapping[str, Any], answer: VariablesAnswer, counts: CaseCounts) ->
     )
 
 
-def _only_what_differs(rows: Sequence[RosVariablesRow]) -> tuple[RosVariablesRow, ...]:
-    """An arm that ignores the variables is heard too. So being heard counts as obeyed only where
-    another setting of one of the same variables made this arm silent."""
+def _require_contrast(rows: Sequence[RosVariablesRow]) -> tuple[RosVariablesRow, ...]:
+    """Return the rows in which being heard counts as obeyed only if another setting of one of the
+    same variables silences the arm, since an arm that ignores the variables is heard, too."""
     silenced_by: dict[str, set[str]] = {}
     for row in rows:
         for arm in row.arms:
@@ -275,7 +270,7 @@ def _only_what_differs(rows: Sequence[RosVariablesRow]) -> tuple[RosVariablesRow
 
 
 def _condition(row: Mapping[str, Any], definition: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The condition that an arm and its control have in common: everything but the case."""
+    """Return the condition that an arm and its control share: everything but the case."""
     levels = {
         name: level for name, level in definition["factors"].items() if name != "ros_variables"
     }
@@ -321,14 +316,14 @@ def _reader_matched(trial: int, small: SmallTables) -> bool:
 
 
 def _anything_arrived(bundle: Bundle, trial: int) -> bool:
-    """Whether a message of the trial's own writers arrived at any time."""
+    """Whether a message of the trial's writers arrived at any time."""
     flags = bundle.columns("received", trial, ["flags"])["flags"]
     return bool(((flags & FOREIGN) == 0).any())
 
 
 def _summary(rows: Sequence[RosVariablesRow]) -> str:
-    """`rclcpp/zenoh: 4 obeyed, 7 not obeyed, 1 no data.`, a sentence for each arm; controls are not
-    cases."""
+    """Return a sentence for each arm, such as `rclcpp/zenoh: 4 obeyed, 7 not obeyed, 1 no data.`,
+    without the controls."""
     counts: dict[str, Counter[str]] = {}
     for row in rows:
         for arm in row.arms:
@@ -343,14 +338,14 @@ def _summary(rows: Sequence[RosVariablesRow]) -> str:
 
 
 def notes(variables: RosVariables) -> list[str]:
-    """`one_host [ros_variables=off], rclcpp/zenoh: no data: REASON` of each arm with a reason, the
-    same ones once."""
-    workloads_of: dict[tuple[str, str, str], list[str]] = {}
+    """Return `ARM, ANSWER in WORKLOADS: REASON` for each arm with a reason, equal ones once."""
+    workloads_of_note: dict[tuple[str, str, str], list[str]] = {}
     for row in variables.rows:
         for arm in row.arms:
             if arm.reason:
-                workloads_of.setdefault((arm.arm, arm.answer, arm.reason), []).append(row.workload)
+                note = arm.arm, arm.answer, arm.reason
+                workloads_of_note.setdefault(note, []).append(row.workload)
     return [
         f"{arm}, {answer} in {', '.join(workloads)}: {reason}"
-        for (arm, answer, reason), workloads in workloads_of.items()
+        for (arm, answer, reason), workloads in workloads_of_note.items()
     ]

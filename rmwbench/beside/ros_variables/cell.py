@@ -1,4 +1,4 @@
-"""The ROS variables of a cell's processes, by which alone it is judged."""
+"""The ROS variables of a cell's processes."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ from rmwbench.suite.cells import Cell
 
 
 def case_of(cell: Cell) -> VariablesCase | None:
-    """The cell's case; None where it asks nothing of ROS variables."""
+    """Return the cell's case, None if it sets no ROS variables."""
     name = getattr(cell.workload.beside, KEY)
     return None if name is None else CASES[name]
 
 
 def variables_of(cell: Cell, process: str) -> dict[str, str]:
-    """The variables of one process, with PEER for the other's address."""
+    """Return the variables of one process, with PEER for the other's address."""
     case = case_of(cell)
     if case is None:
         return {}
@@ -38,5 +38,5 @@ def definition(cell: Cell) -> dict[str, Any]:
 
 
 def may_silence(cell: Cell) -> bool:
-    """Whether nothing that is heard may be just what the cell asks for."""
+    """Whether silence may be the outcome that the cell asks for."""
     return case_of(cell) is not None

@@ -1,9 +1,10 @@
-"""ROS variables of the writer's and of the reader's process, and what ROS 2's documentation says
-must then happen: is each RMW obedient, or does it ignore them in silence?
+"""The cases of ROS variables in the processes of a writer and a reader, each with the outcome that
+ROS 2's documentation demands.
 
-A level is a case of the table below. Its trial is judged by whether the reader heard the writer,
-never by how fast, and its arms are not compared with each other. A case that demands silence is
-told from a middleware that never worked by the case `none`, in which the same arm has to be heard.
+A level of the factor is a case of the table below. Its trial is judged by whether the reader heard
+the writer, never by its latency, and its arms are not compared with each other. In the case `none`
+the same arm has to be heard: this distinguishes silence that a case demands from a middleware that
+does not work.
 """
 
 from typing import Annotated, Any, NamedTuple
@@ -13,13 +14,13 @@ from rmwbench.suite.fault import Fault, one_of
 KEY = "ros_variables"
 HEARD, NOT_HEARD = "heard", "not heard"
 LENT, NOT_LENT = "lent", "not lent"
-"""How the reader takes what it hears: in the middleware's memory, or as a copy."""
+"""How the reader takes a message: in the middleware's memory, or as a copy."""
 CONTROL = "none"
 """The case without any variable."""
 LOANS = "loans"
 """The case in which a reader may take loans: the control of the one in which it may not."""
 PEER = "PEER"
-"""In a value: the address of the other process's host."""
+"""Stands in a value for the address of the other process's host."""
 
 _DISCOVERY = "https://docs.ros.org/en/jazzy/Tutorials/Advanced/Improved-Dynamic-Discovery.html"
 _DOMAIN = "https://docs.ros.org/en/jazzy/Concepts/Intermediate/About-Domain-ID.html"
@@ -31,8 +32,8 @@ _RCL = "https://github.com/ros2/rcl/blob/jazzy/rcl/src/rcl/init.c"
 
 
 class VariablesCase(NamedTuple):
-    """`writer` and `reader`: the variables of each process. `one_host`, `two_hosts`: what must
-    happen there by `source`; None where it says nothing, or the case asks nothing."""
+    """`writer` and `reader`: the variables of each process. `one_host`, `two_hosts`: the outcome
+    there that `source` demands, None if it demands none."""
 
     text: str
     writer: dict[str, str]
@@ -42,7 +43,7 @@ class VariablesCase(NamedTuple):
     source: str
 
     def expected(self, hosts: int) -> str | None:
-        """The outcome that must come on so many hosts; None where `source` says nothing of it."""
+        """Return the outcome on so many hosts that `source` demands, None if it demands none."""
         return self.one_host if hosts == 1 else self.two_hosts
 
 
@@ -128,12 +129,12 @@ CASES: dict[str, VariablesCase] = {
         _LOANS,
     ),
 }
-"""The domains are above 0, which other trials use, and below 102: the ports of higher ones are
-among Linux's ephemeral ports."""
+"""The domains are not 0, which other trials use, and below 102: higher ones have ports among
+Linux's ephemeral ports."""
 
 
 def check_hosts(name: str, hosts: int) -> None:
-    """Raises Fault where the case has no expectation for this number of hosts."""
+    """Raises Fault if the case has no expected outcome for this number of hosts."""
     if CASES[name].expected(hosts) is None:
         raise Fault(
             f"the case `{name}` of ros_variables says nothing of "
@@ -152,20 +153,20 @@ KIND = RosVariables | None
 
 
 def check(level: str | None, workload: Any) -> None:
-    """Raises Fault unless each process of the workload either only publishes or only subscribes:
-    otherwise its trial cannot show whether a variable is obeyed."""
+    """Raises Fault unless each process of the workload only publishes or only subscribes: otherwise
+    a trial cannot show whether a variable is obeyed."""
     if level is None:
         return
     check_hosts(level, len(workload.host_names))
-    endpoints: dict[str, set[str]] = {}
+    kinds_of_process: dict[str, set[str]] = {}
     for node in workload.written_out:
-        of_process = endpoints.setdefault(node.process_name, set())
-        of_process |= {
+        kinds = kinds_of_process.setdefault(node.process_name, set())
+        kinds |= {
             kind
             for kind in ("publishers", "subscriptions", "clients", "services")
             if getattr(node, kind)
         }
-    for process, kinds in endpoints.items():
+    for process, kinds in kinds_of_process.items():
         if kinds not in ({"publishers"}, {"subscriptions"}):
             raise Fault(
                 "each process under `ros_variables` must only publish or only subscribe",

@@ -1,4 +1,5 @@
-"""Where ROS variables can be tried, and how a worker is told of them."""
+"""The conditions under which ROS variables can be set, and the option that passes them to a
+worker."""
 
 from rmwbench.beside.ros_variables.cell import case_of, variables_of
 from rmwbench.beside.ros_variables.keys import KEY, PEER
@@ -9,7 +10,7 @@ from rmwbench.suite.cells import Cell
 
 
 def missing(cell: Cell, workers: Workers, kind: HostKind) -> str | None:
-    """Why they cannot be set here; None where they can, or where the cell has none."""
+    """Return why the cell's variables cannot be set here, None if they can or there are none."""
     if case_of(cell) is None:
         return None
     if kind.shared:
@@ -40,15 +41,13 @@ def options(cell: Cell, process: str) -> dict[str, str | int]:
     return {KEY: assignments} if assignments else {}
 
 
-def variable_assignments(cell: Cell, process: str) -> str | None:
-    """The value of a worker's option `ros_variables` for a process: `NAME=VALUE NAME=VALUE`, empty
-    for none; None where the cell asks nothing of them."""
-    if case_of(cell) is None:
-        return None
+def variable_assignments(cell: Cell, process: str) -> str:
+    """Return the value of a worker's option `ros_variables` for a process, `NAME=VALUE NAME=VALUE`;
+    empty for none."""
+    variables = variables_of(cell, process)
+    if not variables:
+        return ""
     hosts = {p.name: p.host for p in cell.processes}
     peers = address_environment(cell, hosts[process]).get("RMWBENCH_PEERS", "").split()
-    listed = ";".join(dict.fromkeys(peers))
-    return " ".join(
-        f"{name}={value.replace(PEER, listed)}"
-        for name, value in variables_of(cell, process).items()
-    )
+    addresses = ";".join(dict.fromkeys(peers))
+    return " ".join(f"{name}={value.replace(PEER, addresses)}" for name, value in variables.items())
