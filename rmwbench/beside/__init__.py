@@ -7,7 +7,7 @@ all features that have it. A feature has only the modules and functions that it 
     keys.py   below `suite.workload`: KEY of a workload, KIND of its value, `check`
     cell.py   above `suite.cells`: `definition`, its part of a cell in the bundle; `may_silence`,
               whether silence may be right; `may_be_absent`, processes that need not come up
-    plan.py   as `campaign.plan`: `missing`, why it cannot run here; `options` of a process's worker;
+    plan.py   as `campaign.plan`: `missing`, why it cannot run here; `options` of its worker;
               `disk_bytes`, `check_memory`; `lines` of a plan
     trial.py  as `campaign.trial`: `running`, a context beside the workers; `tidy` after them;
               `UNFINISHED`, a pattern of files that an interrupted trial leaves

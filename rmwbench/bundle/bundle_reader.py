@@ -167,7 +167,6 @@ class Bundle:
         ]
 
     def count(self, name: str, trial: int) -> int:
-        """Return the number of rows of a trial in a table."""
         if path := merge.only_file(self, name, trial):
             return int(self._rows_of(path, trial, ["trial"]).num_rows)
         return sum(self._open(path).metadata.num_rows for path in self._selected(name, trial))
@@ -341,8 +340,10 @@ class Bundle:
 
 def _check_schema(path: Path, actual: pa.Schema) -> None:
     """Raises UserError if a file lacks columns of its table, or has one of another type."""
-    expected, later = TABLES[path.parent.name], ADDED.get(path.parent.name, ())
-    missing = [f.name for f in expected if f.name not in actual.names and f.name not in later]
+    expected, later_columns = TABLES[path.parent.name], ADDED.get(path.parent.name, ())
+    missing = [
+        f.name for f in expected if f.name not in actual.names and f.name not in later_columns
+    ]
     if missing:
         raise UserError(
             "a table lacks columns",
@@ -397,17 +398,17 @@ def _judged_before(lines: Iterable[Line]) -> dict[int, int]:
     """Return trial -> the number of blocks after which its campaign had been judged before it ran:
     by looks, or at its end if it has none."""
     judged_before: dict[int, int] = {}
-    has_looks, blocks, judged = False, 0, 0
+    has_looks, blocks, judged_blocks = False, 0, 0
     for line in lines:
         match line:
             case TrialEnded():
-                judged_before[line.trial] = judged
+                judged_before[line.trial] = judged_blocks
                 blocks = max(blocks, line.block + 1)
             case LookTaken():
-                judged = max(judged, line.blocks)
-                has_looks = judged > 0
+                judged_blocks = max(judged_blocks, line.blocks)
+                has_looks = judged_blocks > 0
             case CampaignFinished() if not has_looks:
-                judged = blocks
+                judged_blocks = blocks
     return judged_before
 
 

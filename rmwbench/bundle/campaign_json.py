@@ -53,9 +53,9 @@ def _plain(value: Any) -> Any:
 
 def first_problem(error: ValidationError) -> ValueError:
     """Return an error that names the first field with a wrong type."""
-    first = error.errors(include_url=False, include_context=False)[0]
-    location = ".".join(map(str, first["loc"]))
-    return ValueError(f"{location}: {first['msg']}" if location else first["msg"])
+    problem = error.errors(include_url=False, include_context=False)[0]
+    location = ".".join(map(str, problem["loc"]))
+    return ValueError(f"{location}: {problem['msg']}" if location else problem["msg"])
 
 
 class SuiteDocument(Stored):

@@ -300,7 +300,6 @@ def load(directory: Path) -> Journal:
 
 
 def line_text(line: Line) -> str:
-    """Return the line as the file has it."""
     return json.dumps(line.document(), ensure_ascii=False) + "\n"
 
 

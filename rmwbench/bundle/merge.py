@@ -117,7 +117,6 @@ def write(
 
 
 def ranges(numbers: Iterable[int]) -> Ranges:
-    """Return ascending numbers as ranges."""
     number_ranges: Ranges = []
     for number in numbers:
         if number_ranges and number_ranges[-1][1] == number - 1:

@@ -116,8 +116,8 @@ def _answer(connection: duckdb.DuckDBPyConnection, sql: str, most_rows: int | No
         return QueryResult(columns, rows, len(rows))
     rows = cursor.fetchmany(most_rows)
     total = len(rows)
-    while more := len(cursor.fetchmany(10_000)):
-        total += more
+    while count := len(cursor.fetchmany(10_000)):
+        total += count
     return QueryResult(columns, rows, total)
 
 

@@ -1,2 +1,2 @@
-"""The command line: verbs only. Each verb is a module with `register(app)`; what it does is
-imported when it runs."""
+"""The command line: verbs only. Each verb is a module with `register(app)`, whose function imports
+the other packages when it runs."""

@@ -132,7 +132,6 @@ def stdout_console() -> "Console":
 
 
 def print_view(view: "View") -> None:
-    """Print a view on stdout."""
     from rmwbench.report.render import terminal
 
     terminal.print_view(view, stdout_console())

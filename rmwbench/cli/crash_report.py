@@ -66,8 +66,8 @@ def _write_report(details: str) -> Path | None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(details, encoding="utf-8", errors="backslashreplace")
             if is_own:
-                for old in sorted(path.parent.glob("*.txt"))[:-MOST_REPORTS]:
-                    old.unlink(missing_ok=True)
+                for old_report in sorted(path.parent.glob("*.txt"))[:-MOST_REPORTS]:
+                    old_report.unlink(missing_ok=True)
             return path
         except (OSError, UserError):  # no home
             continue

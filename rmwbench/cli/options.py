@@ -38,7 +38,6 @@ def with_options(verb: Callable[[Any], None]) -> Callable[..., None]:
 
 
 def json_option(text: str) -> Any:
-    """Return the option `--json` with this help."""
     return typer.Option("--json", help=text)
 
 
@@ -133,7 +132,6 @@ def by_option(
 def choice(
     candidates: list[str] | None, added: list[str] | None, without: list[str] | None
 ) -> "Choice":
-    """Return what these three options choose."""
     from rmwbench.suite.file.candidate_list import Choice
 
     return Choice(tuple(candidates or ()), tuple(added or ()), tuple(without or ()))
@@ -236,6 +234,12 @@ class SuiteOptions(ArmOptions):
             at=tuple(self.at or ()),
             **more,
         )
+
+
+def parse_fraction(text: str) -> float | None:
+    """Return 0.05 for `5%`, `5 %` or `0.05`, None for anything else."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
+    return float(match[1]) / (100 if match[2] else 1) if match else None
 
 
 def parse_duration_s(text: str, option: str = "--budget") -> float:

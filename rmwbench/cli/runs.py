@@ -103,13 +103,13 @@ def run_stoppable(
         )
     except UserError as error:
         stop = error
-    further = f"what was finished is a valid campaign, and `{go_on}` goes on with it"
+    advice = f"what was finished is a valid campaign, and `{go_on}` goes on with it"
     raise UserError(
         stop.what,
         where=stop.where,
         expected=stop.expected,
         actual=stop.actual,
-        fix=f"{stop.fix}; {further}" if stop.fix else further,
+        fix=f"{stop.fix}; {advice}" if stop.fix else advice,
     )
 
 

@@ -145,9 +145,9 @@ class ClusterMachine:
         }
         for worker in self._workers.values():
             description = worker.description or {}
-            inherited = description.get("inherit", ())
+            names = description.get("inherit", ())
             programs[worker.executable.name]["inherit"] |= {
-                **{name: os.environ[name] for name in inherited if name in os.environ},
+                **{name: os.environ[name] for name in names if name in os.environ},
                 **description.get("environment", {}),
             }
         return programs
@@ -179,9 +179,9 @@ def _undo_ray() -> str | None:
     try:
         os.setpriority(os.PRIO_PROCESS, 0, niceness)
     except PermissionError:
-        own = os.getpriority(os.PRIO_PROCESS, 0)
+        current = os.getpriority(os.PRIO_PROCESS, 0)
         return (
-            f"Ray runs its processes at niceness {own} here, and only root may undo it: "
+            f"Ray runs its processes at niceness {current} here, and only root may undo it: "
             f"{SAFE_NICENESS}"
         )
     return None

@@ -82,8 +82,8 @@ def nodes(ray: Any) -> list[dict[str, Any]]:
     """Return the machines that may be used: those alive with the resource `rmwbench` if any has it,
     else those with processors for work."""
     alive = [node for node in ray.nodes() if node["Alive"]]
-    marked = [node for node in alive if node["Resources"].get(RESOURCE)]
-    usable = marked or [node for node in alive if node["Resources"].get("CPU")]
+    with_resource = [node for node in alive if node["Resources"].get(RESOURCE)]
+    usable = with_resource or [node for node in alive if node["Resources"].get("CPU")]
     return sorted(usable, key=lambda node: (node["NodeName"], node["NodeID"]))
 
 

@@ -414,11 +414,11 @@ class Fleet(Lab):
     def _choose(self, remotes: Sequence[Remote], like: Mapping[str, Any] | None) -> None:
         """Choose the largest group of like machines, or the group of the campaign to resume."""
         facts = {remote.name: remote.facts for remote in remotes}
-        required = machine_likeness.facts(like) if like else None
+        required_facts = machine_likeness.facts(like) if like else None
         groups = machine_likeness.groups(facts.items())
-        names = next((group for group in groups if required in (None, facts[group[0]])), [])
-        expected = required or (facts[names[0]] if names else {})
-        others = "the machines that this campaign began on" if required else "the others"
+        names = next((group for group in groups if required_facts in (None, facts[group[0]])), [])
+        expected = required_facts or (facts[names[0]] if names else {})
+        others = "the machines that this campaign began on" if required_facts else "the others"
         for name, actual in facts.items():
             if name not in names:
                 difference = machine_likeness.differences(expected, actual)
@@ -448,8 +448,8 @@ class Fleet(Lab):
 
     def _release(self) -> None:
         """End the actors of machines that are not used."""
-        used = [machine.actor for machine in self.machines]
-        for actor in [actor for actor in self._actors if actor not in used]:
+        used_actors = [machine.actor for machine in self.machines]
+        for actor in [actor for actor in self._actors if actor not in used_actors]:
             self.ray.kill(actor)
             self._actors.remove(actor)
 
@@ -473,8 +473,8 @@ class Fleet(Lab):
 
 
 def problems_of(answers: Mapping[str, Any]) -> dict[str, str]:
-    """Return machine -> why it gave no answer, or the text that is its answer: why it cannot do
-    what it was asked. Other answers have no entry."""
+    """Return machine -> why it cannot take part: the reason why it gave no answer, or an answer
+    that is a text. Machines with other answers have no entry."""
     reasons = {
         name: answer.reason if isinstance(answer, NoAnswer) else answer
         for name, answer in answers.items()
@@ -484,7 +484,7 @@ def problems_of(answers: Mapping[str, Any]) -> dict[str, str]:
 
 def _tools() -> list[Path]:
     """Return the tools that trials may need, as far as they are built. The preflight has checked
-    that those which they do need are there."""
+    the tools that they do need."""
     executables = []
     for name in TOOLS:
         with suppress(UserError):

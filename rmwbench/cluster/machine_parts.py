@@ -184,14 +184,14 @@ class PartSource:
                 where=f"--cluster {fleet.address}",
                 fix="start machines of the cluster again",
             )
-        over = course.end < self.plan.blocks and course.blocks_done >= course.end
-        if course.look_due or over:
-            self._looks.take(self._progress, self._elapsed_s(), over=over)
-        if over and not course.finished:
+        is_over = course.end < self.plan.blocks and course.blocks_done >= course.end
+        if course.look_due or is_over:
+            self._looks.take(self._progress, self._elapsed_s(), over=is_over)
+        if is_over and not course.finished:
             elapsed_s = self._elapsed_s()
             left_out = omission_text(self.plan, course.blocks_done, elapsed_s, self._limit_s)
             self._tell(f"{left_out}; `rmwbench resume` runs them")
-        return not over and not course.finished
+        return not is_over and not course.finished
 
     def close(self, stopped_by: str | None) -> None:
         self._progress.close()

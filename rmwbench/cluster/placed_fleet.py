@@ -195,13 +195,14 @@ class PlacedFleet(Fleet):
             raise UserError(
                 f"machine {name} runs no agent", where=f"--cluster {self.address}", actual=reason
             )
-        placed = [address for _, address in self.placing.hosts.values()] or [None] * len(members)
+        hosts = self.placing.hosts.values()
+        user_addresses = [address for _, address in hosts] or [None] * len(members)
         used_domains = {gang.domain_id for gang in self._gangs}
         domains = range(FIRST_DOMAIN, LAST_DOMAIN + 1)
         return GangRunner(
             " + ".join(m.name for m in members),
             list(members),
-            addresses=[address or m.address for address, m in zip(placed, members, strict=True)],
+            addresses=[a or m.address for a, m in zip(user_addresses, members, strict=True)],
             agents=[
                 Agent(m.name, m.address, token=self._token, **answers[m.name]) for m in members
             ],
@@ -261,13 +262,13 @@ class PlacedFleet(Fleet):
                 if name in (node["NodeName"], node["NodeManagerAddress"], node["NodeID"])
             ]
             if len(matching) != 1:
-                known = ", ".join(sorted({node["NodeName"] for node in alive}))
+                names = ", ".join(sorted({node["NodeName"] for node in alive}))
                 raise UserError(
                     f"the cluster has no machine `{name}` for host `{host}`"
                     if not matching
                     else f"the cluster has {len(matching)} machines `{name}`",
                     where=PLACE,
-                    expected=f"one of {known}"
+                    expected=f"one of {names}"
                     if not matching
                     else "its address, or Ray's id of the node",
                     actual=name,

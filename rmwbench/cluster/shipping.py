@@ -31,9 +31,9 @@ class ShippedProgram:
 
 def programs(workers: Iterable[Worker], tools: Iterable[Path] = ()) -> dict[ShippedProgram, Path]:
     """Return the programs that can be shipped, with their paths."""
-    own = [worker.executable for worker in workers if not worker.middleware.startswith(INSTALLED)]
+    paths = [worker.executable for worker in workers if not worker.middleware.startswith(INSTALLED)]
     shipped: dict[ShippedProgram, Path] = {}
-    for path in dict.fromkeys([*own, *tools]):
+    for path in dict.fromkeys([*paths, *tools]):
         content = path.read_bytes()
         if content.startswith(ELF):
             shipped[ShippedProgram(path.name, hashlib.sha256(content).hexdigest())] = path
@@ -54,7 +54,6 @@ def package() -> tuple[str, bytes]:
 
 
 def cache() -> Path:
-    """Return the cache directory of this user on this machine."""
     return home.cache() / "cluster"
 
 

@@ -39,18 +39,15 @@ TEXT = (
 
 
 def of_campaign(_bundle: Bundle, campaign: JudgedCampaign) -> dict[str, Any]:
-    """Return the field of the answer."""
     titles = {workload.name: workload.title for workload in campaign.workloads}
     return {"bring_up": bring_up_answer(campaign.arms, titles)}
 
 
 def of_workload(arms: Sequence[ArmReport]) -> dict[str, Any]:
-    """Return the field of a workload."""
     return {"steady_s": steady_s(arms)}
 
 
 def charts(arms: Sequence[ArmReport]) -> dict[str, Any]:
-    """Return the field of a workload's charts."""
     up = (chart(arm.name, arm.trials) for arm in arms)
     return {"up": tuple(filter(None, up))}
 

@@ -70,8 +70,8 @@ def judge(trials: Sequence[RecordingFates], missed: Sequence[TrialLine] = ()) ->
     lossy = sum(fates.lost > 0 for fates in trials)
     places = tuple(name for name in PLACES[1:] if all(getattr(fates, name) for fates in trials))
     if lossy not in (0, len(trials)):
-        some = f"{lossy} of {fmt.counted(len(trials), 'trial')}"
-        reason = f"trials disagree: {some} lost messages and the others none"
+        lossy_trials = f"{lossy} of {fmt.counted(len(trials), 'trial')}"
+        reason = f"trials disagree: {lossy_trials} lost messages and the others none"
         return RecorderAnswer(NO_DATA, _joined(reason, contradiction))
     answer = LOSES if lossy else KEPT_ALL
     lossy_places = f" ({', '.join(NAMES[name] for name in places)})" if places else ""
@@ -103,7 +103,6 @@ def of_trial(
 
 
 def of_campaign(bundle: Bundle, campaign: JudgedCampaign) -> dict[str, Any]:
-    """Return the field of the answer."""
     return {"recordings": recordings(bundle, campaign.measured, campaign.small)}
 
 

@@ -51,13 +51,11 @@ def check(recorder: Recorder | None, workload: Any) -> None:
             actual=NAME,
             at=("recorder",),
         )
-    published = dict.fromkeys(publisher.topic for node in nodes for publisher in node.publishers)
+    topics = dict.fromkeys(publisher.topic for node in nodes for publisher in node.publishers)
     for index, topic in enumerate(recorder.topics):
-        if topic not in published:
-            raise unknown(
-                "published topic", topic, list(published), at=("recorder", "topics", index)
-            )
-    if not published:
+        if topic not in topics:
+            raise unknown("published topic", topic, list(topics), at=("recorder", "topics", index))
+    if not topics:
         raise Fault(
             "nothing is published for the recorder", expected="a publisher", at=("recorder",)
         )

@@ -72,7 +72,6 @@ def lines(plan: Plan) -> Iterator[str]:
 
 
 def _in_memory(plan: Plan) -> list[Cell]:
-    """Return the cells whose bags are written to memory."""
     recorders = ((cell, recorder_of(cell)) for cell in plan.cells)
     return [
         cell for cell, recorder in recorders if recorder is not None and recorder.place == "tmpfs"

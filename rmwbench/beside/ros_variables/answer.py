@@ -137,9 +137,9 @@ def _judge_loans(expected: str, counts: CaseCounts, control: CaseCounts | None) 
     if not any(counts.heard_at_all):
         return VariablesAnswer(NO_DATA, "nothing was heard, so nothing could be taken as a loan")
     if expected == LENT:
-        some = _in_only("took loans", lending, counts)
+        loans = _in_only("took loans", lending, counts)
         return VariablesAnswer(
-            NO_DATA, some if lending else "it lent nothing though it was allowed to"
+            NO_DATA, loans if lending else "it lent nothing though it was allowed to"
         )
     if control is None or not control.trials or 0 in control.lent:
         return VariablesAnswer(
@@ -175,7 +175,6 @@ def _why_no_trial(counts: CaseCounts) -> str:
 
 
 def of_campaign(bundle: Bundle, campaign: JudgedCampaign) -> dict[str, Any]:
-    """Return the field of the answer."""
     return {"ros_variables": variables_answer(bundle, campaign.measured, campaign.small)}
 
 
@@ -258,8 +257,8 @@ def _require_contrast(rows: Sequence[RosVariablesRow]) -> tuple[RosVariablesRow,
 
     def checked(row: RosVariablesRow, arm: RosVariablesArm) -> RosVariablesArm:
         names = dict.fromkeys((*row.writer, *row.reader))
-        obeyed = row.expected == HEARD and arm.answer == OBEYED
-        if not obeyed or silenced_by.get(arm.arm, set()) & names.keys():
+        is_heard = row.expected == HEARD and arm.answer == OBEYED
+        if not is_heard or silenced_by.get(arm.arm, set()) & names.keys():
             return arm
         why = (
             f"heard as without variables, and no setting of {' or '.join(names)} silenced this arm"

@@ -40,93 +40,63 @@ class VariablesCase(NamedTuple):
     reader: dict[str, str]
     one_host: str | None
     two_hosts: str | None
-    source: str
+    source: str = _DISCOVERY
 
     def expected(self, hosts: int) -> str | None:
         """Return the outcome on so many hosts that `source` demands, None if it demands none."""
         return self.one_host if hosts == 1 else self.two_hosts
 
 
-def _range(level: str, **more: str) -> dict[str, str]:
-    return {"ROS_AUTOMATIC_DISCOVERY_RANGE": level, **more}
+def _range(level: str) -> dict[str, str]:
+    return {"ROS_AUTOMATIC_DISCOVERY_RANGE": level}
 
 
-_PEERS = _range("LOCALHOST", ROS_STATIC_PEERS=PEER)
-_OFF_PEERS = _range("OFF", ROS_STATIC_PEERS=PEER)
+_STATIC = {"ROS_STATIC_PEERS": PEER}
+_OFF, _LOCALHOST = _range("OFF"), _range("LOCALHOST")
+_SUBNET, _DEFAULT = _range("SUBNET"), _range("SYSTEM_DEFAULT")
+_PEERS, _OFF_PEERS = _LOCALHOST | _STATIC, _OFF | _STATIC
 _ONLY = {"ROS_LOCALHOST_ONLY": "1"}
+_ONLY_PEERS = _ONLY | _STATIC
 _FIRST, _SECOND = {"ROS_DOMAIN_ID": "41"}, {"ROS_DOMAIN_ID": "42"}
+_LEND, _COPY = ({"ROS_DISABLE_LOANED_MESSAGES": value} for value in "01")
 
 CASES: dict[str, VariablesCase] = {
-    CONTROL: VariablesCase(
-        "no variable is set: the control of all others", {}, {}, HEARD, HEARD, _DISCOVERY
-    ),
+    CONTROL: VariablesCase("no variable is set: the control of all others", {}, {}, HEARD, HEARD),
     "same_domain": VariablesCase("both in domain 41", _FIRST, _FIRST, HEARD, HEARD, _DOMAIN),
     "other_domain": VariablesCase(
         "writer in domain 41, reader in 42", _FIRST, _SECOND, NOT_HEARD, NOT_HEARD, _DOMAIN
     ),
-    "off": VariablesCase(
-        "both OFF", _range("OFF"), _range("OFF"), NOT_HEARD, NOT_HEARD, _DISCOVERY
-    ),
-    "off_reader": VariablesCase(
-        "the reader OFF", {}, _range("OFF"), NOT_HEARD, NOT_HEARD, _DISCOVERY
-    ),
-    "localhost": VariablesCase(
-        "both LOCALHOST", _range("LOCALHOST"), _range("LOCALHOST"), HEARD, NOT_HEARD, _DISCOVERY
-    ),
-    "localhost_reader": VariablesCase(
-        "the reader LOCALHOST", {}, _range("LOCALHOST"), HEARD, NOT_HEARD, _DISCOVERY
-    ),
-    "subnet": VariablesCase(
-        "both SUBNET", _range("SUBNET"), _range("SUBNET"), HEARD, HEARD, _DISCOVERY
-    ),
-    "system_default": VariablesCase(
-        "both SYSTEM_DEFAULT",
-        _range("SYSTEM_DEFAULT"),
-        _range("SYSTEM_DEFAULT"),
-        HEARD,
-        HEARD,
-        _DISCOVERY,
-    ),
+    "off": VariablesCase("both OFF", _OFF, _OFF, NOT_HEARD, NOT_HEARD),
+    "off_reader": VariablesCase("the reader OFF", {}, _OFF, NOT_HEARD, NOT_HEARD),
+    "localhost": VariablesCase("both LOCALHOST", _LOCALHOST, _LOCALHOST, HEARD, NOT_HEARD),
+    "localhost_reader": VariablesCase("the reader LOCALHOST", {}, _LOCALHOST, HEARD, NOT_HEARD),
+    "subnet": VariablesCase("both SUBNET", _SUBNET, _SUBNET, HEARD, HEARD),
+    "system_default": VariablesCase("both SYSTEM_DEFAULT", _DEFAULT, _DEFAULT, HEARD, HEARD),
     "static_peers": VariablesCase(
-        "both LOCALHOST, each with the other as peer", _PEERS, _PEERS, None, HEARD, _DISCOVERY
+        "both LOCALHOST, each with the other as peer", _PEERS, _PEERS, None, HEARD
     ),
     "static_peers_reader": VariablesCase(
-        "both LOCALHOST, the reader with the writer as peer",
-        _range("LOCALHOST"),
-        _PEERS,
-        None,
-        HEARD,
-        _DISCOVERY,
+        "both LOCALHOST, the reader with the writer as peer", _LOCALHOST, _PEERS, None, HEARD
     ),
     "static_peers_off": VariablesCase(
-        "both OFF, each with the other as peer", _OFF_PEERS, _OFF_PEERS, None, NOT_HEARD, _DISCOVERY
+        "both OFF, each with the other as peer", _OFF_PEERS, _OFF_PEERS, None, NOT_HEARD
     ),
     "localhost_only": VariablesCase(
         "both with ROS_LOCALHOST_ONLY=1", _ONLY, _ONLY, HEARD, NOT_HEARD, _ENVIRONMENT
     ),
     "localhost_only_peers": VariablesCase(
         "both with ROS_LOCALHOST_ONLY=1, which goes before peers",
-        _ONLY | {"ROS_STATIC_PEERS": PEER},
-        _ONLY | {"ROS_STATIC_PEERS": PEER},
+        _ONLY_PEERS,
+        _ONLY_PEERS,
         None,
         NOT_HEARD,
         _RCL,
     ),
     LOANS: VariablesCase(
-        "the reader with ROS_DISABLE_LOANED_MESSAGES=0",
-        {},
-        {"ROS_DISABLE_LOANED_MESSAGES": "0"},
-        LENT,
-        None,
-        _LOANS,
+        "the reader with ROS_DISABLE_LOANED_MESSAGES=0", {}, _LEND, LENT, None, _LOANS
     ),
     "no_loans": VariablesCase(
-        "the reader with ROS_DISABLE_LOANED_MESSAGES=1",
-        {},
-        {"ROS_DISABLE_LOANED_MESSAGES": "1"},
-        NOT_LENT,
-        None,
-        _LOANS,
+        "the reader with ROS_DISABLE_LOANED_MESSAGES=1", {}, _COPY, NOT_LENT, None, _LOANS
     ),
 }
 """The domains are not 0, which other trials use, and below 102: higher ones have ports among

@@ -106,7 +106,6 @@ def _checkup() -> "Checkup":
 
 
 def _check_options(options: DoctorOptions) -> None:
-    """Raises UserError for options that do not go together."""
     changes = options.fix or options.undo
     if options.fix and options.undo:
         raise UserError("--fix and --undo contradict each other", fix="give one of them")
@@ -131,7 +130,6 @@ def _live(domain: int | None, *, as_json: bool) -> NoReturn:
 def _end_with(
     checkup: "Checkup | LiveCheckup", summary: str, exit_code: int, *, as_json: bool
 ) -> NoReturn:
-    """Print a checkup and exit."""
     if as_json:
         print_json(checkup.document())
     else:
@@ -229,8 +227,8 @@ def fix_findings(
     steps = steps_of(to_fix, kernel)
     if not steps:
         return _print_outcomes([], as_json, _why_no_step(findings, only))
-    if denied := [step for step in steps if not kernel.may(step)]:
-        return _by_hand(steps, denied, as_json)
+    if denied_steps := [step for step in steps if not kernel.may(step)]:
+        return _by_hand(steps, denied_steps, as_json)
     _show("This changes, until the machine starts anew:", [command_of(step) for step in steps])
     if not (yes or _user_agrees()):
         return NOT_DONE
@@ -251,8 +249,8 @@ def undo_fixes(*, yes: bool, as_json: bool) -> int:
     if not steps:
         text = "Nothing is to be set back: --fix has changed nothing."
         return _print_outcomes([], as_json, text)
-    if denied := [step for step in steps if not kernel.may(step)]:
-        return _by_hand(steps, denied, as_json, back=True)
+    if denied_steps := [step for step in steps if not kernel.may(step)]:
+        return _by_hand(steps, denied_steps, as_json, back=True)
     _show("This sets back:", [command_of(step, step.before) for step in steps])
     if not (yes or _user_agrees()):
         return NOT_DONE
@@ -273,14 +271,14 @@ def _why_no_step(findings: "Sequence[Finding]", only: Sequence[str]) -> str:
 
 
 def _by_hand(
-    steps: "Sequence[FixStep]", denied: "Sequence[FixStep]", as_json: bool, back: bool = False
+    steps: "Sequence[FixStep]", denied_steps: "Sequence[FixStep]", as_json: bool, back: bool = False
 ) -> int:
     """Print the commands of steps of which some are denied to this user; return the exit code."""
     from rmwbench.lab.machine.fixes import FixOutcome, command_of
 
     if as_json:
         return _print_outcomes([FixOutcome(step, "not allowed") for step in steps], as_json, "")
-    targets = ", ".join(dict.fromkeys(step.target for step in denied))
+    targets = ", ".join(dict.fromkeys(step.target for step in denied_steps))
     _show(
         f"This user may not change {targets}. As root (in a container: on its host):",
         [command_of(step, step.before if back else None, sudo=True) for step in steps],

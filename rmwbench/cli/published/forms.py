@@ -39,8 +39,8 @@ def require_one_form(forms: Mapping[str, object]) -> None:
 def refuse_beside_save(choices: Mapping[str, object]) -> None:
     """Raises UserError if one of these options is given: `--save` writes the whole answer of the
     campaigns into a file that is named after them, and a part of it would replace the whole."""
-    if given := [name for name, value in choices.items() if value]:
-        names = ", ".join(given)
+    if options := [name for name, value in choices.items() if value]:
+        names = ", ".join(options)
         raise UserError(
             "all that these campaigns say is saved, not a choice of it",
             where=names,

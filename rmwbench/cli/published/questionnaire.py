@@ -95,5 +95,5 @@ def _save(questions: "Questionnaire", campaigns: list[Path], path: Path) -> None
     from rmwbench.published.questionnaire.responses import reduced, renewed
     from rmwbench.whole_file import write_whole
 
-    new = [reduced(questions, campaign) for campaign in campaigns_in(campaigns, WHO)]
-    write_whole(path, answers_text(renewed(kept_answers(path), new)))
+    new_answers = [reduced(questions, campaign) for campaign in campaigns_in(campaigns, WHO)]
+    write_whole(path, answers_text(renewed(kept_answers(path), new_answers)))

@@ -49,14 +49,13 @@ def check(options: CheckOptions) -> None:
     from rmwbench.robot.check.check_view import view
 
     path = page(options.out)
-    bundle = _last(options) if options.last else _run(options)
+    bundle = _last_campaign(options) if options.last else _run(options)
     answer = robot_check(bundle, check_places.before(bundle), options.use or ())
     print_answer(answer, view, as_json=options.as_json, page=path)
     raise typer.Exit(answer.exit_code)
 
 
-def _last(options: CheckOptions) -> "Bundle":
-    """Return the campaign of the last check."""
+def _last_campaign(options: CheckOptions) -> "Bundle":
     from rmwbench.robot.check import check_places
     from rmwbench.suite.file.load import plain
     from rmwbench.suite.file.places import find, read, shown

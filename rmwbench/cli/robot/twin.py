@@ -177,7 +177,6 @@ def _play(options: TwinOptions, robot_twin: "Twin", duration_s: float) -> "TwinL
 def _end_with(
     measured_likeness: "TwinLikeness", source: str, other_name: str, middleware: str | None = None
 ) -> NoReturn:
-    """Print how like two traffics are, and exit."""
     from rmwbench.robot.twin.likeness_view import view
 
     print_view(view(measured_likeness, source, other_name, middleware))

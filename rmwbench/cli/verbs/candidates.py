@@ -55,7 +55,7 @@ def document(names: list[str]) -> dict[str, Any]:
         name: [candidate.name for candidate in chosen if name in candidate.sets]
         for name in known_set.sets
     }
-    listed = {candidate.arm["middleware"] for candidate in known_set.by_name.values()}
+    listed_middlewares = {candidate.arm["middleware"] for candidate in known_set.by_name.values()}
     return {
         "schema": SCHEMA,
         "version": VERSION,
@@ -71,7 +71,9 @@ def document(names: list[str]) -> dict[str, Any]:
         ],
         "candidates": [_entry(candidate, workers) for candidate in chosen],
         "unlisted": sorted(
-            name for name in workers if name.startswith("rclcpp/") and name not in listed
+            name
+            for name in workers
+            if name.startswith("rclcpp/") and name not in listed_middlewares
         ),
     }
 
@@ -172,8 +174,8 @@ def _reasons(listing: dict[str, Any]) -> "Iterator[Block]":
                 (candidate["reason"], candidate["command"], candidate["needs"]), []
             ).append(candidate["candidate"])
     for (reason, command, needs), names in names_of_reason.items():
-        more = f"; it needs {needs}" if needs else ""
-        yield Text(f"\n{', '.join(names)} not ready: {reason}{more}")
+        needs_text = f"; it needs {needs}" if needs else ""
+        yield Text(f"\n{', '.join(names)} not ready: {reason}{needs_text}")
         if command:
             yield Text(f"  do: {command}")
     for name in listing["unlisted"]:

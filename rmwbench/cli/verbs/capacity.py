@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rmwbench.cli.console import print_json, print_view, stderr_console
-from rmwbench.cli.options import SUITE, ArmOptions, json_option, parse_duration_s, with_options
+from rmwbench.cli.options import (
+    SUITE,
+    ArmOptions,
+    json_option,
+    parse_duration_s,
+    parse_fraction,
+    with_options,
+)
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -95,7 +102,7 @@ class CapacityOptions(ArmOptions):
             least=self.least,
             most=self.most,
             budget_s=None if self.budget is None else parse_duration_s(self.budget),
-            resolution=_parse_percent(self.resolution),
+            resolution=_resolution(self.resolution),
             seed=self.seed,
             network=self.network,
         )
@@ -161,19 +168,15 @@ def _limit(text: str | None, file: Path | None) -> str:
     return of_limits(read_limits(file).document(), str(file)).text
 
 
-def _parse_percent(text: str) -> float:
-    """Return 0.05 for `5%`, `5 %` or `0.05`. Raises UserError unless it is 1 % to 100 %."""
-    bare = text.replace("%", "").strip()
-    try:
-        value = float(bare) / (100 if "%" in text else 1)
-    except ValueError:
-        value = -1.0
+def _resolution(text: str) -> float:
+    value = parse_fraction(text) or 0.0
     if not 0.01 <= value <= 1.0:
+        is_bare = "%" not in text and value > 1
         raise UserError(
             f"`{text}` is not a valid resolution",
             where="--resolution",
             expected="1% to 100%",
             actual=text,
-            fix=f"did you mean `{bare}%`?" if value > 1 else None,
+            fix=f"did you mean `{text.strip()}%`?" if is_bare else None,
         )
     return value

@@ -1,6 +1,5 @@
 """`rmwbench compare A B`: did something get worse?"""
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rmwbench.cli.console import Html, Out, page, print_answer
-from rmwbench.cli.options import json_option, with_options
+from rmwbench.cli.options import json_option, parse_fraction, with_options
 from rmwbench.errors import UserError
 
 
@@ -76,17 +75,17 @@ def compare(options: CompareOptions) -> None:
 
 
 def _margin(text: str | None) -> float | None:
-    """Return the fraction that `5%`, `5 %` or `0.05` is. A bare number of 1 or more is refused,
-    since it probably means per cent."""
+    """Return the margin as a fraction. A bare number of 1 or more is refused, since it probably
+    means per cent."""
     if text is None:
         return None
-    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
-    value = float(match[1]) / (100 if match[2] else 1) if match else 0.0
+    value = parse_fraction(text) or 0.0
     if not 0 < value < 1:
+        is_bare = "%" not in text and 1 <= value < 100
         raise UserError(
             "this is not a valid margin",
             where=f"--margin {text}",
             expected="a percentage above 0 and below 100, such as 5%",
-            fix=f"--margin {match[1]}%" if match and not match[2] and 1 <= value < 100 else None,
+            fix=f"--margin {text.strip()}%" if is_bare else None,
         )
     return value

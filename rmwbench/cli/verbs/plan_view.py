@@ -179,8 +179,8 @@ def _level_lines(plan: Plan) -> Iterator[str]:
         )
         condition = f"{', '.join(filter(None, (axis, other_levels)))}: " if axis else ""
         topics = [topic for topic in comparison.topics if topic is not None]
-        each = f", for each of {unsupported.few(topics)}" if topics else ""
-        arms_of_line.setdefault(f"{condition}{pairs}{each}", []).append(ladder.arm)
+        per_topic = f", for each of {unsupported.few(topics)}" if topics else ""
+        arms_of_line.setdefault(f"{condition}{pairs}{per_topic}", []).append(ladder.arm)
     for text, arms in arms_of_line.items():
         yield f"{text} ({', '.join(dict.fromkeys(arms))})"
 
@@ -237,8 +237,8 @@ def _beyond(plan: Plan) -> Section | None:
     blocks: list[Block] = [Items(lines, mark="")] if lines else []
     processes, place = most_processes(plan.cells)
     if processes > plan.machine["processors"]:
-        shared = counted(plan.machine["processors"], "processor")
-        blocks.append(Text(f"Up to {processes} processes at once, in {place}, share {shared}."))
+        processors = counted(plan.machine["processors"], "processor")
+        blocks.append(Text(f"Up to {processes} processes at once, in {place}, share {processors}."))
     return Section(title if lines else "Processors", blocks) if blocks else None
 
 

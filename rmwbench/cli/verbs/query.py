@@ -44,8 +44,8 @@ def query(
 
     if as_json and as_csv:
         raise UserError("two output formats at once", where="--json --csv", fix="choose one")
-    everything = as_json or as_csv
-    result = ask(Bundle(directory or newest_campaign()), sql, None if everything else rows)
+    prints_all = as_json or as_csv
+    result = ask(Bundle(directory or newest_campaign()), sql, None if prints_all else rows)
     if as_json:
         _print_json(result)
     elif as_csv:

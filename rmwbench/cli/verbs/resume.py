@@ -77,7 +77,6 @@ def _resumed(directory: Path, cluster: str | None) -> "Runner[TrialSource]":
 
 
 def _refuse(option: str, value: object, why: str) -> None:
-    """Raises UserError if the option is given."""
     if value is not None:
         raise UserError(
             f"{option} does not go with this: {why}", where=option, fix=f"leave {option} out"
