@@ -80,7 +80,7 @@ With = Annotated[
     typer.Option(
         "--with",
         metavar="NAME",
-        help=f"Compare these besides. {CANDIDATE_HELP}",
+        help=f"Also compare these. {CANDIDATE_HELP}",
         autocompletion=complete_candidate,
     ),
 ]
@@ -98,8 +98,8 @@ Profiles = Annotated[
     typer.Option(
         "--profile",
         metavar="MIDDLEWARE=FILE",
-        help="Compare this middleware, or a candidate of it, with your own profile file besides; may "
-        "be repeated.",
+        help="Also compare this middleware, or a candidate of it, with your own profile file; may be "
+        "repeated.",
     ),
 ]
 OverNetwork = Annotated[
@@ -107,8 +107,8 @@ OverNetwork = Annotated[
     typer.Option(
         "--network",
         metavar="NAME",
-        help="Play every workload over this network, one of the suite's or a shipped one such as "
-        "wifi; of one host, what only reads goes to a second one (docs/network.md).",
+        help="Run every workload over this network, one of the suite's or a shipped one such as "
+        "wifi; in a workload of one host, nodes that only read move to a second (docs/network.md).",
         autocompletion=complete_network,
     ),
 ]
@@ -197,8 +197,8 @@ class SuiteOptions(ArmOptions):
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Fit whole blocks into this time, such as 90s, 5m or 1h30m; for a suite that is "
-            "too long for it, the short version, or a part that says what it left out.",
+            help="Fit whole blocks into this time, such as 90s, 5m or 1h30m; if the suite is too "
+            "long for it, run its short version, or a part, and say what is left out.",
         ),
     ] = None
     short: Annotated[

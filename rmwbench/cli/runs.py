@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
 
 ENDING = (
-    "Exit code 0: finished with at least one good trial, 130: stopped, 2: otherwise, or where an "
-    "arm of your own failed in every trial. Where the "
-    "suite says what is acceptable (`outcomes`, docs/suites.md): 0 where all is, 1 where it is "
-    "not, 2 where that could not be told."
+    "Exit code 0: finished with at least one good trial, 130: stopped, 2: otherwise, or if an arm "
+    "of your own failed in every trial. If the suite says what is acceptable (`outcomes`, "
+    "docs/suites.md): 0 if all conditions are, 1 if one is not, 2: could not tell."
 )
 NoReport = Annotated[
     bool, typer.Option("--no-report", help="Run only; `rmwbench show DIR` gives the answer later.")

@@ -36,7 +36,7 @@ class CalibrateOptions:
         ),
     ] = None
     seed: Annotated[
-        int, typer.Option(min=0, help="Draws what is injected, the order and the schedules.")
+        int, typer.Option(min=0, help="Draws the injected values, the order and the schedules.")
     ] = 1
 
 

@@ -33,11 +33,10 @@ STYLES = {"red": "bold red", "yellow": "yellow", "unknown": "magenta", "green": 
 def register(app: typer.Typer) -> None:
     app.command(
         name="doctor",
-        help="Say what on this machine will spoil or explain results, and how to fix it.",
-        epilog="Exit code 0: nothing is red, 1: something is, 2: this machine cannot be looked at. "
-        "With --fix or --undo 0: all of it is so now, 1: something is not, 2: nobody could be "
-        "asked. With --live 0: nothing was found, 1: something was, 2: not every process could be "
-        "read.",
+        help="Name what will spoil or explain results on this machine, and how to fix it.",
+        epilog="Exit code 0: nothing is red, 1: something is, 2: this machine cannot be examined. "
+        "With --fix or --undo 0: all is set, 1: something is not, 2: there is no terminal to ask "
+        "on. With --live 0: no finding, 1: a finding, 2: a process could not be read.",
     )(with_options(doctor))
 
 
@@ -48,8 +47,8 @@ class DoctorOptions:
         bool,
         typer.Option(
             "--fix",
-            help="Show the commands that can be taken back, ask once, and run them. They hold "
-            "until the machine starts anew.",
+            help="Show the commands that can be undone, ask once, and run them. They hold until "
+            "the next start of the machine.",
         ),
     ] = False
     only: Annotated[
@@ -67,8 +66,8 @@ class DoctorOptions:
         bool,
         typer.Option(
             "--live",
-            help="Say instead why nothing arrives in what runs on this machine now. It reads, and "
-            "sends no packet.",
+            help="Say instead why nothing arrives in the system that runs on this machine now. It "
+            "only reads, and sends no packet.",
         ),
     ] = False
     domain: Annotated[
@@ -98,7 +97,7 @@ def _checkup() -> "Checkup":
         return machine.checkup(tools=_tools(), calibration=_calibration())
     except OSError as error:
         raise UserError(
-            "cannot look at this machine",
+            "cannot examine this machine",
             where=error.filename,
             expected="Linux with /proc and /sys",
             actual=error.strerror or str(error),
@@ -210,9 +209,7 @@ def _print(console: "Console", summary: str, findings: "Sequence[Finding]") -> N
         total += "; commands that change the system are for root"
     console.print(total)
     if any(finding.changes and finding.level != "green" for finding in findings):
-        console.print(
-            as_typed("`rmwbench doctor --fix` asks, and runs those that can be taken back")
-        )
+        console.print(as_typed("`rmwbench doctor --fix` asks, and runs those that can be undone"))
 
 
 def fix_findings(
@@ -229,7 +226,7 @@ def fix_findings(
         return _print_outcomes([], as_json, _why_no_step(findings, only))
     if denied_steps := [step for step in steps if not kernel.may(step)]:
         return _by_hand(steps, denied_steps, as_json)
-    _show("This changes, until the machine starts anew:", [command_of(step) for step in steps])
+    _show("This changes until the next start:", [command_of(step) for step in steps])
     if not (yes or _user_agrees()):
         return NOT_DONE
     outcomes = apply(steps, kernel)
@@ -297,7 +294,7 @@ def _user_agrees() -> bool:
     """Ask whether the commands are to be run. Raises UserError without a terminal."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UserError(
-            "nothing is changed without being asked, and there is no terminal to ask on",
+            "--fix and --undo ask before they change anything, and there is no terminal",
             expected="a terminal, or --yes",
         )
     return typer.confirm("Run them?", default=False, err=True)

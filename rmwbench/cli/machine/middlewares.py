@@ -32,11 +32,11 @@ def register(app: typer.Typer) -> None:
     )
     group.callback()(list_all)
     group.command(
-        name="show", help="All that these can and cannot do, with reasons, and their profiles."
+        name="show", help="The capabilities of these middlewares, with reasons, and their profiles."
     )(show)
     group.command(
         name="profile",
-        help="The profiles that a middleware brings, as it gets them, with their comments.",
+        help="The profiles that a middleware ships, with their comments.",
     )(profile)
     group.command(
         name="build", help="Build workers (those named, or the first set) and our tools."
@@ -158,7 +158,7 @@ class BuildOptions:
         typer.Option(
             "--partly",
             help="Leave out what cannot be built here; fail only for a tool, or if none can. With "
-            "--newest: the system's version alone where the newest cannot be had.",
+            "--newest: build the system's version alone if the newest is not available.",
         ),
     ] = False
     newest: Annotated[
@@ -234,7 +234,7 @@ def _print_list(listing: dict[str, Any]) -> None:
             blocks.append(Text(f"{entry['middleware']} not ready: {entry['reason']}"))
             if entry["command"]:
                 blocks.append(Text(f"  do: {entry['command']}"))
-    end = "Everything that one can and cannot do, and why: rmwbench middlewares show NAME"
+    end = "All capabilities of a middleware, with reasons: rmwbench middlewares show NAME"
     print_blocks(*blocks, Text(f"\n{end}"))
 
 

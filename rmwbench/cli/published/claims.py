@@ -78,7 +78,7 @@ class ClaimsShowOptions:
     shipped: Annotated[
         bool,
         typer.Option(
-            "--shipped/--no-shipped", help="Also what was measured for the shipped ledger."
+            "--shipped/--no-shipped", help="Use the measurements of the shipped ledger, too."
         ),
     ] = True
     out: Out = None
@@ -191,7 +191,7 @@ def _save(
         and (summary := measured(file, campaigns, drawn_of(file.claims)))
     ]
     if not summaries:
-        raise UserError("these campaigns say nothing of these claims", where="--save")
+        raise UserError("these campaigns answer none of these claims", where="--save")
     for summary in summaries:
         path = directory / summary["source"] / FOLDER / file_name(summary)
         make_directory(path.parent)

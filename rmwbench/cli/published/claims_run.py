@@ -100,7 +100,7 @@ def _carry_out(session: "ClaimsSession", files: "list[Claims]", no_report: bool)
     claims_plan = _plan(files, session.only, session.settled, left_s, without=begun_suites)
     unfinished = session.unfinished()
     if unfinished:
-        console.print(f"first what was stopped: {', '.join(unfinished)}\n", markup=False)
+        console.print(f"first the stopped campaigns: {', '.join(unfinished)}\n", markup=False)
     if claims_plan.picked or not unfinished:
         for line in lines(claims_plan):
             console.print(line, markup=False)
@@ -277,5 +277,5 @@ def _ledger_lines(judged_ledger: "ClaimsLedger") -> "list[str]":
     return [
         *(printable(line) for line in sorted(lines)),
         "",
-        f"claims that these campaigns speak of: {counts}",
+        f"claims that these campaigns answer: {counts}",
     ]

@@ -48,15 +48,13 @@ def register(app: typer.Typer) -> None:
         "write the document.",
         epilog="Exit code 0: every section is planned (with -o: measured), 1: one is not, 2: "
         "nothing is, 130: stopped. `rmwbench resume DIR` goes on where it was stopped, and writes "
-        "the document anew.",
+        "the document again.",
     )(with_options(report))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions:
-    evaluation: Annotated[str, typer.Argument(metavar="NAME", help="Which evaluation: tsc.")] = (
-        "tsc"
-    )
+    evaluation: Annotated[str, typer.Argument(metavar="NAME", help="The evaluation: tsc.")] = "tsc"
     budget: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="For all sections together, such as 2h; 8h if absent."),
@@ -88,7 +86,7 @@ class ReportOptions:
         ),
     ] = None
     as_json: Annotated[
-        bool, json_option("Print the plan, or with -o what was found, as one document.")
+        bool, json_option("Print the plan, or with -o the results, as one document.")
     ] = False
 
     @property
@@ -144,8 +142,7 @@ def _machines(cluster: str | None, out: Path | None) -> int | None:
         raise UserError(
             "how many machines?",
             where="--cluster",
-            expected="a number of machines to plan for; an address is asked once -o DIR says where "
-            "the report goes",
+            expected="a number of machines to plan for; an address needs -o DIR besides",
             actual=cluster,
             fix="rmwbench published report tsc --cluster 8",
         )
@@ -328,7 +325,7 @@ def write(session: "CommitteeSession") -> "tuple[Report, list[Path]]":
             actual="; ".join(
                 f"{finding.code} ({finding.where}: {finding.what})" for finding in findings
             ),
-            fix="do not pass it on: this is a fault of rmwbench, which its developers need to know",
+            fix="do not pass it on, and report this mistake of rmwbench to its developers",
         )
     return report, files
 

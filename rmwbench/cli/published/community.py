@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
         help="GitHub engagement, REP-2004 declarations, user surveys.",
     )
     group.command(
-        help="How repositories answer: pull requests, issues, activity; or what their git tells."
+        help="How projects respond: their pull requests, issues and activity, or their git history."
     )(with_options(github))
     group.command(help="Quality declarations item by item, packages side by side.")(
         with_options(rep2004)
@@ -56,8 +56,8 @@ class GithubOptions:
         str | None,
         typer.Option(
             metavar="180d|DATE",
-            help="What was opened since then (180d if it is asked for). In a git history days are "
-            "counted back from its newest commit, and its window ends there.",
+            help="Only what was opened since then; without --from 180d if absent. In a git history "
+            "days are counted back from its newest commit, at which the window ends.",
         ),
     ] = None
     source: Annotated[
@@ -70,7 +70,7 @@ class GithubOptions:
         Path | None, typer.Option(metavar="DIR", help="Keep the answers for --from.")
     ] = None
     people: Annotated[
-        bool, typer.Option("--people", help="Without what bots opened or committed.")
+        bool, typer.Option("--people", help="Leave out what bots opened or committed.")
     ] = False
     reviews: Annotated[
         bool,
@@ -101,7 +101,7 @@ def github(options: GithubOptions) -> None:
             )
         if read := next((name for name in options.names or () if "=" in name), None):
             raise UserError(
-                "--from reads saved answers, this is a git history",
+                "--from reads saved answers, and this is a git history",
                 where=read,
                 expected="one of the two",
             )
@@ -217,14 +217,14 @@ class Rep2004Options:
         list[str],
         typer.Argument(
             metavar="[NAME=]FILE…",
-            help="Declarations in Markdown or reStructuredText; of a git repository's directory, "
-            "whether it has one.",
+            help="Declarations in Markdown or reStructuredText, or directories of git repositories, "
+            "to see whether they have one.",
         ),
     ]
     date: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="[NAME=]DATE", help="When a document was written, where git does not know."
+            metavar="[NAME=]DATE", help="When a document was written, if git does not know."
         ),
     ] = None
     evidence: Annotated[

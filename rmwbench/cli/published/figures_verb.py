@@ -47,13 +47,13 @@ class FiguresOptions:
     campaign: Annotated[
         list[Path] | None,
         typer.Option(
-            metavar="DIR", help="What was measured here, also by `claims run`; may be repeated."
+            metavar="DIR", help="A campaign, or the directory of `claims run`; may be repeated."
         ),
     ] = None
     shipped: Annotated[
         bool,
         typer.Option(
-            "--shipped/--no-shipped", help="Also what was measured for the shipped claims."
+            "--shipped/--no-shipped", help="Use the measurements of the shipped claims, too."
         ),
     ] = True
     figure: Annotated[

@@ -26,7 +26,7 @@ WHO = "answers"
 def register(app: typer.Typer) -> None:
     app.command(
         name="questionnaire",
-        help="What the ROS 2 TSC asked its middlewares: from measurements and evidence.",
+        help="Answer the questions of the ROS 2 TSC from measurements and evidence.",
     )(questionnaire)
 
 
@@ -50,8 +50,8 @@ def questionnaire(
         Path | None,
         typer.Option(
             metavar="FILE.json",
-            help="Keep what these campaigns answer, and no more. What the file has of other cells "
-            "stays.",
+            help="Save the answers of these campaigns alone. The answers of other cells stay in the "
+            "file.",
         ),
     ] = None,
 ) -> None:
@@ -65,7 +65,7 @@ def questionnaire(
         refuse_beside_save({"--question": question})
         if not campaign:
             raise UserError(
-                "there is nothing to keep", where="--save", expected="--campaign DIR with it"
+                "there is nothing to save", where="--save", expected="--campaign DIR besides"
             )
         _save(questions, campaign, save)
         return typer.echo(f"kept: {save}")

@@ -19,9 +19,9 @@ def register(app: typer.Typer) -> None:
         name="check",
         help="Check a robot's suite on this machine: which candidate meets its limits, and what "
         "changed since the last check.",
-        epilog="Exit code 0: the candidates of --use (the suite's first where none is named) meet "
-        "all limits, 1: one of them misses a limit, 2: that could not be told. Without limits it is "
-        "that of `compare` with the last check, and 2 at the first. 130: stopped.",
+        epilog="Exit code 0: the candidates of --use (by default the suite's first) meet all "
+        "limits, 1: one of them misses a limit, 2: could not tell. Without limits it is the exit "
+        "code of `compare` with the last check, and 2 at the first check. 130: stopped.",
     )(with_options(check))
 
 
@@ -35,7 +35,7 @@ class CheckOptions(SuiteOptions):
         ),
     ] = None
     last: Annotated[
-        bool, typer.Option("--last", help="Run nothing: the answer of the last check again.")
+        bool, typer.Option("--last", help="Run nothing: print the answer of the last check again.")
     ] = False
     as_json: Annotated[bool, json_option("Print the check document (docs/formats/check.md).")] = (
         False

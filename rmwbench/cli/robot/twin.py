@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rmwbench.robot.twin.twin_model import Twin
 
 ENDING = (
-    "Exit code 0: written, and like its source where that was asked; 1: it is not like it, and the "
-    "topics are named; 2: it could not be made or played."
+    "Exit code 0: the suite is written, and its traffic is like the bag's if that was checked; 1: "
+    "it is not, and the topics that differ are named; 2: it could not be made or played."
 )
 ANONYMOUS = "a robot"
 PROGRESS_STEP = 0.002
@@ -46,7 +46,9 @@ class TwinOptions:
     ]
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Where the suite goes; stdout if absent."),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The file of the suite; stdout if absent."
+        ),
     ] = None
     graph: Annotated[
         str | None,
@@ -57,7 +59,7 @@ class TwinOptions:
         ),
     ] = None
     anonymous: Annotated[
-        bool, typer.Option("--anonymous", help="Without names of topics, nodes and own types.")
+        bool, typer.Option("--anonymous", help="Replace the names of topics, nodes and own types.")
     ] = False
     check: Annotated[
         bool,

@@ -22,7 +22,7 @@ COLUMNS = ("candidate", "ready", "layer", "middleware", "profile", "how")
 
 
 def register(app: typer.Typer) -> None:
-    summary = "List what suites compare by name: candidates, their sets, what is ready here."
+    summary = "List candidates, their sets, and which of them are ready here."
     app.command(name="candidates", help=summary)(candidates)
 
 

@@ -76,7 +76,9 @@ class CapacityOptions(ArmOptions):
     ] = None
     resolution: Annotated[
         str,
-        typer.Option(metavar="PERCENT", help="How far levels are apart; no interval is narrower."),
+        typer.Option(
+            metavar="PERCENT", help="The distance of two levels; no interval is narrower."
+        ),
     ] = "5%"
     seed: Annotated[int, typer.Option(min=0, help="Draws the order of arms and the schedules.")] = 0
     out: Annotated[

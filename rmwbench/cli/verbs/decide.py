@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
         name="decide",
         help="Decide for one robot: which candidate meets all of its limits, with what "
         "probability, and why.",
-        epilog="Exit code 0: a candidate meets all limits (on every machine, where campaigns are "
+        epilog="Exit code 0: a candidate meets all limits (on every machine, if the campaigns are "
         "of several), 1: every candidate misses one, 2: cannot tell.",
     )(with_options(decide))
 
@@ -64,7 +64,7 @@ def decide(options: DecideOptions) -> None:
 
     if options.limits is None:
         raise UserError(
-            "what the robot needs is not said",
+            "no limits are named",
             where="--limits",
             expected="a limits file (docs/limits.md)",
             fix="copy one of limits/ and set your numbers",

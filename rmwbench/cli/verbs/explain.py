@@ -14,8 +14,8 @@ from rmwbench.errors import not_one_of
 def register(app: typer.Typer) -> None:
     app.command(
         name="explain",
-        help="Why: where the time goes, where messages went missing, what made the slowest slow, what "
-        "helps.",
+        help="Explain where the time goes, where messages are lost, why the slowest ones are slow, "
+        "and what helps.",
     )(with_options(explain))
 
 

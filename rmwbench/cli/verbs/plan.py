@@ -32,7 +32,7 @@ class PlanOptions(SuiteOptions):
             metavar="N",
             min=1,
             max=100_000,
-            help="Also say what it takes on N machines of a cluster (docs/cluster.md).",
+            help="Also print the duration on N machines of a cluster (docs/cluster.md).",
         ),
     ] = None
     gang: Annotated[

@@ -35,7 +35,7 @@ def view(plan: Plan, ungranted: Sequence[str], *, order: bool) -> View:
         Section("Besides", feature_lines) if feature_lines else None,
         _section("Arms", [f"{arm.name}: {_arm_text(arm)}" for arm in _arms(plan)]),
         _beyond(plan),
-        _section("Left out, their middleware being not ready", left_out_lines(plan.left_out)),
+        _section("Left out, since their middleware is not ready", left_out_lines(plan.left_out)),
         _section(
             "Not supported, and not run", unsupported.unsupported_lines(plan, plan.unsupported)
         ),
@@ -157,7 +157,7 @@ def _resolution(plan: Plan) -> Iterator[str]:
         yield (
             f"With {blocks} and {counted(contenders, 'contender')} it finds, in 95 of 100 "
             f"campaigns, a difference of {ratios} (standard deviation of their logarithm); smaller "
-            "ones by luck."
+            "ones only by luck."
         )
 
 

@@ -37,7 +37,7 @@ def report(
         typer.Argument(
             metavar="[DIR[:SELECTION]]",
             help="A campaign's directory, or an evaluation's; the newest campaign below "
-            "./campaigns if absent. With a selection, as `compare` has it, those cells are judged "
+            "./campaigns if absent. With a selection in the form of `compare`, its cells are judged "
             "among themselves: DIR:layer=rclcpp.",
         ),
     ] = None,
@@ -118,7 +118,7 @@ def _check_path(kind: ReportFormat, path: Path) -> None:
     }.get(path.suffix.lower(), kind)
     if format_of_name is not kind:
         raise UserError(
-            "the name of the report promises another format",
+            "the name of the report has the ending of another format",
             where=str(path),
             expected=kind.value,
             actual=format_of_name.value,

@@ -32,15 +32,15 @@ def resume(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="For `published claims run`: this time instead of what is left of the first; after all is "
-            "finished, for new campaigns of what is still open.",
+            help="For `published claims run`: this budget instead of the rest of the first one; "
+            "after all is finished, for new campaigns of the claims that are still open.",
         ),
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="What began on a cluster goes on there: auto, HOST:PORT or ray://HOST:PORT.",
+            help="Go on with a campaign of a cluster there: auto, HOST:PORT or ray://HOST:PORT.",
         ),
     ] = None,
     no_report: NoReport = False,
@@ -56,12 +56,12 @@ def resume(
     _refuse(
         "--budget",
         budget,
-        "what was begun keeps its plan; only the campaigns of claims get new time",
+        "a campaign keeps its plan; only the campaigns of claims get a new budget",
     )
     if is_evaluation(directory):
         from rmwbench.cli.published.committee_report import go_on
 
-        _refuse("--no-report", no_report or None, "an evaluation ends with its document")
+        _refuse("--no-report", no_report or None, "an evaluation always writes its document")
         go_on(directory, cluster)
     carry_out(_resumed(directory, cluster), directory, no_report, cluster)
 

@@ -40,14 +40,14 @@ class RunOptions(SuiteOptions):
         ),
     ] = None
     threads: Annotated[
-        bool, typer.Option("--threads", help="CPU and wait of every thread as well.")
+        bool, typer.Option("--threads", help="Record CPU and wait of every thread, too.")
     ] = False
     schedule: Annotated[
         bool,
         typer.Option(
             "--schedule",
-            help="Trace when each thread got a processor. It disturbs: latencies of traced trials "
-            "are not comparable.",
+            help="Trace when each thread gets a processor. Tracing disturbs: latencies of traced "
+            "trials are not comparable.",
         ),
     ] = False
     cluster: Annotated[
@@ -62,9 +62,8 @@ class RunOptions(SuiteOptions):
         str | None,
         typer.Option(
             metavar="HOST=MACHINE,…",
-            help="With --cluster: each host of a workload is this machine, over the network that "
-            "is really between them; MACHINE@ADDRESS where the others reach it at another address "
-            "than Ray.",
+            help="With --cluster: the machine of each host of a workload, over the real network "
+            "between them; MACHINE@ADDRESS if the others reach it at another address than Ray.",
         ),
     ] = None
     gang: Annotated[
@@ -120,7 +119,7 @@ def _placing(options: RunOptions) -> "Placing | None":
     if options.place is not None and options.gang:
         raise UserError(
             "--place and --gang contradict each other",
-            fix="--place names the machines, --gang takes any like ones",
+            fix="--place names the machines, --gang takes any like machines",
         )
     if options.place is not None:
         return placing.parse(options.place)

@@ -34,8 +34,8 @@ class ShowOptions:
         str | None,
         typer.Argument(
             metavar="[DIR[:SELECTION]]",
-            help="A campaign's directory; the newest below ./campaigns if absent. With a selection, "
-            "as `compare` has it, those cells are judged among themselves: DIR:layer=rclcpp.",
+            help="A campaign's directory; the newest below ./campaigns if absent. With a selection "
+            "in the form of `compare`, its cells are judged among themselves: DIR:layer=rclcpp.",
         ),
     ] = None
     as_json: Annotated[bool, json_option("Print the show document (docs/formats/show.md).")] = False

@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         name="suites",
         help="List the shipped suites, one line each; `suites reports`: effects that people "
-        "reported, and what is seen of them here.",
+        "reported, and whether they are measured here, too.",
     )(with_options(suites))
 
 
@@ -49,18 +49,18 @@ class SuitesOptions:
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Of reports: run each, or go on with it, in DIR/NAME, and judge by that.",
+            help="For reports: run each, or go on with it, in DIR/NAME, and judge by the result.",
         ),
     ] = None
     save: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="With --measure: keep what was measured, DIR/NAME.json."),
+        typer.Option(metavar="DIR", help="With --measure: save the measurements as DIR/NAME.json."),
     ] = None
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Of reports: print the page of the site.")
+        bool, typer.Option("--markdown", help="For reports: print the page of the site.")
     ] = False
     as_json: Annotated[
-        bool, json_option('Print a list of {"suite", "title"}; of reports with what was found.')
+        bool, json_option('Print a list of {"suite", "title"}; for reports with the results.')
     ] = False
 
 
@@ -104,7 +104,7 @@ def _list(listed_suites: "list[ListedSuite]") -> None:
     if not listed_suites:
         print_blocks(Text("No suite has that text."))
     print_blocks(*sections)
-    say("\nWhat one would do: rmwbench plan SUITE. Your own: docs/suites.md.")
+    say("\nThe plan of a suite: rmwbench plan SUITE. Your own suites: docs/suites.md.")
 
 
 def _reports(options: SuitesOptions, names: list[str]) -> None:
