@@ -226,14 +226,10 @@ class Bundle:
         try:
             content = read_input(path)
         except OSError:
-            raise UserError(
-                "a stored file is missing", where=str(path), fix="restore the campaign from a copy"
-            ) from None
+            raise _broken("a stored file is missing", path) from None
         actual = hashlib.sha256(content).hexdigest()
         if actual != sha256:
-            raise UserError(
-                "a stored file was changed", where=str(path), expected=sha256, actual=actual
-            )
+            raise _broken("a stored file was changed", path, expected=sha256, actual=actual)
         return content
 
     def open(self, name: str) -> None:
@@ -311,11 +307,7 @@ class Bundle:
                     raise OSError("it is not a regular file")
                 file = pq.ParquetFile(path, page_checksum_verification=True)
             except FileNotFoundError:
-                raise UserError(
-                    "the journal names a table that is not there",
-                    where=str(path),
-                    fix="restore the campaign from a copy",
-                ) from None
+                raise _broken("the journal names a table that is not there", path) from None
             except UNREADABLE as error:
                 raise _corrupt(path, error) from None
             _check_schema(path, file.schema_arrow)
@@ -345,20 +337,15 @@ def _check_schema(path: Path, actual: pa.Schema) -> None:
         f.name for f in expected if f.name not in actual.names and f.name not in later_columns
     ]
     if missing:
-        raise UserError(
-            "a table lacks columns",
-            where=str(path),
-            expected=", ".join(missing),
-            actual=", ".join(actual.names),
-        )
+        names = ", ".join(actual.names)
+        raise _broken("a table lacks columns", path, expected=", ".join(missing), actual=names)
     for f in expected:
         if f.name in actual.names and actual.field(f.name).type != f.type:
-            raise UserError(
+            raise _broken(
                 f"column {f.name} of a table is of another type",
-                where=str(path),
+                path,
                 expected=str(f.type),
                 actual=str(actual.field(f.name).type),
-                fix="restore the campaign from a copy",
             )
 
 
@@ -580,12 +567,7 @@ def _read_campaign_json(directory: Path) -> CampaignDocument:
         ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise UserError(
-            "campaign.json cannot be read",
-            where=str(path),
-            actual=reason,
-            fix="restore the campaign from a copy",
-        ) from None
+        raise _broken("campaign.json cannot be read", path, actual=reason) from None
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         actual = document.get("schema") if isinstance(document, dict) else type(document).__name__
         raise UserError(
@@ -605,13 +587,19 @@ def _read_campaign_json(directory: Path) -> CampaignDocument:
     try:
         return read_campaign(document)
     except ValueError as error:
-        raise UserError(
-            "campaign.json does not have what its format says",
-            where=str(path),
+        raise _broken(
+            "campaign.json is not as its format says",
+            path,
             expected="docs/formats/bundle.md",
             actual=str(error),
-            fix="restore the campaign from a copy",
         ) from None
+
+
+def _broken(
+    what: str, path: Path, *, expected: str | None = None, actual: str | None = None
+) -> UserError:
+    fix = "restore the campaign from a copy"
+    return UserError(what, where=str(path), expected=expected, actual=actual, fix=fix)
 
 
 def _corrupt(path: Path, error: Exception) -> UserError:
