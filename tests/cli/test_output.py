@@ -22,6 +22,7 @@ VERBS = {
     "claims": ["published", "claims", "gscam-2025", "--no-shipped", "--out"],
     "questionnaire": ["published", "questionnaire", "--question", "audit", "--out"],
     "figures": ["published", "figures", "gscam-2025", "--no-shipped", "-o"],
+    "decide": ["decide", "campaign", "--limits", "limits.yaml", "--out"],
     "community": ["published", "community", "admission", "--out"],
     "community --report": ["published", "community", "admission", "--report"],
 }
@@ -32,6 +33,8 @@ def place(tmp_path_factory):
     path = tmp_path_factory.mktemp("place")
     synthetic_bundle.write(path / "campaign", blocks=2, workloads=("imu",))
     synthetic_bundle.write(path / "newer", blocks=2, workloads=("imu",), seed=8)
+    limits = "limits: mine\nacceptable: {response_latency_p50_ms: 1000}\nof: {workload: imu}\n"
+    (path / "limits.yaml").write_text(limits)
     return path
 
 

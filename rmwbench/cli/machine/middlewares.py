@@ -282,7 +282,8 @@ def _facts(entry: dict[str, Any]) -> list[tuple[str, str]]:
             if answer.partition(": ")[0] == wanted_answer
         ]
         facts.append((label, (", " if wanted_answer == "yes" else "; ").join(capabilities)))
-    levels_of_mode, missing_modes = [], []
+    levels_of_mode: list[str] = []
+    missing_modes: list[str] = []
     for mode, levels in (entry["modes"] or {}).items():
         if levels.startswith("no"):
             missing_modes.append(_with_reason(mode, levels.partition(": ")[2]))

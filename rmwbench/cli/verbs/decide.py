@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rmwbench.cli.console import print_answer, stderr_console
+from rmwbench.cli.console import Out, page, print_answer
 from rmwbench.cli.options import json_option, with_options
 from rmwbench.errors import UserError
 
@@ -44,12 +44,7 @@ class DecideOptions:
             show_default=False,
         ),
     ] = None
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Write the page (.html) here.", show_default=False
-        ),
-    ] = None
+    out: Out = None
     as_json: Annotated[bool, json_option("Print the decide document (docs/formats/decide.md).")] = (
         False
     )
@@ -69,20 +64,9 @@ def decide(options: DecideOptions) -> None:
             expected="a limits file (docs/limits.md)",
             fix="copy one of limits/ and set your numbers",
         )
-    if options.out is not None and options.out.suffix != ".html":
-        raise UserError(
-            "only HTML can be written",
-            where="--out",
-            expected="a name ending in .html",
-            actual=str(options.out),
-        )
+    path = page(options.out)
     limits = read_limits(options.limits)
     bundles = [Bundle(directory) for directory in options.directories or [newest_campaign()]]
     decision = summarise(bundles, limits)
-    if options.out is not None:
-        from rmwbench.report.render.html import write_html
-
-        write_html(view(decision), options.out)
-        stderr_console().print(f"page: {options.out}", markup=False)
-    print_answer(decision, view, as_json=options.as_json)
+    print_answer(decision, view, as_json=options.as_json, page=path)
     raise typer.Exit(EXIT_CODES[decision.outcome])
