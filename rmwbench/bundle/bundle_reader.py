@@ -350,7 +350,7 @@ def _check_schema(path: Path, actual: pa.Schema) -> None:
 
 
 LARGEST_VALUE = 1e30
-"""The largest number in a table: integers have 64 bits, and sums and squares of larger numbers do
+"""The largest number in a table: integers have 64 bits, and sums and squares of larger numbers may
 not fit into a float."""
 
 

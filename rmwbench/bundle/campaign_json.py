@@ -165,7 +165,7 @@ class MachineFact(Stored):
 
 
 class MachineDocument(Stored):
-    """The card of the machine at the begin of the campaign, with its newest calibration."""
+    """The card of the machine at the start of the campaign, with its newest calibration."""
 
     summary: str | None = None
     facts: Many[MachineFact] = ()

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 SMALL_ROWS = 200_000
-"""Up to this many rows all columns of a trial's records are read at once: opening a file five times
-costs more than reading it."""
+"""Up to this many rows, all columns of a trial's records are read at once: opening a file five
+times costs more than reading it."""
 FEWEST_FROM_MERGED = 32
-"""From this many trials on their records are read from merged files, of which at least a row group
+"""From this many trials on, their records are read from merged files, of which at least a row group
 is decoded."""
 
 

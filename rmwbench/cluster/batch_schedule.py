@@ -26,7 +26,7 @@ from rmwbench.words.numbers import counted
 
 
 @dataclass(kw_only=True)
-class BegunBatch(Batch):
+class MachineBatch(Batch):
     """A batch that a machine has begun. `queue`: its trials that are left; `counts`: the ended ones
     that are not void with a spoilt trial; `repeats`: how often it began again."""
 
@@ -59,7 +59,7 @@ class Schedule(Course):
             self._waiting.setdefault(self._key(trial), []).append(trial)
         self._owner: dict[int, str] = {}
         self._begun: dict[BlockKey, list[Trial]] = {}
-        self.running: dict[str, BegunBatch] = {}
+        self.running: dict[str, MachineBatch] = {}
         """Machine → the part that it runs."""
         self._dropped_cells: set[int] = set()
         self.end = plan.blocks
@@ -80,7 +80,7 @@ class Schedule(Course):
 
     def ended_on(
         self, machine: str, status: str, cause: str | None = None, may_repeat: bool = True
-    ) -> BegunBatch | None:
+    ) -> MachineBatch | None:
         """Record the end of the machine's trial, and return its part if it is complete now. If the
         machine spoilt the trial, its part begins again or ends; if it is unsupported, its cell is
         dropped."""
@@ -98,7 +98,7 @@ class Schedule(Course):
         del self.running[machine]
         return part
 
-    def written(self, part: BegunBatch) -> None:
+    def written(self, part: MachineBatch) -> None:
         """Record that all trials of a part are in the bundle."""
         numbers = {trial.trial for trial in self._begun.pop(part.key)}
         self._rest = deque(trial for trial in self._rest if trial.trial not in numbers)
@@ -107,7 +107,7 @@ class Schedule(Course):
             not spoilt.again for spoilt in part.spoilt.values()
         )
 
-    def again(self, part: BegunBatch) -> None:
+    def again(self, part: MachineBatch) -> None:
         """Queue a part again: its results are lost."""
         begun = self._begun.pop(part.key)
         trials = [trial for trial in begun if trial.cell not in self._dropped_cells]
@@ -119,7 +119,7 @@ class Schedule(Course):
         if all(key.block != part.key.block for key in self._begun):
             self._owner.pop(part.key.block, None)
 
-    def lost(self, machine: str) -> BegunBatch | None:
+    def lost(self, machine: str) -> MachineBatch | None:
         """Queue the part of a lost machine again, and return it."""
         part = self.running.pop(machine, None)
         if part:
@@ -139,12 +139,12 @@ class Schedule(Course):
         """Do nothing: a part that runs again stays on its machine, and other parts run
         meanwhile."""
 
-    def _begin(self, machine: str) -> BegunBatch | None:
+    def _begin(self, machine: str) -> MachineBatch | None:
         key = self._choose(machine)
         if key is None:
             return None
         self._begun[key] = self._waiting.pop(key)
-        part = self.running[machine] = BegunBatch(
+        part = self.running[machine] = MachineBatch(
             key=key, machine=machine, queue=deque(self._begun[key])
         )
         self._owner.setdefault(key.block, machine)
@@ -167,7 +167,7 @@ class Schedule(Course):
                 best = rank, key
         return best[1] if best else None
 
-    def drop(self, cells: Collection[int], ended: BegunBatch | None = None) -> None:
+    def drop(self, cells: Collection[int], ended: MachineBatch | None = None) -> None:
         """Drop these cells from all parts that wait or run. A trial of them that runs goes on; that
         of the part `ended` has ended."""
         self._dropped_cells.update(cells)
@@ -182,7 +182,7 @@ class Schedule(Course):
         begun = {trial.trial for trials in self._begun.values() for trial in trials}
         self._rest = deque(t for t in self._rest if t.cell not in cells or t.trial in begun)
 
-    def _spoil(self, part: BegunBatch, trial: Trial, may_repeat: bool) -> None:
+    def _spoil(self, part: MachineBatch, trial: Trial, may_repeat: bool) -> None:
         """Do what `Course.ended` does, to a part whose results are not in the bundle yet."""
         again = may_repeat and self._repeats[part.key] + part.repeats < MOST_REPEATS
         part.spoilt[trial.trial] = SpoiltBlock(tuple(t.trial for t in part.counts), again)
@@ -256,8 +256,8 @@ def time_document(plan: Plan, machines: int, per_trial: int = 1) -> dict[str, An
 
 
 def time_text(document: dict[str, Any]) -> str:
-    """Return such as `On 4 machines of a cluster: at most about 83.2 s, 0.092 machine-hours, 87 %
-    of them trials.`"""
+    """Return a text such as `On 4 machines of a cluster: at most about 83.2 s, 0.092 machine-hours,
+    87 % of them trials.`"""
     machines, useful = document["machines"], document["useful_machines"]
     text = f"On {counted(machines, 'machine')} of a cluster"
     if "machines_per_trial" in document:

@@ -22,8 +22,7 @@ from rmwbench.campaign.progress import Progress, announce
 from rmwbench.campaign.run import order
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
-from rmwbench.campaign.trial_lab import TrialEnd
-from rmwbench.cluster.batch_schedule import BegunBatch, Schedule, duration_s, most_s
+from rmwbench.cluster.batch_schedule import MachineBatch, Schedule, duration_s, most_s
 from rmwbench.cluster.fleet import Fleet
 from rmwbench.errors import UserError
 from rmwbench.words.numbers import counted
@@ -150,7 +149,7 @@ class PartSource:
         return complete_part
 
     def written(self, batch: Batch, results: Sequence[TrialResult]) -> None:
-        assert isinstance(batch, BegunBatch)
+        assert isinstance(batch, MachineBatch)
         self.course.written(batch)
         self._progress.written()
         if self._fleet.copy and self.course.blocks_done > self._copied_blocks:
@@ -170,7 +169,7 @@ class PartSource:
         self._tell(f"{text}; {outcome}" if outcome else text)
 
     def again(self, batch: Batch, why: str) -> None:
-        assert isinstance(batch, BegunBatch)
+        assert isinstance(batch, MachineBatch)
         self.course.again(batch)
         self._tell(f"the results of {batch.text} were lost with machine {batch.machine}: {why}")
 
@@ -210,7 +209,7 @@ class PartSource:
             return True
         return self._elapsed_s() + self._progress.left_s(block + 1) <= self._limit_s
 
-    def _may_repeat(self, part: BegunBatch) -> bool:
+    def _may_repeat(self, part: MachineBatch) -> bool:
         """Whether a spoilt part may run again, by the rule of `pace.may_repeat`: while its block
         and the suite's minimum of blocks still fit, and longer if the comparison needs the
         block."""

@@ -10,7 +10,8 @@ _COUNTED = {"subscribers": "reader", "clients": "client", "relays": "relay", "no
 
 
 def named_level(factor: str, level: object) -> str:
-    """Return such as `network.loss=0.1`, as a comparison's name has it and `--at` takes it."""
+    """Return a text such as `network.loss=0.1`, as a comparison's name has it and `--at` takes
+    it."""
     return f"{factor}={level_text(level)}"
 
 
@@ -19,7 +20,7 @@ def level_text(level: object) -> str:
 
 
 def level_name(factor: str, level: Any) -> str:
-    """Return such as `10 Hz`, `600 kB`, `2 readers`, `thin` or `10 % loss`."""
+    """Return a text such as `10 Hz`, `600 kB`, `2 readers`, `thin` or `10 % loss`."""
     if isinstance(level, str):
         size = SIZE.fullmatch(level)
         return set_quantity(float(size[1]), "bytes") if size else level
@@ -35,8 +36,8 @@ def level_name(factor: str, level: Any) -> str:
 
 
 def set_quantity(value: float, unit: str) -> str:
-    """Return such as `10 Hz`, not `10.0 Hz`, and `1.473 kB`, not `1.47 kB`: a level is set and not
-    measured."""
+    """Return a text such as `10 Hz`, not `10.0 Hz`, and `1.473 kB`, not `1.47 kB`: a level is set
+    and not measured."""
     divisor, symbol = fmt.scale(value, unit)
     return f"{value / divisor:.12g} {symbol}"
 

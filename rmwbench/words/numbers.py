@@ -144,7 +144,7 @@ def never(value: AnyEstimate) -> str:
 
 
 def ratio(value: RatioFields | None) -> NumberText:
-    """Return such as `4.10× [3.20–5.30]`."""
+    """Return a text such as `4.10× [3.20–5.30]`."""
     if value is None:
         return NumberText("no data", "", "no comparison", "absent")
     number = value.value
@@ -164,13 +164,13 @@ def ratio(value: RatioFields | None) -> NumberText:
 
 
 def exponent(value: Exponent) -> str:
-    """Return such as `1.9 [1.8–2.0]`."""
+    """Return a text such as `1.9 [1.8–2.0]`."""
     return f"{value.exponent:.2g} [{value.low:.2g}–{value.high:.2g}]"
 
 
 def quantity(value: float | None, unit: str | None) -> str:
-    """Return such as `12.3 µs`, `6.22 MB`, `3.1 %`, `1 100` or `2.00×`; an infinite value reads
-    `∞`."""
+    """Return a text such as `12.3 µs`, `6.22 MB`, `3.1 %`, `1 100` or `2.00×`; an infinite value
+    reads `∞`."""
     if value is None:
         return "no data"
     if not isfinite(value):
@@ -182,8 +182,8 @@ def quantity(value: float | None, unit: str | None) -> str:
 
 
 def with_interval(value: float | None, low: float, high: float, unit: str | None) -> str:
-    """Return such as `173 µs [134–222]`, with all three in the unit of the first that is neither 0
-    nor infinite, or `0 points [−2.6 to 2.6]` if `low` is negative."""
+    """Return a text such as `173 µs [134–222]`, with all three in the unit of the first that is
+    neither 0 nor infinite, or `0 points [−2.6 to 2.6]` if `low` is negative."""
     divisor, symbol = scale(next((x for x in (value, high, low) if x and isfinite(x)), 0.0), unit)
     number = "–" if value is None else _bound(value, divisor, unit)
     text = _with_symbol(number, symbol)
@@ -207,19 +207,19 @@ def scaled(number: float, factor: float) -> float:
 
 
 def percent(fraction: float, digits: int = 2) -> str:
-    """Return such as `17 %`, `0.32 %` or `99.96 %` with so many significant digits, or with more if
-    these would round the value to 0 % or 100 %; never with an exponent."""
+    """Return a text such as `17 %`, `0.32 %` or `99.96 %` with so many significant digits, or with
+    more if these would round the value to 0 % or 100 %; never with an exponent."""
     return f"{_without_zeros(_percent(fraction * 100, digits))} %"
 
 
 def points(difference: float) -> str:
-    """Return such as `5 percentage points`, for a difference of two fractions."""
+    """Return a text such as `5 percentage points`, for a difference of two fractions."""
     number = percent(abs(difference)).removesuffix(" %")
     return f"{number} percentage point{'' if number == '1' else 's'}"
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:
-    """Return such as `1 trial`, `6 trials` or `1 100 messages`."""
+    """Return a text such as `1 trial`, `6 trials` or `1 100 messages`."""
     return f"{significant_count(number)} {singular if number == 1 else plural or singular + 's'}"
 
 
@@ -228,7 +228,7 @@ def significant_count(number: int) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Return such as `45 s`, `5 min 1 s` or `2 h 5 min`."""
+    """Return a text such as `45 s`, `5 min 1 s` or `2 h 5 min`."""
     if seconds is None:
         return "unknown"
     whole = round(seconds)

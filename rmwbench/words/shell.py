@@ -4,5 +4,6 @@ import shlex
 
 
 def command_line(*words: object) -> str:
-    """Return such as `rmwbench show 'my run'`, in which each argument is one word of the shell."""
+    """Return a text such as `rmwbench show 'my run'`, in which each argument is one word of the
+    shell."""
     return shlex.join(["rmwbench", *map(str, words)])

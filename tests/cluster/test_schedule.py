@@ -10,7 +10,7 @@ import pytest
 
 from rmwbench.bundle.journal import read_line
 from rmwbench.campaign.course import MOST_REPEATS, SpoiltBlock
-from rmwbench.cluster.batch_schedule import BegunBatch, BlockKey, Schedule, duration_s
+from rmwbench.cluster.batch_schedule import BlockKey, MachineBatch, Schedule, duration_s
 from rmwbench.cluster.machine_parts import PartSource
 from tests.campaign.test_course import plan
 
@@ -31,7 +31,7 @@ class Walk:
             if machine not in self.running and (trial := self.schedule.take(machine)):
                 self.running[machine] = trial
 
-    def step(self, machine, status="done", cause=None) -> BegunBatch | None:
+    def step(self, machine, status="done", cause=None) -> MachineBatch | None:
         self.running.pop(machine)
         part = self.schedule.ended_on(machine, status, cause)
         if part:

@@ -73,7 +73,7 @@ class CaseCounts:
 
     @property
     def text(self) -> str:
-        """Such as `heard 150 of 150, matched in 3 of 3 trials`."""
+        """A text such as `heard 150 of 150, matched in 3 of 3 trials`."""
         trials = fmt.counted(self.trials, "trial")
         outside = sum(
             at_all and not steady
@@ -156,7 +156,7 @@ def _require_enough_trials(answer: VariablesAnswer, counts: CaseCounts) -> Varia
 
 
 def _in_only(verb: str, trials: int, counts: CaseCounts) -> str:
-    """Return such as `heard in only 2 of 5 trials`, or nothing for all trials."""
+    """Return a text such as `heard in only 2 of 5 trials`, or nothing for all trials."""
     if trials == counts.trials:
         return ""
     return f"{verb} in only {trials} of {fmt.counted(counts.trials, 'trial')}"

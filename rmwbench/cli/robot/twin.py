@@ -1,4 +1,5 @@
-"""`rmwbench twin BAG`: makes a suite of the traffic in a bag, and checks whether it is like it."""
+"""`rmwbench twin BAG`: makes a suite of the traffic in a bag, and compares its traffic with the
+bag's."""
 
 import json
 import re

@@ -104,8 +104,8 @@ def _make_plan(options: PlanOptions) -> "tuple[Plan, list[str], int]":
 def _for_each_machine(
     planner: "Planner", request: "Request", reasons: "Mapping[int, str]", gangs: int
 ) -> "Request":
-    """Return the request with the machine time of all gangs, of which `gangs` work at once for its
-    budget."""
+    """Return the request with the machine time of the blocks that so many gangs run at once within
+    its budget."""
     from rmwbench.cluster import batch_schedule
 
     if request.budget_s is None:

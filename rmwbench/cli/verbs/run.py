@@ -127,8 +127,8 @@ def _placing(options: RunOptions) -> "Placing | None":
 
 
 def _sampling(options: RunOptions) -> dict[str, float | bool]:
-    """Return what the options add to the suite's own `sampling`. Raises UserError for a rate that
-    is none."""
+    """Return what the options add to the suite's own `sampling`. Raises UserError for an invalid
+    rate."""
     sampling: dict[str, float | bool] = {
         name: True for name in ("threads", "schedule") if getattr(options, name)
     }
