@@ -122,13 +122,6 @@ At = Annotated[
 ]
 
 
-def by_option(
-    candidates: list[str] | None, added: list[str] | None, without: list[str] | None
-) -> dict[str, list[str] | None]:
-    """Return option -> its value, for verbs that refuse some options together."""
-    return {"--candidates": candidates, "--with": added, "--without": without}
-
-
 def choice(
     candidates: list[str] | None, added: list[str] | None, without: list[str] | None
 ) -> "Choice":

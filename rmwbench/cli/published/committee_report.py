@@ -13,7 +13,6 @@ from rmwbench.cli.options import (
     Candidates,
     With,
     Without,
-    by_option,
     choice,
     json_option,
     parse_duration_s,
@@ -244,7 +243,9 @@ def _begun_session(directory: Path, options: ReportOptions) -> "CommitteeSession
     planning_options = {
         "--budget": options.budget,
         "--seed": options.seed,
-        **by_option(options.candidates, options.added, options.without),
+        "--candidates": options.candidates,
+        "--with": options.added,
+        "--without": options.without,
     }
     for name, value in planning_options.items():
         if value not in (None, [], ()):
