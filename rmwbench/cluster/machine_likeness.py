@@ -14,6 +14,11 @@ from typing import Any
 from rmwbench.lab.machine.card import SYSCTLS
 
 Facts = dict[str, Any]
+HARDWARE = (
+    *("architecture", "cpu_model", "cores_online", "cores_usable"),
+    *("smt_active", "governor", "turbo", "virtualization"),
+)
+"""The facts of the hardware beside the memory."""
 OF_MEMORY = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 SETTINGS = tuple(name for name in SYSCTLS if name.startswith("net.") and name not in OF_MEMORY)
 """The kernel's limits for sockets and datagrams."""
@@ -25,14 +30,7 @@ def facts(card: Mapping[str, Any]) -> Facts:
     hardware, kernel, sysctls = card["hardware"], card["kernel"], card.get("sysctls", {})
     memory = hardware.get("memory_bytes")
     return {
-        "architecture": hardware.get("architecture"),
-        "cpu_model": hardware.get("cpu_model"),
-        "cores_online": hardware.get("cores_online"),
-        "cores_usable": hardware.get("cores_usable"),
-        "smt_active": hardware.get("smt_active"),
-        "governor": hardware.get("governor"),
-        "turbo": hardware.get("turbo"),
-        "virtualization": hardware.get("virtualization"),
+        **{name: hardware.get(name) for name in HARDWARE},
         "memory_gib": None if memory is None else round(memory / (1 << 30)),
         "kernel": kernel.get("release"),
         **{name: sysctls.get(name) for name in SETTINGS},
