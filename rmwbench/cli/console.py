@@ -99,7 +99,8 @@ def make_streams_safe() -> None:
                 os.close(null)
         if getattr(sys, name) is None:
             setattr(sys, name, open(descriptor, mode, closefd=False))  # noqa: SIM115 (for good)
-    if sys.stdout is sys.__stdout__:
+    is_own = sys.stdout is sys.__stdout__
+    if is_own:
         sys.stdout.flush()
         raw = _Stdout(1, "w", closefd=False)
         sys.stdout = io.TextIOWrapper(

@@ -338,9 +338,9 @@ class Fleet(Lab):
         rows = {row["machine"]: row for row in Bundle(writer.directory).rows("machine")}
         rows.pop(None, None)  # the row of the new campaign, which names no machine
         for remote in self.machines:
-            card = remote.card["machine"]
-            row = {name: json.dumps(card[name]) for name in ("hardware", "kernel", "sysctls")}
-            row |= {"start": json.dumps(card["state"]), "machine": remote.name}
+            facts = remote.card["machine"]
+            row = {name: json.dumps(facts[name]) for name in ("hardware", "kernel", "sysctls")}
+            row |= {"start": json.dumps(facts["state"]), "machine": remote.name}
             state = states.get(remote.name)
             end = None if state is None or isinstance(state, NoAnswer) else json.dumps(state)
             rows[remote.name] = rows.get(remote.name, row) | {"end": end}
