@@ -294,7 +294,7 @@ def _user_agrees() -> bool:
     """Ask whether the commands are to be run. Raises UserError without a terminal."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UserError(
-            "--fix and --undo ask before they change anything, and there is no terminal",
+            "--fix and --undo ask first, and there is no terminal to ask on",
             expected="a terminal, or --yes",
         )
     return typer.confirm("Run them?", default=False, err=True)
