@@ -22,6 +22,7 @@ from rmwbench.campaign.progress import Progress, announce
 from rmwbench.campaign.run import order
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
+from rmwbench.campaign.trial_lab import TrialEnd
 from rmwbench.cluster.batch_schedule import MachineBatch, Schedule, duration_s, most_s
 from rmwbench.cluster.fleet import Fleet
 from rmwbench.errors import UserError
