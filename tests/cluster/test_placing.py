@@ -258,7 +258,7 @@ def test_workloads_against_each_other_must_not_differ_in_what_is_emulated():
         text = SUITE.format(network="{links: {all: {both: {delay_ms: 5}}}}", more="")
         return cells(parse_suite(text + OTHER.format(network=network), where="hosts.yaml"))
 
-    with pytest.raises(UserError, match="`other` and `pair` are put beside each other"):
+    with pytest.raises(UserError, match="`other` and `pair` are compared and differ"):
         placed(beside("{links: {all: {both: {loss: 0.2}}}}"), "--place")
     assert placed(beside("{links: {all: {both: {delay_ms: 5}}}}"), "--place")[-1].real
     alone = [cell for cell in beside("{}") if cell.workload.name == "other"]
