@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.results.explain.explain_model import UndoneTrial
-from rmwbench.suite.decidable import DECIDABLE_BLOCKS
+from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 from rmwbench.words import numbers as fmt
 
 

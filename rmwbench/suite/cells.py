@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from rmwbench import beside
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.suite.arm import Arm
-from rmwbench.suite.decidable import messages_needed
 from rmwbench.suite.factors import (
     NETWORK_FACTORS,
     Level,
@@ -27,6 +26,7 @@ from rmwbench.suite.fault import At, Fault, inside, not_one_of
 from rmwbench.suite.network.backend import check_one_backend
 from rmwbench.suite.network.interfaces import RealNetwork
 from rmwbench.suite.network.network import Links, Network, links_between
+from rmwbench.suite.sample_sizes import messages_needed
 from rmwbench.suite.side import Side
 from rmwbench.suite.suite import Suite
 from rmwbench.suite.timeline import NOTHING_MORE, Sampling, Timeline

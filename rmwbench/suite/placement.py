@@ -21,7 +21,7 @@ FIX = "run this workload emulated, without --place and --gang, or leave it out w
 NETWORK_FACTOR = "network"
 
 
-def placed(cells: Iterable[Cell], where: str) -> tuple[Cell, ...]:
+def place_cells(cells: Iterable[Cell], where: str) -> tuple[Cell, ...]:
     """The cells with real networks between their hosts; cells of one host are unchanged, and run
     isolated on one machine. Raises UserError for a cell whose network must be emulated; `where` is
     the option's name."""

@@ -15,7 +15,7 @@ from rmwbench.campaign.plan.socket_buffers import (
 )
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
-from rmwbench.suite.placement import placed
+from rmwbench.suite.placement import place_cells
 
 MIDDLEWARES = Path(__file__).parents[2] / "native" / "middlewares"
 SMALL = Kernel({"net.core.rmem_max": "212992"})
@@ -114,7 +114,9 @@ workloads: [{name: w, message: Bytes(320), rate_hz: 100, hosts: [robot, base]}]
 
 def test_each_machine_that_an_arm_has_a_process_on_is_asked_and_named(tmp_path):
     (tmp_path / "mine.xml").write_text(PROFILE)
-    both, sender = placed(cells(parse(MACHINES, where="mine.yaml", directory=tmp_path)), "--place")
+    both, sender = place_cells(
+        cells(parse(MACHINES, where="mine.yaml", directory=tmp_path)), "--place"
+    )
     robot, desk = Kernel(LARGE.sysctls, "rover"), Kernel(SMALL.sysctls, "desk")
     kernels = Kernels(robot, {"robot": robot, "base": desk})
     workers = {"cyclonedds": Carries()}

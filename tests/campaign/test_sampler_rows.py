@@ -16,7 +16,7 @@ from rmwbench.lab.middleware import Worker, tool
 from rmwbench.lab.probe_row import probe_row
 from rmwbench.lab.sampling import sampler
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.placement import placed
+from rmwbench.suite.placement import place_cells
 from tests.campaign.cells import cell, cell_of_two_hosts, only_cell, order, outcome
 from tests.campaign.ended import costs, grown, rows, well
 from tests.lab import fake_worker, tools
@@ -366,7 +366,7 @@ def of_machine(softirq_ns: int, joules: float | None) -> dict:
     ],
 )
 def test_power_is_that_of_every_machine_of_the_trial_or_no_data(first, second, power, reason):
-    made = outcome(placed([cell_of_two_hosts()], "--place")[0])
+    made = outcome(place_cells([cell_of_two_hosts()], "--place")[0])
     there = {"robot": of_machine(10_000_000, first), "base": of_machine(20_000_000, second)}
     made.sampling.sampled_at, made.sampling.sampled = there, sampler.merged(there)
     no_data = unread_reasons(sampler_rows.events(made))
@@ -377,7 +377,7 @@ def test_power_is_that_of_every_machine_of_the_trial_or_no_data(first, second, p
 
 def test_spinners_of_a_real_machine_hide_no_other_program():
     """The first machine's `busy` is without them, that of another one is not."""
-    made = outcome(placed([cell_of_two_hosts()], "--place")[0])
+    made = outcome(place_cells([cell_of_two_hosts()], "--place")[0])
     made.times.window = TrialWindow(0, 0, 10**9)
     edges = [
         {"at": at, "processes": {"t": {"role": "worker", "cpu_ns": used_ns},

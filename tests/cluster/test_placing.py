@@ -15,7 +15,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse as parse_suite
-from rmwbench.suite.placement import placed
+from rmwbench.suite.placement import place_cells
 from tests.cluster.test_fleet import remote
 
 OTHER = """
@@ -42,7 +42,7 @@ def suite_cells(network="{links: {all: {both: {delay_ms: 5}}}}", more=""):
 
 
 def a_plan():
-    placed_cells = placed(suite_cells(), "--gang")
+    placed_cells = place_cells(suite_cells(), "--gang")
     return make_plan(
         parse_suite(SUITE.format(network="{}", more=""), where="hosts.yaml"), placed_cells, seed=0
     )
@@ -86,7 +86,7 @@ def test_hosts_and_machines_must_be_those_of_the_suite():
 
 
 def test_between_machines_is_the_real_network_and_nothing_of_the_suites():
-    emulated, (pair, alone) = suite_cells(), placed(suite_cells(), "--place")
+    emulated, (pair, alone) = suite_cells(), place_cells(suite_cells(), "--place")
     assert (
         emulated[0].links is not None
         and pair.links is None
@@ -101,7 +101,7 @@ def test_between_machines_is_the_real_network_and_nothing_of_the_suites():
         and "network: real" in pair.real.lines()[0]
     )
     assert alone == emulated[1]
-    assert placed(suite_cells("{}"), "--place")[0].real.left_out == ()
+    assert place_cells(suite_cells("{}"), "--place")[0].real.left_out == ()
 
 
 @pytest.mark.parametrize(
@@ -123,12 +123,12 @@ def test_what_must_be_emulated_is_refused(more, network, problem):
         )
     ]
     with pytest.raises(UserError, match=problem):
-        placed(suite, "--place")
+        place_cells(suite, "--place")
 
 
 def test_a_suite_of_single_hosts_is_not_placed():
     with pytest.raises(UserError, match="no workload of this suite is over several hosts"):
-        placed(suite_cells()[1:], "--gang")
+        place_cells(suite_cells()[1:], "--gang")
 
 
 def test_each_machine_is_judged_by_its_own_rows():
@@ -259,10 +259,10 @@ def test_workloads_against_each_other_must_not_differ_in_what_is_emulated():
         return cells(parse_suite(text + OTHER.format(network=network), where="hosts.yaml"))
 
     with pytest.raises(UserError, match="`other` and `pair` are compared and differ"):
-        placed(beside("{links: {all: {both: {loss: 0.2}}}}"), "--place")
-    assert placed(beside("{links: {all: {both: {delay_ms: 5}}}}"), "--place")[-1].real
+        place_cells(beside("{links: {all: {both: {loss: 0.2}}}}"), "--place")
+    assert place_cells(beside("{links: {all: {both: {delay_ms: 5}}}}"), "--place")[-1].real
     alone = [cell for cell in beside("{}") if cell.workload.name == "other"]
-    assert placed(alone, "--place")[0].real  # nothing is held against it
+    assert place_cells(alone, "--place")[0].real  # nothing is held against it
 
 
 def test_one_level_of_an_emulated_network_compares_nothing_and_is_left_out():
@@ -272,8 +272,8 @@ def test_one_level_of_an_emulated_network_compares_nothing_and_is_left_out():
     )
     both = cells(parse_suite(text, where="hosts.yaml"))
     lossy = [cell for cell in both if cell.factors["network.loss"] == 0.1]
-    (cell,) = placed(lossy, "--place")
+    (cell,) = place_cells(lossy, "--place")
     assert cell.real.left_out
     with pytest.raises(UserError, match="compares emulated networks") as raised:
-        placed(both, "--place")
+        place_cells(both, "--place")
     assert "--at network.loss=0" in raised.value.fix

@@ -12,7 +12,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab.middleware import find_workers, tool
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
-from rmwbench.suite.placement import placed
+from rmwbench.suite.placement import place_cells
 from tests.campaign.cells import order
 from tests.campaign.evidence import TableEvidence, evidence_of
 from tests.cluster.pair import AHEAD_S, Pair, why_not
@@ -63,7 +63,7 @@ def pair(workers):
 def ordered(workers, steady_s=1):
     (middleware,) = workers
     suite = parse(SUITE.format(middleware=middleware, steady_s=steady_s), where="machines.yaml")
-    (cell,) = placed(cells(suite), "--place")
+    (cell,) = place_cells(cells(suite), "--place")
     return order(cell)
 
 

@@ -101,7 +101,7 @@ def test_a_daemon_that_all_share_is_on_the_daemons_host():
     shared = cell(modes=", modes: {discovery: server}")
     assert placed(shared) == [("central", "base")]
     # Where hosts are machines its name tells whose clock its sampler stamps with.
-    (afar,) = placement.placed([shared], "--place")
+    (afar,) = placement.place_cells([shared], "--place")
     assert placed(afar) == [("central base", "base")]
 
 

@@ -8,7 +8,7 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.suite.network.backend import lacking
 from rmwbench.suite.network.spec import Police
-from rmwbench.suite.placement import placed
+from rmwbench.suite.placement import place_cells
 from tests.network.laboratory import cell, links
 
 DOWNLOADS = "[{from: server, to: laptop, kind: tcp, flows: 2}]"
@@ -87,7 +87,7 @@ def test_tcp_without_a_limit_is_refused_since_it_would_take_the_machine():
 
 def test_machines_have_no_hosts_for_it():
     with pytest.raises(UserError, match="needs hosts of its own"):
-        placed([cell_with()], "--place")
+        place_cells([cell_with()], "--place")
 
 
 # --- policers ---

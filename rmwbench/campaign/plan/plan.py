@@ -24,7 +24,12 @@ from rmwbench.campaign.plan.judged_parts import JudgedLevels
 from rmwbench.errors import UserError
 from rmwbench.lab.host.hosts import NAMESPACES, HostKind
 from rmwbench.suite.cells import Cell, comparisons
-from rmwbench.suite.decidable import DECIDABLE_BLOCKS, QUANTILES, messages_needed, percentile_name
+from rmwbench.suite.sample_sizes import (
+    DECIDABLE_BLOCKS,
+    QUANTILES,
+    messages_needed,
+    percentile_name,
+)
 from rmwbench.suite.seed import derive_seed
 from rmwbench.suite.suite import Suite
 

@@ -20,8 +20,8 @@ from rmwbench.campaign.plan.plan import ComparedCells, Plan
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.decidable import DECIDABLE_BLOCKS, messages_needed
 from rmwbench.suite.limits import metric_of
+from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS, messages_needed
 
 
 def check_enough(plan: Plan, places: Places) -> None:

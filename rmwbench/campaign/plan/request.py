@@ -160,7 +160,7 @@ class Planner:
                 update={"blocks": suite.blocks.model_copy(update={"minimum": minimum})}
             )
         chosen_cells = _chosen(suite, chosen_cells, request)
-        return suite, chosen_cells if request.placed is None else placement.placed(
+        return suite, chosen_cells if request.placed is None else placement.place_cells(
             chosen_cells, request.placed
         )
 

@@ -13,8 +13,8 @@ from rmwbench.report.view import Block, Facts, Items, Section, Table, Text, View
 from rmwbench.results.answer.facts import names
 from rmwbench.suite.arm import Arm, left_out_lines
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.decidable import DECIDABLE_BLOCKS, percentile_name
 from rmwbench.suite.network.network_words import network_lines
+from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS, percentile_name
 from rmwbench.words.level_names import level_name
 from rmwbench.words.numbers import LARGEST_RATIO, counted
 

@@ -13,9 +13,9 @@ from rmwbench.published.claims.claims_file import Claims, levels_of
 from rmwbench.published.claims.claims_ledger import ClaimsLedger, SourceLedger
 from rmwbench.published.claims.judging.proxies import AS_LONG
 from rmwbench.suite.cells import Cell, cells, comparisons
-from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.factors import Levels
 from rmwbench.suite.file.load import load
+from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 
 
 @dataclass(frozen=True, kw_only=True)

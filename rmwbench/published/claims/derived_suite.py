@@ -21,8 +21,8 @@ from rmwbench.published.claims.claims_file import ClaimTest
 from rmwbench.published.claims.needed_cells import CellPlace
 from rmwbench.published.claims.topic_names import steady_messages
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.decidable import DECIDABLE_BLOCKS, messages_needed
 from rmwbench.suite.file.short_version import KEY as SHORT
+from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS, messages_needed
 
 LEAST_BLOCKS = DECIDABLE_BLOCKS
 MOST_BLOCKS = 12

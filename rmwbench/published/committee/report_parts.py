@@ -39,9 +39,9 @@ from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer, WorkloadArm
 from rmwbench.results.suite_document import summarise
 from rmwbench.results.workload.workload_arm import as_installed
 from rmwbench.suite.cells import Cell, comparisons
-from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.fault import Scalar
 from rmwbench.suite.file.candidate_list import Choice
+from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 from rmwbench.words import numbers as fmt
 from rmwbench.words.level_names import level_text, named_level
 from rmwbench.words.shell import command_line

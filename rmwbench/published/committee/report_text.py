@@ -44,7 +44,7 @@ from rmwbench.results.answer.facts import contenders, verdict_basis, verdict_of
 from rmwbench.results.answer.headline import conditions
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.results.shown import LevelsOutcome, SuiteAnswer, WorkloadAnswer, WorkloadArm
-from rmwbench.suite.decidable import DECIDABLE_BLOCKS
+from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 from rmwbench.whole_file import make_directory, write_whole
 from rmwbench.words import numbers as fmt
 from rmwbench.words.level_names import named_level

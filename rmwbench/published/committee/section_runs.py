@@ -17,7 +17,7 @@ from rmwbench.campaign.run import Ending, Runner, TrialSource
 from rmwbench.campaign.start import course_of, new_campaign, resumed_campaign
 from rmwbench.errors import UserError
 from rmwbench.published.committee.evaluation_session import CommitteeSession, PlannedSection
-from rmwbench.suite.decidable import DECIDABLE_BLOCKS
+from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 
 
 class Sections:

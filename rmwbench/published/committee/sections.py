@@ -26,11 +26,11 @@ from rmwbench.lab.middleware import names_here
 from rmwbench.published.committee.need_blocks import blocks_asked
 from rmwbench.published.committee.needs import shipped_needs
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice, layer_of
 from rmwbench.suite.file.load import plain
 from rmwbench.suite.file.places import find, read
 from rmwbench.suite.file.short_version import KEY
+from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 
 SCATTER = 0.1
 """The standard deviation of a block log-ratio on a calm machine: what the resolution is quoted

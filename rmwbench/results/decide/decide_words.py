@@ -13,7 +13,7 @@ from rmwbench.results.decide.decide_model import DecideLimits, MachineDecision
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import LimitedValue
 from rmwbench.results.workload.outcomes import amount, in_unit_of_limit
-from rmwbench.suite.decidable import DECIDABLE_BLOCKS
+from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 from rmwbench.words import numbers as fmt
 
 

@@ -13,8 +13,8 @@ from rmwbench.lab import machine
 from rmwbench.published.committee.evaluation_session import PlannedSection, begin, load
 from rmwbench.published.committee.report_parts import gather
 from rmwbench.published.committee.section_runs import Sections
-from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.file.candidate_list import NO_CHOICE
+from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 from tests.lab import tools
 
 pytestmark = pytest.mark.traffic
