@@ -320,7 +320,7 @@ def test_a_wrong_wish_is_told(capsys, tmp_path):
     assert run(capsys, "--json", "--markdown")[0] == 2
     assert run(capsys, "--campaign", str(tmp_path))[0] == 2
     code, _, err = run(capsys, "--save", str(tmp_path / "kept.json"))
-    assert code == 2 and "nothing to keep" in err and not (tmp_path / "kept.json").exists()
+    assert code == 2 and "nothing to save" in err and not (tmp_path / "kept.json").exists()
 
 
 def test_a_question_is_not_chosen_of_what_is_saved(capsys, tmp_path):
