@@ -10,7 +10,7 @@ clock is seen at the end of the trial. Readings are taken before the window, in 
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from rmwbench.analysis.records.clocks import Clock, Exchange, OffsetReading, fit, intersect
 from rmwbench.lab.host import RemoteHost
@@ -139,24 +139,16 @@ class HostClocks:
             times_ns = worker.host.exchange_clock(deadline - time.monotonic())
             if times_ns is None:
                 # Its other connection says whether the machine is lost: then this raises.
-                self._turn_until(lambda: worker.ended, deadline)
+                self._crew.turn_until(lambda: worker.ended, deadline - time.monotonic())
                 return None
             return Exchange(*times_ns)
         posted = self._crew.post(worker.process, "clock", {})
-        self._turn_until(lambda: posted.answered or worker.ended, deadline)
+        rest_s = deadline - time.monotonic()
+        self._crew.turn_until(lambda: posted.answered or worker.ended, rest_s)
         if not posted.answered:
             return None
         reply = posted.take()
         return Exchange(posted.asked_ns, reply["received_ns"], reply["sent_ns"], posted.answered_ns)
-
-    def _turn_until(self, is_over: Callable[[], bool], deadline: float) -> None:
-        """Turns the crew at least once."""
-        while not is_over():
-            rest_s = deadline - time.monotonic()
-            self._crew.turn(max(0.0, rest_s))
-            if rest_s <= 0:
-                return
-
 
 def is_own(pid: int | None) -> bool:
     """Whether a process of this machine reads our CLOCK_MONOTONIC; not where that cannot be told

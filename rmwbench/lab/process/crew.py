@@ -225,7 +225,7 @@ class Crew:
         """Raises WorkerFailed where a worker ends meanwhile, HostBroken where a host does not
         answer."""
         tokens = list(tokens)
-        if not self._turn_until(lambda: self.configured.keys() >= set(tokens), timeout_s):
+        if not self.turn_until(lambda: self.configured.keys() >= set(tokens), timeout_s):
             missing = next(token for token in tokens if token not in self.configured)
             raise HostBroken(f"no answer within {timeout_s:g} s to: {missing}")
         return [self.configured.pop(token) for token in tokens]
@@ -247,7 +247,7 @@ class Crew:
                 files = {RECORDS_FD: outputs[name]}
                 files |= {} if shared is None else {RECORDS_FD + 1: shared}
                 running[name] = self.start_program(name, source, arguments, files, name)
-            self._turn_until(lambda: all(p.ended for p in running.values()), timeout_s)
+            self.turn_until(lambda: all(p.ended for p in running.values()), timeout_s)
             return {
                 name: ProgramResult(program.wait_status, _content(outputs[name]))
                 for name, program in running.items()
@@ -402,27 +402,27 @@ class Crew:
 
     def wait(
         self,
-        done: Callable[[], bool],
+        is_done: Callable[[], bool],
         timeout_s: float,
         subject: str,
         owing: Callable[[], list[WorkerProcess]] | None = None,
     ) -> None:
-        """Waits until `done()`. Raises WorkerFailed when a worker ends, breaks the protocol, or the
-        time is up (kind `timeout`, naming the first of `owing()`)."""
-        if not self._turn_until(done, timeout_s):
+        """Waits until `is_done()`. Raises WorkerFailed when a worker ends, breaks the protocol, or
+        the time is up (kind `timeout`, naming the first of `owing()`)."""
+        if not self.turn_until(is_done, timeout_s):
             late = (owing() if owing else []) or [*self.workers.values(), *self.daemons.values()]
             raise late[0].failure("timeout", f"no {subject} within {timeout_s:.3g} s")
 
-    def _turn_until(self, done: Callable[[], bool], timeout_s: float) -> bool:
-        """Takes turns until `done()`, and says whether it came to that in time. Time in which this
-        process did not run is nobody's fault: what came meanwhile counts, and the limit is that
-        much later."""
+    def turn_until(self, is_done: Callable[[], bool], timeout_s: float) -> bool:
+        """Takes turns until `is_done()`, at least one, and returns whether that came in time.
+        Time in which this process did not run is no worker's fault: answers that arrived meanwhile
+        count, and the deadline moves by as much. Raises WorkerFailed as `turn` does."""
         deadline = time.monotonic() + timeout_s
-        while not done():
+        while not is_done():
             rest_s = deadline - time.monotonic()
             if rest_s <= 0:
                 self.turn(0)
-                return done()
+                return is_done()
             begun, longest_s = time.monotonic(), min(rest_s, TURN_S)
             self.turn(longest_s)
             over_s = time.monotonic() - begun - longest_s

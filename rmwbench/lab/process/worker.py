@@ -176,6 +176,10 @@ class WorkerProcess:
         self.flush()
         return number
 
+    def awaits(self, number: int) -> bool:
+        """Whether the answer to a request of this process, by its id, may still come."""
+        return number in self.pending and self.lost is None
+
     @property
     def wants_to_write(self) -> bool:
         return bool(self._outgoing)

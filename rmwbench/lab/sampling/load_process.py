@@ -3,7 +3,6 @@ ends."""
 
 import contextlib
 import os
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -47,13 +46,9 @@ class LoadProcess:
     def answer(self, number: int) -> dict[str, Any] | None:
         """The `ok` of a request, or None with the problem noted. Raises WorkerFailed where a worker
         ends meanwhile."""
-        deadline = time.monotonic() + TIMEOUT_S
-        while number in self.process.pending and self.process.lost is None:
-            rest_s = deadline - time.monotonic()
-            if rest_s <= 0:
-                self._failed(f"the load did not answer within {TIMEOUT_S:g} s")
-                return None
-            self._crew.turn(rest_s)
+        if not self._crew.turn_until(lambda: not self.process.awaits(number), TIMEOUT_S):
+            self._failed(f"the load did not answer within {TIMEOUT_S:g} s")
+            return None
         reply = self.process.replies.pop(number, None)
         if reply is None:
             self._failed(self.process.lost.reason() if self.process.lost else "the load is gone")

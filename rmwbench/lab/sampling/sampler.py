@@ -8,7 +8,6 @@ of a trial.
 
 import json
 import os
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -91,13 +90,9 @@ class Sampler:
         if process is None or number is None:
             self.problem = self.problem or (self._loss(process) if process else None)
             return
-        deadline = time.monotonic() + timeout_s
-        while number in process.pending and process.lost is None:
-            rest_s = deadline - time.monotonic()
-            if rest_s <= 0:
-                self.problem = f"the sampler did not answer within {timeout_s:g} s"
-                return
-            self._crew.turn(rest_s)
+        if not self._crew.turn_until(lambda: not process.awaits(number), timeout_s):
+            self.problem = f"the sampler did not answer within {timeout_s:g} s"
+            return
         refusals = [reply["error"] for reply in process.replies.values() if "error" in reply]
         if process.lost is not None:
             self.problem = self._loss(process)
