@@ -40,7 +40,14 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
-from rmwbench.lab.host import allocations, connection, devices, permitted, secure
+from rmwbench.lab.host import (
+    allocations,
+    connection,
+    control_socket,
+    devices,
+    permitted,
+    secure,
+)
 from rmwbench.lab.host.connection import (
     CLOCK_NUMBER,
     CLOCK_TIMES,
@@ -62,8 +69,6 @@ MOST_GREETERS = 32
 """Connections at a time that have not said the word yet; more are closed at once."""
 MOST_WAITING_BYTES = 64 << 20
 """So much may wait for a process on its control socket."""
-CONTROL_BYTES = 1 << 16
-"""This machine's own, whatever the orchestrator's are."""
 LOGS = (1, 2)
 DOCUMENT_WORD = "--document-fd"
 """How a program is told of the file that it answers into: the content goes before the line that
@@ -145,7 +150,7 @@ class AgentSession:
                 self._hear()
             else:
                 if mask & selectors.EVENT_WRITE:
-                    self._write(key.data)
+                    control_socket.send_queued(key.data.control, key.data.outgoing)
                 if mask & selectors.EVENT_READ and not key.data.ended:
                     self._read(key.data)
 
@@ -160,7 +165,7 @@ class AgentSession:
                 if len(process.outgoing) + len(body) > MOST_WAITING_BYTES:
                     raise NotPermitted("more than a process reads")
                 process.outgoing += body
-                self._write(process)
+                control_socket.send_queued(process.control, process.outgoing)
             case {"file": number, "offset": offset}:
                 last = permitted.MOST_FILE_BYTES - connection.PIECE_BYTES
                 connection.put_piece(self._file(number), permitted.number(offset, last), body)
@@ -281,12 +286,9 @@ class AgentSession:
 
     def _read(self, process: _AgentProcess) -> bool:
         """Relays what a process said; whether there may be more."""
-        try:
-            data = process.control.recv(CONTROL_BYTES)
-        except BlockingIOError:
+        data = control_socket.receive(process.control)
+        if data is None:
             return False
-        except ConnectionResetError:
-            data = b""
         if not data:
             self._end(process)
             self._connection.send({"control_end": process.number})
@@ -295,15 +297,6 @@ class AgentSession:
             self._ship(process.document)
         self._connection.send({"control": process.number}, data)
         return True
-
-    def _write(self, process: _AgentProcess) -> None:
-        try:
-            while process.outgoing and not process.ended:
-                del process.outgoing[: process.control.send(process.outgoing)]
-        except BlockingIOError:
-            pass
-        except (BrokenPipeError, ConnectionResetError):
-            process.outgoing.clear()  # its end of file, which tells more, is on its way
 
     def _end(self, process: _AgentProcess) -> None:
         if not process.ended:

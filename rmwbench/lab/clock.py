@@ -150,6 +150,7 @@ class HostClocks:
         reply = posted.take()
         return Exchange(posted.asked_ns, reply["received_ns"], reply["sent_ns"], posted.answered_ns)
 
+
 def is_own(pid: int | None) -> bool:
     """Whether a process of this machine reads our CLOCK_MONOTONIC; not where that cannot be told
     (another machine). Processes of one time namespace have one clock (time_namespaces(7)); a kernel

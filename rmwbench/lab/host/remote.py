@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rmwbench.lab.host import connection, secure
+from rmwbench.lab.host import connection, control_socket, secure
 from rmwbench.lab.host.connection import (
     CLOCK_NUMBER,
     CLOCK_TIMES,
@@ -51,7 +51,6 @@ ANSWER_TIMEOUT_S = 5.0
 CLOSE_TIMEOUT_S = 20.0
 """A machine may be silent so long, while its processes end and its records come: those of a large trial take minutes
 over a WiFi."""
-CONTROL_BYTES = 1 << 16
 _ANOTHER = ("CERTIFICATE_VERIFY_FAILED", None)
 
 Report = Spawned | SpawnFailed | Exited | Configured
@@ -423,12 +422,9 @@ class RemoteHost:
 
     def _read(self, control: _Control) -> None:
         """Relays what the caller says to the process."""
-        try:
-            data = control.socket.recv(CONTROL_BYTES)
-        except BlockingIOError:
+        data = control_socket.receive(control.socket)
+        if data is None:
             return
-        except ConnectionResetError:
-            data = b""
         if data:
             self._send({"control": control.number}, data)
         else:
@@ -437,15 +433,10 @@ class RemoteHost:
 
     def _write(self, control: _Control) -> None:
         """Relays what the process said to the caller."""
-        try:
-            while control.outgoing:
-                del control.outgoing[: control.socket.send(control.outgoing)]
-        except BlockingIOError:
+        control_socket.send_queued(control.socket, control.outgoing)
+        if control.outgoing:
             self._poll.modify(control.socket, select.EPOLLIN | select.EPOLLOUT)
-            return
-        except (BrokenPipeError, ConnectionResetError):
-            control.outgoing.clear()
-        if control.ended:
+        elif control.ended:
             self._drop(control)
         else:
             self._poll.modify(control.socket, select.EPOLLIN)

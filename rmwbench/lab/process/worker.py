@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from rmwbench.errors import UserError
+from rmwbench.lab.host import control_socket
 from rmwbench.lab.middleware.find import PROTOCOL
 from rmwbench.lab.process.worker_messages import REPLIES, event_model, message_problem
 
@@ -185,24 +186,15 @@ class WorkerProcess:
         return bool(self._outgoing)
 
     def flush(self) -> None:
-        try:
-            while self._outgoing:
-                del self._outgoing[: self.control.send(self._outgoing)]
-        except BlockingIOError:
-            pass
-        except (BrokenPipeError, ConnectionResetError):
-            self._outgoing.clear()  # the end of file, which tells more, is on its way
+        control_socket.send_queued(self.control, self._outgoing)
 
     def pump(self) -> None:
         """Reads what has arrived, but no more than a few megabytes, so that a worker that never
         stops talking cannot hold the time limits up. Raises WorkerFailed (`protocol`)."""
         for _ in range(64):
-            try:
-                data = self.control.recv(1 << 16)
-            except BlockingIOError:
+            data = control_socket.receive(self.control)
+            if data is None:
                 return
-            except ConnectionResetError:
-                data = b""
             self._read_ns = time.monotonic_ns()
             if not data:
                 self.ended = True
