@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rmwbench.campaign.record.tables import frames_columns
-from rmwbench.lab.host import Configured
+from rmwbench.lab.host import Configured, init
 from rmwbench.lab.network import netlink, plumbing, promise
 from rmwbench.lab.network.emulation import _makers
 from rmwbench.lab.network.network_probe import STOPPED, FlowArrivals, chance_bound, flows, judge
@@ -455,7 +455,7 @@ def test_only_an_unknown_scheduler_says_that_the_kernel_has_no_htb():
 
 
 def test_a_dump_that_says_something_else_is_found():
-    answer = netlink.attribute(0, b"")  # nothing that could be a message
+    answer = init.attribute(0, b"")  # nothing that could be a message
     assert netlink.links_of(answer) == {} and netlink.addresses_of(b"", 2) == set()
     assert plumbing.dropped_frames(None) is None
     text = b"Inter-|\n face |\n  eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n"

@@ -24,7 +24,7 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.lab import open_files
-from rmwbench.lab.host import Exited, Host, HostBroken, Spawned, check_own, host_kind
+from rmwbench.lab.host import Exited, Host, HostBroken, Spawned, check_own, host_kind, init
 from rmwbench.lab.kernel_files import file_text
 from rmwbench.lab.machine import card, processes
 from rmwbench.lab.machine.probe import edge_probes, read_edge
@@ -32,8 +32,6 @@ from rmwbench.lab.network import kernel
 from rmwbench.lab.sampling.cgroup import ControlGroup
 
 _libc = ctypes.CDLL(None, use_errno=True)
-CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
-TUNSETIFF, IFF_TAP_NO_PI = 0x400454CA, 0x1002
 GROUP = "239.255.77.77"
 """Nobody's: not the group that DDS or Zenoh announce themselves in."""
 HOST_TRY_S = 3.0
@@ -133,19 +131,15 @@ def multicast_host() -> str | None:
 
 
 def user_namespace() -> str:
-    return _in_child(lambda: _unshare(CLONE_NEWUSER))
+    return _in_child(lambda: init.call("unshare", _libc.unshare, init.CLONE_NEWUSER))
 
 
 def tap_device() -> str:
-    """A TAP device in a network namespace of its own, which goes with it."""
+    """Tries to make a TAP device in a network namespace of its own, with which it ends."""
 
     def attempt() -> None:
-        try:
-            _unshare(CLONE_NEWNET)
-        except PermissionError:
-            _unshare(CLONE_NEWUSER | CLONE_NEWNET)
-        fd = os.open("/dev/net/tun", os.O_RDWR)
-        fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", b"rmwtry", IFF_TAP_NO_PI))
+        init.unshare(init.CLONE_NEWNET)
+        init.make_tap(b"rmwtry")
 
     return _in_child(attempt)
 
@@ -183,11 +177,6 @@ def perf_events() -> str:
     return _in_child(attempt)
 
 
-def _unshare(flags: int) -> None:
-    if _libc.unshare(flags) != 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-
-
 def _in_child(attempt: Callable[[], object]) -> str:
     """Runs the attempt in a forked child, which ends with it, and returns its error."""
     pid = os.fork()
@@ -195,7 +184,7 @@ def _in_child(attempt: Callable[[], object]) -> str:
         try:
             attempt()
             os._exit(0)
-        except OSError as error:
+        except (OSError, init.StepFailed) as error:
             os._exit(min(error.errno or errno.EIO, 254))
         except BaseException:
             os._exit(255)

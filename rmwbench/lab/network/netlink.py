@@ -9,6 +9,9 @@ import socket
 import struct
 from collections.abc import Iterator
 
+from rmwbench.lab.host import init
+from rmwbench.lab.host.init import attribute, u32
+
 NEWLINK, DELLINK, GETLINK, SETLINK = 16, 17, 18, 19
 NEWADDR, DELADDR, GETADDR = 20, 21, 22
 NEWROUTE = 24
@@ -40,14 +43,6 @@ ROOT = 0xFFFFFFFF
 INGRESS, INGRESS_HANDLE = 0xFFFFFFF1, 0xFFFF0000
 ACT_UNSPEC, ACT_SHOT, ACT_STOLEN = 0xFFFFFFFF, 2, 4
 HTB_HANDLE, HTB_CLASS, LEAF_HANDLE = 1 << 16, 1 << 16 | 1, 2 << 16
-
-
-def attribute(kind: int, value: bytes) -> bytes:
-    return struct.pack("=HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
-
-
-def u32(value: int) -> bytes:
-    return struct.pack("=I", value)
 
 
 def link(
@@ -327,14 +322,12 @@ def _kind(parts: dict[int, bytes]) -> str:
 
 
 def refusal(kind: int, flags: int, body: bytes) -> int:
-    """Sends one request from this process: the errno of its refusal, or 0."""
-    request, acknowledge, error = 1, 4, 2
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as sock:
-        sock.bind((0, 0))
-        sock.send(
-            struct.pack("=IHHII", 16 + len(body), kind, request | acknowledge | flags, 0, 0) + body
-        )
-        for answer, content in messages(sock.recv(1 << 16)):
-            if answer == error:
-                return -int(struct.unpack_from("=i", content)[0])
+    """Sends one request from this process. Returns the errno of its refusal, or 0."""
+    sock = init.netlink_socket()
+    try:
+        init.netlink("", sock, kind, flags, body)
+    except init.StepFailed as failure:
+        return failure.errno or 0
+    finally:
+        sock.close()
     return 0
