@@ -7,8 +7,8 @@ from rich.text import Text
 from rmwbench.cli.console import say, stdout_console
 from rmwbench.command_name import COMMAND, as_typed
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import build, tool
-from rmwbench.lab.middleware.catalogue import recipes
+from rmwbench.lab.middleware import build
+from rmwbench.lab.middleware.catalogue import recipes, tool_recipes
 from rmwbench.suite.file.load import load
 from tests.support.command import exit_code
 
@@ -83,4 +83,4 @@ def test_a_worker_that_does_not_build_costs_its_own_arms_only(monkeypatch, capsy
     )
     assert built(monkeypatch, capsys, "fastdds", options=())[0] == 1
     assert built(monkeypatch, capsys, "fastdds", "floor")[0] == 1
-    assert built(monkeypatch, capsys, next(iter(tool.recipes())))[0] == 1
+    assert built(monkeypatch, capsys, next(iter(tool_recipes())))[0] == 1

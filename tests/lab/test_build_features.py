@@ -8,11 +8,11 @@ from functools import cache
 
 import pytest
 
-from rmwbench.lab.middleware import build, catalogue, tool, workspace
+from rmwbench.lab.middleware import build, catalogue, workspace
 
 FIRST = [
     recipe.crate
-    for recipe in (*tool.recipes().values(), *catalogue.recipes().values())
+    for recipe in (*catalogue.tool_recipes().values(), *catalogue.recipes().values())
     if recipe.first_set
 ]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.lab.middleware import build
+from rmwbench.lab.middleware.catalogue import Recipe
 
 
 def artifact(crate: str, kind: str, fresh: bool = False) -> str:
@@ -65,19 +66,27 @@ def with_cargo(place: Path, text: str) -> dict[str, str]:
     cargo = place / "cargo"
     cargo.write_text(f"#!/bin/sh\n{text}\n")
     cargo.chmod(0o755)
-    return os.environ | {"PATH": f"{place}:{os.environ['PATH']}"}
+    path = f"{place}:{os.environ['PATH']}"
+    return os.environ | {"PATH": path, "CARGO_TARGET_DIR": str(place / "target")}
+
+
+def recipe(name: str, minutes: float) -> Recipe:
+    return Recipe(
+        middleware=name,
+        crate=f"rmwbench-{name}",
+        summary="",
+        first_set=False,
+        build_minutes=minutes,
+    )
 
 
 def test_one_that_fails_is_absent_and_stops_no_other(tmp_path):
     log = tmp_path / "log"
     good = artifact("good", "bin")
     environment = with_cargo(tmp_path, f"echo \"$@\" > {log}\necho '{good}'\nexit 101")
-    programs = [
-        build.CrateProgram("bad", "rmwbench-bad", 5),
-        build.CrateProgram("good", "rmwbench-good", 1),
-    ]
+    chosen = [recipe("bad", 5), recipe("good", 1)]
     said: list[str] = []
-    assert build.compile_together(programs, tmp_path, environment, said.append) == {"rmwbench-good"}
+    assert build.compile_together(chosen, tmp_path, environment, said.append) == {"rmwbench-good"}
     assert "--keep-going" in log.read_text()
     assert said[0].startswith("building bad, good; about ") and said[0].endswith(" min left")
     assert said[1].startswith("[1/2] good is built; about ")
@@ -89,12 +98,12 @@ def test_how_far_it_is_is_said_between_two_workers(tmp_path, monkeypatch):
     printed = "\n".join(f"echo '{line}'" for line in lines)
     environment = with_cargo(tmp_path, f"[ $1 = tree ] && exec seq 100\n{printed}")
     said: list[str] = []
-    programs = [build.CrateProgram("good", "rmwbench-good", 5)]
-    build.compile_together(programs, tmp_path, environment, said.append)
+    chosen = [recipe("good", 5)]
+    build.compile_together(chosen, tmp_path, environment, said.append)
     assert said[1].startswith("crates compiled: 1 of 100; about ")
     assert said[2] == "[1/1] good is built"
     environment = with_cargo(tmp_path, f"[ $1 = tree ] && exit 101\n{printed}")
-    build.compile_together(programs, tmp_path, environment, said.append)
+    build.compile_together(chosen, tmp_path, environment, said.append)
     assert said[4].startswith("crates compiled: 1; about ")
 
 

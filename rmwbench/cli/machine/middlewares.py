@@ -175,8 +175,7 @@ def build(options: BuildOptions) -> None:
     """Build workers and tools, and exit: 0 if all are built, or with `--partly` every tool and any
     middleware; 1 otherwise; 2 if something is missing before anything is built."""
     from rmwbench.lab.middleware import build as building
-    from rmwbench.lab.middleware import tool
-    from rmwbench.lab.middleware.catalogue import apt_command
+    from rmwbench.lab.middleware.catalogue import apt_command, tool_recipes
     from rmwbench.lab.middleware.newest import source_build
 
     def announce(text: str) -> None:
@@ -210,8 +209,8 @@ def build(options: BuildOptions) -> None:
     failed = {result.middleware for result in results if result.problem}
     if (
         options.partly
-        and not failed & tool.recipes().keys()
-        and len(failed) < len(chosen) - len(tool.recipes())
+        and not failed & tool_recipes().keys()
+        and len(failed) < len(chosen) - len(tool_recipes())
     ):
         for name in sorted(failed):
             bare, version = name.partition(" ")[::2]

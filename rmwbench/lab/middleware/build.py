@@ -15,34 +15,34 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rmwbench.errors import UserError, not_one_of
-from rmwbench.lab.middleware import ros2, tool, workspace
-from rmwbench.lab.middleware.catalogue import CORES, Built, Recipe, apt_command, recipes
+from rmwbench.lab.middleware import ros2, workspace
+from rmwbench.lab.middleware.catalogue import (
+    CORES,
+    Built,
+    Recipe,
+    apt_command,
+    recipes,
+    tool_recipes,
+)
 from rmwbench.lab.middleware.newest import source_build
 
 PROGRAMS = ("bin", "cdylib")
 """Kinds of targets that are a worker; the others are on the way to one."""
 
 
-@dataclass(frozen=True)
-class CrateProgram:
-    """The program that is built of a crate."""
-
-    name: str
-    crate: str
-    minutes: float
-    """From nothing and alone, on two processors; 0 where it is built already."""
-
-
 def compile_together(
-    programs: Sequence[CrateProgram],
+    chosen: Sequence[Recipe],
     root: Path,
     environment: Mapping[str, str],
     announce: Callable[[str], None],
 ) -> set[str]:
-    """The crates that could be built. Cargo's own progress and its errors go to the terminal."""
-    names = {program.crate: program.name for program in programs}
+    """Builds the crates of these recipes, and returns those that could be built. The progress and
+    the errors of cargo go to the terminal."""
+    names = {recipe.crate: recipe.middleware for recipe in chosen}
     crate_arguments = ["--locked", *(word for crate in names for word in ("-p", crate))]
-    expected_s = 60 * expected_minutes([program.minutes for program in programs])
+    release = Path(environment["CARGO_TARGET_DIR"], "release")
+    unbuilt = [recipe for recipe in chosen if not is_there(release, recipe.crate)]
+    expected_s = 60 * expected_minutes([recipe.build_minutes or 0.0 for recipe in unbuilt])
     announce(f"building {', '.join(names.values())}{_remaining_text(expected_s)}")
     progress = CargoProgress(expected_s, _needed(crate_arguments, root, environment))
     announced_s, begun = 0.0, time.monotonic()
@@ -214,7 +214,7 @@ def is_there(release: Path, crate: str) -> bool:
 def choose(names: Sequence[str]) -> list[Recipe]:
     """The recipes of these names, or the first set, and every tool, since no campaign runs without
     them. Raises UserError for an unknown name."""
-    tools = tool.recipes()
+    tools = tool_recipes()
     recipe_of = recipes() | ros2.recipes() | tools
     if workspace.root() is None and not (names and recipe_of.keys() >= set(names)):
         raise UserError(
@@ -268,8 +268,7 @@ def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Bui
         assert root is not None, "`choose` requires it"
         of_target = [recipe for recipe in crate_recipes if recipe.target == target]
         variables = environment | _build_variables(of_target[0])
-        programs = [_program(recipe, variables) for recipe in of_target]
-        built_crates = compile_together(programs, root, variables, announce)
+        built_crates = compile_together(of_target, root, variables, announce)
         for recipe in of_target:
             command = f"cargo build --release --locked -p {recipe.crate}"
             problem = f"not built; alone: `{command}` in {root}"
@@ -281,10 +280,3 @@ def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Bui
             announce(f"building {ros2.NAME}: {recipe.summary}")
             results[ros2.NAME] = Built(ros2.NAME, ros2.build())
     return [results[recipe.middleware] for recipe in chosen]
-
-
-def _program(recipe: Recipe, variables: Mapping[str, str]) -> CrateProgram:
-    is_built = is_there(Path(variables["CARGO_TARGET_DIR"]) / "release", recipe.crate)
-    return CrateProgram(
-        recipe.middleware, recipe.crate, 0.0 if is_built else recipe.build_minutes or 0.0
-    )

@@ -93,23 +93,36 @@ def recipes() -> dict[str, Recipe]:
     root = workspace.root()
     if root is None:
         return {}
-    crates = [*root.glob(f"{FIRST_SET}/*/Cargo.toml"), *root.glob("rare/*/Cargo.toml")]
-    read_recipes = (_recipe(path) for path in sorted(crates, key=lambda path: path.parent.name))
-    return {recipe.middleware: recipe for recipe in read_recipes}
+    paths = [*root.glob(f"{FIRST_SET}/*/Cargo.toml"), *root.glob("rare/*/Cargo.toml")]
+    crates = [_recipe(path) for path in sorted(paths, key=lambda path: path.parent.name)]
+    return {recipe.middleware: recipe for recipe in crates if recipe is not None}
 
 
-def _recipe(path: Path) -> Recipe:
+def tool_recipes() -> dict[str, Recipe]:
+    """Tool → recipe, by the directory of its crate; empty without a workspace. Raises UserError
+    for a table that cannot be read."""
+    root = workspace.root()
+    paths = sorted(root.glob("*/Cargo.toml")) if root else []
+    crates = [_recipe(path, is_tool=True) for path in paths]
+    return {recipe.middleware: recipe for recipe in crates if recipe is not None}
+
+
+def _recipe(path: Path, *, is_tool: bool = False) -> Recipe | None:
+    """Reads the recipe of a crate, or of a tool; returns None for a crate that is no tool."""
     try:
         package: dict[str, Any] = tomllib.loads(path.read_text())["package"]
         table: dict[str, Any] = package.get("metadata", {}).get("rmwbench", {})
+        if is_tool and "tool" not in table:
+            return None
+        name = table.get("tool") or table.get("middleware")
         return Recipe(
-            middleware=table.get("middleware", package["name"].removeprefix("rmwbench-")),
+            middleware=name or package["name"].removeprefix("rmwbench-"),
             crate=package["name"],
             summary=table.get("summary", ""),
             apt=tuple(table.get("apt", ())),
             probe_headers=tuple(table.get("probe_headers", ())),
             prefix_env=table.get("prefix_env"),
-            first_set=path.parent.parent.name == FIRST_SET,
+            first_set=is_tool or path.parent.parent.name == FIRST_SET,
             build_minutes=table.get("build_minutes"),
             newest=_newest(table["newest"]) if "newest" in table else None,
         )

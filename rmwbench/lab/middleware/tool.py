@@ -1,16 +1,14 @@
-"""Programs of ours that are not workers, such as the sampler: which can be built, where they are,
-and their `--describe`.
+"""Finds the programs of ours that are not workers, such as the sampler, and asks them for their
+description.
 
-They are looked for as workers are, in RMWBENCH_WORKERS, then where cargo builds or in what a
-wheel brought, as `rmwbench-NAME`; a crate says that it is one with `tool = NAME` in
-[package.metadata.rmwbench].
+The search is that for workers: RMWBENCH_WORKERS, then the directory in which cargo builds, then the
+workers of a wheel. The program of the tool NAME is called `rmwbench-NAME`.
 """
 
 import contextlib
 import json
 import os
 import subprocess
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,7 +16,6 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import catalogue, workspace
-from rmwbench.lab.middleware.catalogue import Recipe
 from rmwbench.lab.middleware.find import DESCRIBE_TIMEOUT_S, VARIABLE
 
 PROTOCOL = 1
@@ -34,26 +31,9 @@ class Tool:
     description: dict[str, Any]
 
 
-def recipes() -> dict[str, Recipe]:
-    """Tool → how it is built; empty without a workspace."""
-    root = workspace.root()
-    recipe_of: dict[str, Recipe] = {}
-    for path in sorted(root.glob("*/Cargo.toml")) if root else []:
-        package = tomllib.loads(path.read_text()).get("package", {})
-        table = package.get("metadata", {}).get("rmwbench", {})
-        if "tool" in table:
-            recipe_of[table["tool"]] = Recipe(
-                middleware=table["tool"],
-                crate=package["name"],
-                summary=table.get("summary", ""),
-                first_set=True,
-                build_minutes=table.get("build_minutes"),
-            )
-    return recipe_of
-
-
 def find(name: str) -> Tool:
-    """Raises UserError with the command that builds it where it is missing or does not answer."""
+    """Finds a tool. Raises UserError with the command that builds it where it is missing or does
+    not answer."""
     places = _places(os.environ.get(VARIABLE), os.environ.get("RMWBENCH_TARGET_DIR"))
     for path in (directory / f"rmwbench-{name}" for directory in places):
         if path.is_file() and os.access(path, os.X_OK):
@@ -80,7 +60,8 @@ def _places(own_directory: str | None, _target: str | None) -> tuple[Path, ...]:
 
 @cache
 def _describe(name: str, path: Path, _changed_ns: int, _size: int) -> dict[str, Any]:
-    """Cached until the file changes."""
+    """Runs `--describe`, once until the file changes. Raises UserError where the program does not
+    answer, or is not the tool of that name and protocol."""
     try:
         completed = subprocess.run(
             [path, "--describe"],
