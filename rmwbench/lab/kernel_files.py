@@ -1,5 +1,5 @@
-"""What the kernel says of this machine in its files: their text, and this process's control
-groups."""
+"""Files of the kernel about this machine: their texts and numbers, its memory, and the control
+groups of this process."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
 def file_text(path: str | Path) -> str | None:
-    """The text of a file without the blanks around it; None where it is empty or cannot be
+    """The text of a file without the blanks around it; None where the file is empty or cannot be
     read."""
     try:
         return Path(path).read_text(errors="replace").strip() or None
@@ -15,18 +15,34 @@ def file_text(path: str | Path) -> str | None:
         return None
 
 
+def file_number(path: str | Path) -> int | None:
+    """The number in a file, from 0; None where the file has no such number or cannot be read."""
+    text = file_text(path)
+    return int(text) if text and text.isdigit() else None
+
+
+def meminfo_bytes() -> dict[str, int]:
+    """The entries of /proc/meminfo in bytes; empty where the file cannot be read."""
+    sizes_bytes = {}
+    for line in (file_text("/proc/meminfo") or "").splitlines():
+        name, _, size = line.partition(":")
+        words = size.split()
+        sizes_bytes[name] = int(words[0]) * (1024 if words[1:] == ["kB"] else 1)
+    return sizes_bytes
+
+
 def kernel_value(path: str | Path) -> str | None:
-    """The value of a setting's file: of several words the one in brackets, as in `always [madvise]
-    never`; None where there is none."""
+    """The value of a setting's file. Where the file lists choices, such as `always [madvise]
+    never`, the value is the choice in brackets. None where the file has no text."""
     words = (file_text(path) or "").split()
     marked = [word[1:-1] for word in words if word.startswith("[") and word.endswith("]")]
     return marked[0] if len(marked) == 1 else " ".join(words) or None
 
 
 def own_groups(controller: str) -> dict[Path, Path]:
-    """Root of a hierarchy → the directory of this process's group below it: version 1's hierarchy
-    of that controller, whose root has its name, and version 2's, which lies at either of two
-    roots."""
+    """Root of a hierarchy → the directory of this process's group below that root. The hierarchies
+    are that of the controller in version 1, whose root has the controller's name, and that of
+    version 2, which lies at either of two roots."""
     directories: dict[Path, Path] = {}
     for line in (file_text("/proc/self/cgroup") or "").splitlines():
         _, controllers, group = line.split(":", 2)

@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from rmwbench.lab.kernel_files import file_text
+from rmwbench.lab.kernel_files import file_number
 
 _SYSTEM = Path("/sys/class/net")
 _ADDRESS_BYTES = {socket.AF_INET: slice(2, 6), socket.AF_INET6: slice(6, 22)}
@@ -44,11 +44,10 @@ def interface_of(address: str) -> dict[str, Any]:
 
 def _settings(device: str | None) -> dict[str, Any]:
     place = _SYSTEM / (device or "?")
-    speed = _number(place / "speed")
     driver = place / "device" / "driver"
     return {
-        "mtu_bytes": _number(place / "mtu"),
-        "speed_mbps": speed if speed and speed > 0 else None,
+        "mtu_bytes": file_number(place / "mtu"),
+        "speed_mbps": file_number(place / "speed") or None,  # -1 or 0 is unknown
         "wireless": (place / "wireless").exists() if place.exists() else None,
         "driver": driver.resolve().name if driver.exists() else None,
     }
@@ -73,11 +72,6 @@ def addresses() -> list[tuple[str, str]]:
     finally:
         libc.freeifaddrs(first)
     return pairs
-
-
-def _number(path: Path) -> int | None:
-    text = file_text(path)
-    return int(text) if text is not None else None
 
 
 def carried(pid: int) -> dict[str, Any] | None:

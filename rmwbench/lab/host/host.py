@@ -20,7 +20,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab import open_files, visible
 from rmwbench.lab.host import marker
 from rmwbench.lab.host.host_broken import HostBroken, advice
-from rmwbench.lab.kernel_files import file_text
+from rmwbench.lab.kernel_files import meminfo_bytes
 
 _MESSAGE_BYTES = 1 << 18
 _INIT = str(Path(__file__).with_name("init.py"))
@@ -404,7 +404,9 @@ def tmpfs_bytes() -> tuple[int, int]:
 
 
 def available_memory_bytes() -> int:
-    for line in (file_text("/proc/meminfo") or "").splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    raise HostBroken("no MemAvailable in /proc/meminfo")
+    """The memory that new programs can have without swapping. Raises HostBroken where the kernel
+    does not say."""
+    available = meminfo_bytes().get("MemAvailable")
+    if available is None:
+        raise HostBroken("no MemAvailable in /proc/meminfo")
+    return available

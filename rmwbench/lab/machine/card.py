@@ -9,7 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rmwbench.lab.kernel_files import file_text, kernel_value, own_groups
+from rmwbench.lab.kernel_files import (
+    file_number,
+    file_text,
+    kernel_value,
+    meminfo_bytes,
+    own_groups,
+)
 from rmwbench.lab.machine.finding import idle_state_text
 from rmwbench.lab.machine.probe import read_ticks
 from rmwbench.lab.machine.timekeeping import keeper, timekeeping
@@ -55,7 +61,7 @@ def describe() -> dict[str, Any]:
 
 
 def hardware() -> dict[str, Any]:
-    meminfo = _meminfo()
+    meminfo = meminfo_bytes()
     shm = os.statvfs("/dev/shm") if Path("/dev/shm").is_dir() else None
     return {
         "architecture": platform.machine(),
@@ -65,7 +71,7 @@ def hardware() -> dict[str, Any]:
         "smt_active": _flag(_CPU / "smt/active"),
         "governor": file_text(_CPU / "cpu0/cpufreq/scaling_governor"),
         "frequency_driver": file_text(_CPU / "cpu0/cpufreq/scaling_driver"),
-        "frequency_max_khz": _number(_CPU / "cpu0/cpufreq/cpuinfo_max_freq"),
+        "frequency_max_khz": file_number(_CPU / "cpu0/cpufreq/cpuinfo_max_freq"),
         "turbo": _turbo(),
         "idle_driver": file_text(_CPU / "cpuidle/current_driver"),
         "idle_states": _idle_states(),
@@ -106,7 +112,7 @@ def sysctls() -> dict[str, str | None]:
 
 def state() -> dict[str, Any]:
     """The facts that change, which are taken at the start and at the end of a campaign."""
-    ticks, meminfo = read_ticks(), _meminfo()
+    ticks, meminfo = read_ticks(), meminfo_bytes()
     load = os.getloadavg()
     return {
         "time_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -200,11 +206,6 @@ def _gigabytes(size: int | None) -> str | None:
     return f"{size / 1e9:.1f} GB" if size else None
 
 
-def _number(path: str | Path) -> int | None:
-    text = file_text(path)
-    return int(text) if text and text.isdigit() else None
-
-
 def _flag(path: Path) -> bool | None:
     return {"1": True, "0": False}.get(file_text(path) or "")
 
@@ -227,7 +228,7 @@ def _idle_states() -> list[dict[str, Any]]:
     return [
         {
             "name": file_text(s / "name"),
-            "latency_us": _number(s / "latency"),
+            "latency_us": file_number(s / "latency"),
             "disabled": _flag(s / "disable"),
         }
         for s in states
@@ -259,7 +260,7 @@ def _container_limits() -> dict[str, Any]:
             limits["cpu_quota_cores"] = int(quota) / int(period)
     for root, group in own_groups("memory").items():
         name = "memory.limit_in_bytes" if root.name == "memory" else "memory.max"
-        size = _number(group / name)
+        size = file_number(group / name)
         if size is not None and size < 1 << 60:  # version 1 says "no limit" near 2^63
             limits["memory_bytes"] = size
     return limits
@@ -267,15 +268,5 @@ def _container_limits() -> dict[str, Any]:
 
 def container_processes() -> int | None:
     """How many processes this control group may have; None without a limit."""
-    limits = (_number(group / "pids.max") for group in own_groups("pids").values())
+    limits = (file_number(group / "pids.max") for group in own_groups("pids").values())
     return next((limit for limit in limits if limit is not None), None)
-
-
-def _meminfo() -> dict[str, int]:
-    """/proc/meminfo in bytes."""
-    sizes_bytes = {}
-    for line in (file_text("/proc/meminfo") or "").splitlines():
-        name, _, rest = line.partition(":")
-        words = rest.split()
-        sizes_bytes[name] = int(words[0]) * (1024 if words[1:] == ["kB"] else 1)
-    return sizes_bytes

@@ -25,7 +25,7 @@ from typing import Any
 from rmwbench.errors import UserError
 from rmwbench.lab import open_files
 from rmwbench.lab.host import Exited, Host, HostBroken, Spawned, check_own, host_kind, init
-from rmwbench.lab.kernel_files import file_text
+from rmwbench.lab.kernel_files import file_number, file_text
 from rmwbench.lab.machine import card, processes
 from rmwbench.lab.machine.probe import edge_probes, read_edge
 from rmwbench.lab.network import kernel
@@ -243,13 +243,12 @@ def limits() -> dict[str, Any]:
         return None if value == resource.RLIM_INFINITY else value
 
     processes_allowed = (soft(resource.RLIMIT_NPROC), card.container_processes())
-    slack = file_text("/proc/self/timerslack_ns")
     return {
         "files": open_files.attainable(),
         "memlock_bytes": soft(resource.RLIMIT_MEMLOCK),
         "processes": min((most for most in processes_allowed if most is not None), default=None),
         "may_lock_any": has_capability(CAP_IPC_LOCK),
-        "timer_slack_ns": int(slack) if slack else None,
+        "timer_slack_ns": file_number("/proc/self/timerslack_ns"),
     }
 
 

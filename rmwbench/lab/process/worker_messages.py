@@ -1,6 +1,6 @@
-"""What each reply and event of the worker protocol (docs/formats/worker-protocol.md) must contain for
-us to go on. It is checked on arrival, so that a worker's mistake is reported as that worker's, and
-not as an exception later. Anything beyond is ignored, as the protocol says."""
+"""The fields that each reply and event of the worker protocol (docs/formats/worker-protocol.md) must
+have. They are checked on arrival, so that a mistake of a worker is reported as that worker's, and
+not as an exception later. Further fields are ignored, as the protocol says."""
 
 from typing import Annotated, Any, Literal
 
@@ -177,13 +177,14 @@ REPLIES: dict[str, type[BaseModel]] = {
 
 
 def event_model(event: dict[str, Any]) -> type[BaseModel] | None:
-    """What an event must contain; None for one that we do not know."""
+    """The model that an event must fit; None for an unknown event."""
     name = event["event"]
     return EVENTS.get(name) if isinstance(name, str) else None
 
 
 def message_problem(model: type[BaseModel], message: dict[str, Any]) -> str | None:
-    """What is wrong with an event or with the `ok` of a reply, or None."""
+    """The first fault of an event, of the `ok` of a reply or of a document, with its place; None
+    where there is none."""
     try:
         model.model_validate(message)
     except ValidationError as error:

@@ -11,12 +11,13 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import tool
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerProcess
+from rmwbench.lab.process.worker_messages import message_problem
 from rmwbench.suite.timeline import Sampling
 
 NAME = "sampler"
@@ -319,7 +320,7 @@ def _with_names(document: Mapping[str, Any], new_names: Mapping[str, str]) -> di
 
 
 class _SamplerPart(BaseModel):
-    model_config = ConfigDict(strict=True, extra="allow")
+    model_config = ConfigDict(strict=True, extra="ignore")
 
 
 class _Process(_SamplerPart):
@@ -378,12 +379,9 @@ class _Document(_SamplerPart):
 
 
 def parse(raw: bytes) -> dict[str, Any]:
-    """The document, whose fields that are relied on here are checked. Raises ValueError with the
+    """Parses the document and checks the fields that rmwbench uses. Raises ValueError with the
     place of the first fault."""
     document: dict[str, Any] = json.loads(raw)
-    try:
-        _Document.model_validate(document)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    if problem := message_problem(_Document, document):
+        raise ValueError(problem)
     return document
