@@ -29,6 +29,7 @@ from rmwbench.lab.network.plumbing import (
     QUEUE_FRAMES,
     NetworkBroken,
     burst_bytes,
+    queue_limit,
 )
 from rmwbench.suite.network.network import Links
 from rmwbench.suite.network.spec import GilbertElliottTime, Spec, ms_to_ns
@@ -360,12 +361,7 @@ def _paced(ports: Ports, direction: str, spec: Spec, how: int = _MAKE) -> list[N
         leaf = netlink.netem(index, delay_ns, most_frames, leaf=True)
         messages.append((words, netlink.NEWQDISC, how, leaf))
     else:
-        kind, limit = "pfifo", spec.queue_frames or NIC_QUEUE_FRAMES
-        if spec.queue_kb is not None:
-            kind, limit = "bfifo", round(spec.queue_kb * 1000)
-        elif spec.queue_ms is not None:
-            kind, limit = "bfifo", max(2000, round(rate_bps * spec.queue_ms / 8000))
-        fifo = netlink.fifo(index, kind, limit)
+        fifo = netlink.fifo(index, *queue_limit(spec.wire()))
         messages.append((f"queue of {direction}", netlink.NEWQDISC, how, fifo))
     return messages
 

@@ -325,7 +325,7 @@ def check(devices: HostDevices, links: Links, configured: Configured) -> dict[st
     )
     if nic:
         limit = netlink.fifo_limits_of(answers["schedulers"]).get(devices.eth0)
-        _expect(devices.host, "queue at eth0", _limit(nic), limit)
+        _expect(devices.host, "queue at eth0", queue_limit(nic), limit)
     sysctls = {path.removeprefix(_SYS): _text(value) for path, value in configured.texts.items()}
     if "congestion_control" in links.network.model_fields_set:
         control = sysctls.get("ipv4/tcp_congestion_control")
@@ -435,12 +435,13 @@ def _class(index: int, rate_bps: int, how: int) -> NetlinkMessage:
 
 
 def _queue(index: int, nic: Mapping[str, int], how: int) -> NetlinkMessage:
-    kind, limit = _limit(nic)
-    return "queue at eth0", netlink.NEWQDISC, how, netlink.fifo(index, kind, limit)
+    return "queue at eth0", netlink.NEWQDISC, how, netlink.fifo(index, *queue_limit(nic))
 
 
-def _limit(nic: Mapping[str, int]) -> tuple[str, int]:
-    """The kernel's queue at the device, and how much may wait there."""
+def queue_limit(nic: Mapping[str, int]) -> tuple[str, int]:
+    """The kind of the kernel's queue behind a rate, and its limit: bytes of a `bfifo`, frames of a
+    `pfifo`. `nic`: the rate and the limit of a device (`Spec.nic`) or of a direction
+    (`Spec.wire`)."""
     if "queue_ns" in nic:
         return "bfifo", max(2000, nic["rate_bps"] * nic["queue_ns"] // 8_000_000_000)
     if "queue_bytes" in nic:
