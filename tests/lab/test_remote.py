@@ -87,7 +87,7 @@ def test_a_good_worker_answers_and_leaves_its_logs_and_records(machine, tmp_path
         crew.wait(lambda: worker.ended and worker.wait_status is not None, 5.0, "end")
         assert worker.wait_status == 0
         # before its host ended
-        assert b"stdout" in worker.stdout() and worker.stderr(6) == b"words\n"
+        assert b"stdout" in worker.stdout(1000) and worker.stderr(6) == b"words\n"
         hosts.close()
         assert hosts["away"].lost is None and hosts.remote
     assert records.read(machine.files[-1], 7)[0].capacity == 100

@@ -60,7 +60,7 @@ def test_a_good_worker_answers_and_leaves(crew, tmp_path):
     life(crew)
     assert worker.hello["middleware"] == "fake"
     assert (worker.pid == worker.inner_pid) == isinstance(worker.host, SharedHost)
-    assert b"stdout" in worker.stdout() and worker.stderr(6) == b"words\n"
+    assert b"stdout" in worker.stdout(1000) and worker.stderr(6) == b"words\n"
     crew.ask_all("exit", {}, PATIENCE_S)
     crew.wait(lambda: worker.ended and worker.wait_status is not None, PATIENCE_S, "end")
     assert worker.wait_status == 0

@@ -34,6 +34,7 @@ from rmwbench.lab.camera import drawn
 from rmwbench.lab.host.host import TARGETS
 from rmwbench.lab.probe_row import probe_row
 from rmwbench.lab.process.crew import Additions, Crew, Program
+from rmwbench.lab.process.worker import STDERR_TAIL_BYTES, file_tail
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.workload.camera import PixelFormat, element, frame_format, is_drawn
 from rmwbench.suite.workload.endpoints import Endpoint
@@ -55,7 +56,6 @@ library that counts allocations."""
 ENOUGH = 4
 """The frames that a trial waits for: the first one that is sent lies two behind the newest."""
 TIMEOUT_S = 15.0
-STDERR_BYTES = 2000
 
 _HEADER = Struct("<8sIIQQQqqq")
 _PROGRAM = Path(__file__).with_name("frame_program.py")
@@ -257,8 +257,7 @@ class _Ring:
         return status - 1 if status else None
 
     def stderr_tail(self) -> bytes:
-        size = os.fstat(self.log).st_size
-        return os.pread(self.log, STDERR_BYTES, max(0, size - STDERR_BYTES))
+        return file_tail(self.log, STDERR_TAIL_BYTES)
 
     def complaint(self, timeout_s: float) -> str:
         last = self.stderr_tail().decode(errors="replace").strip().splitlines()[:1]

@@ -11,8 +11,6 @@ from rmwbench.lab.machine.probe import (
     edge_probes,
     idle_probe,
     read_edge,
-    read_ticks,
-    window_probes,
 )
 from rmwbench.lab.machine.void_rules import (
     RULES,
@@ -36,9 +34,7 @@ __all__ = [
     "flags",
     "idle_probe",
     "read_edge",
-    "read_ticks",
     "state",
     "violations",
     "voids",
-    "window_probes",
 ]

@@ -104,11 +104,6 @@ def open_records(sections: Sequence[SectionPlan], nonce: int) -> Iterator[int]:
         os.close(fd)
 
 
-def file_bytes(sections: Sequence[SectionPlan]) -> int:
-    """The size of the file that `make` would lay out."""
-    return _layout(sections)[0]
-
-
 def _layout(sections: Sequence[SectionPlan]) -> tuple[int, list[int]]:
     end = HEADER_BYTES + ENTRY_BYTES * len(sections)
     offsets = []

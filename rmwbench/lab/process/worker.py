@@ -125,16 +125,13 @@ class WorkerProcess:
         self._incoming = bytearray()
         self._outgoing = bytearray()
 
-    def log(self, fd: int, tail_bytes: int | None = None) -> bytes:
-        size = os.fstat(fd).st_size
-        begin = max(0, size - tail_bytes) if tail_bytes is not None else 0
-        return os.pread(fd, size - begin, begin)
+    def stdout(self, tail_bytes: int) -> bytes:
+        """The end of the process's standard output, at most so many bytes."""
+        return file_tail(self.stdout_fd, tail_bytes)
 
-    def stdout(self, tail_bytes: int | None = None) -> bytes:
-        return self.log(self.stdout_fd, tail_bytes)
-
-    def stderr(self, tail_bytes: int | None = None) -> bytes:
-        return self.log(self.stderr_fd, tail_bytes)
+    def stderr(self, tail_bytes: int) -> bytes:
+        """The end of the process's error output, at most so many bytes."""
+        return file_tail(self.stderr_fd, tail_bytes)
 
     def failure(
         self,
@@ -276,6 +273,12 @@ class WorkerProcess:
         if checked and model is not None and (problem := message_problem(model, line["ok"])):
             raise self.failure("protocol", f"answered {cmd} without what belongs to it: {problem}")
         self.replies[number], self.replied_ns[number] = line, self._read_ns
+
+
+def file_tail(fd: int, tail_bytes: int) -> bytes:
+    """The end of a file, at most so many bytes."""
+    size = os.fstat(fd).st_size
+    return os.pread(fd, tail_bytes, max(0, size - tail_bytes))
 
 
 def _signal_name(number: int) -> str:
