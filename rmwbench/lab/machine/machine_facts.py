@@ -55,14 +55,12 @@ for name, address in (("lo", "127.0.0.1"), ("eth0", "10.77.0.1")):
 
 
 def host() -> tuple[str, str | None]:
-    """Whether a host with namespaces of its own can be made: the reason why not, and what to do
-    about it."""
+    """Tries to make a host with namespaces of its own. Returns the problem, "" where there is none,
+    and what solves it."""
     try:
         check_own().close()
     except UserError as error:
-        return f"{error.where}: {error.actual}" if error.where else error.what, error.fix
-    except HostBroken as broken:
-        return str(broken), None
+        return f"{error.where}: {error.actual}", error.fix
     return "", None
 
 

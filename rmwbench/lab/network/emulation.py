@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.lab.host import Hosts
+from rmwbench.lab.host import Configured, Hosts
 from rmwbench.lab.host.host import NetlinkMessage
 from rmwbench.lab.network import network_probe as probe
 from rmwbench.lab.network import plumbing, promise
@@ -89,9 +89,8 @@ class Emulation:
         self._record: dict[str, Any] = {"hosts": {}}
         self._first_frame = 0
         self._due: deque[Due] = deque()
-        self._asked: dict[str, tuple[str, str | None]] = {}  # token → (host, words)
-        self._edges: dict[str, tuple[str, str]] = {}  # token → (host, edge of the window)
-        # in order; None is not news to the trial
+        self._requests: dict[str, Due] = {}  # by their tokens
+        # in order; None for a change that the host notes itself
         self._link_changes: list[NetworkChange | None] = []
         for sha256, trace in links.traces.items():
             self.files[f"trace.{sha256[:12]}.{trace.name}"] = trace.text.encode()
@@ -144,10 +143,7 @@ class Emulation:
         """The changes, counted from the start of the steady state, and the end of that. Raises as
         `up` does."""
         for_link = self._restarted(steady_ns)
-        due = [
-            Due(steady_ns, host, host, [plumbing.QUEUES], None, STEADY_BEGIN)
-            for host in self._paced_hosts
-        ]
+        due = [_queue_reading(steady_ns, host, STEADY_BEGIN) for host in self._paced_hosts]
         self._link_changes = [None] * len(for_link)
         # what `up` has to end
         in_force: dict[str, set[str]] = {host: set() for host in self._links.hosts}
@@ -178,44 +174,33 @@ class Emulation:
     def apply_due(self, now_ns: int) -> None:
         """Tells the hosts what is due; does not wait."""
         while self._due and self._due[0].at_ns <= now_ns:
-            due = self._due.popleft()
-            if due.edge is not None:
-                self._read_queue(due.host, due.edge)
-                continue
-            token = self._crew.configure(due.where, "change", due.messages)
-            self._asked[token] = due.host, due.words
+            self._request(self._due.popleft())
 
     def hear(self, note: Note) -> None:
         """Takes what hosts have done since the last time. Raises NetworkBroken where one could
         not."""
-        for token in [token for token in self._edges if token in self._crew.configured]:
-            host, edge = self._edges.pop(token)
+        for token in [token for token in self._requests if token in self._crew.configured]:
+            due = self._requests.pop(token)
             configured = self._crew.configured.pop(token)
-            if configured.failed is not None:
-                continue
-            dropped = plumbing.dropped_by_queue(self._places[host], configured.answers[-1])
-            if dropped is not None:
-                row = {"process": host, "role": "machine", "counter": QUEUE_DROPPED}
-                self.counters.append(row | {"unit": "count", "at": edge, "value": dropped})
-        for token in [token for token in self._asked if token in self._crew.configured]:
-            host, words = self._asked.pop(token)
-            configured = self._crew.configured.pop(token)
-            if configured.failed is not None:
+            if due.edge is not None:
+                self._take_dropped(due, configured)
+            elif configured.failed is not None:
                 step, number = configured.failed
-                raise NetworkBroken(f"host {host}: {words or 'its link'}: {step}: errno {number}")
-            if words is not None:
-                note(host, words, configured.time_ns)
+                change = due.words or "its link"
+                raise NetworkBroken(f"host {due.host}: {change}: {step}: errno {number}")
+            elif due.words is not None:
+                note(due.host, due.words, configured.time_ns)
 
     def settle(self, note: Note) -> None:
         """At the end of the window: waits for the hosts that were told, and reads the queues of
         their devices. Raises as `up` does."""
         for host in self._paced_hosts:
-            self._read_queue(host, STEADY_END)
+            self._request(_queue_reading(0, host, STEADY_END))
         deadline = time.monotonic() + CONFIGURE_TIMEOUT_S
-        while (self._asked or self._edges) and (rest := deadline - time.monotonic()) > 0:
+        while self._requests and (rest_s := deadline - time.monotonic()) > 0:
             self.hear(note)
-            if self._asked or self._edges:
-                self._crew.turn(min(rest, 0.05))
+            if self._requests:
+                self._crew.turn(min(rest_s, 0.05))
 
     def end(self, begin_ns: int, end_ns: int, note: Note) -> None:
         """Takes document and log, and checks the promise between these times. Raises as `up`
@@ -274,8 +259,18 @@ class Emulation:
             if host not in self._links.traffic_hosts and self._links.spec(host, "up").at_nic
         ]
 
-    def _read_queue(self, host: str, edge: str) -> None:
-        self._edges[self._crew.configure(host, "queue", [plumbing.QUEUES])] = (host, edge)
+    def _request(self, due: Due) -> None:
+        subject = "change" if due.edge is None else "queue"
+        self._requests[self._crew.configure(due.where, subject, due.messages)] = due
+
+    def _take_dropped(self, due: Due, configured: Configured) -> None:
+        """Adds the frames that a device's queue had dropped by an edge of the window."""
+        if configured.failed is not None:
+            return
+        dropped = plumbing.dropped_by_queue(self._places[due.host], configured.answers[-1])
+        if dropped is not None:
+            row = {"process": due.host, "role": "machine", "counter": QUEUE_DROPPED}
+            self.counters.append(row | {"unit": "count", "at": due.edge, "value": dropped})
 
     def _restarted(self, steady_ns: int) -> list[dict[str, Any]]:
         """What is a function of time begins again with the steady state: discovery takes each
@@ -306,6 +301,10 @@ class Emulation:
             return plumbing.admin_up(place, self._links)
         spec = change.spec("up")
         return plumbing.change_nic(place, spec) if spec is not None else []
+
+
+def _queue_reading(at_ns: int, host: str, edge: str) -> Due:
+    return Due(at_ns, host, host, [plumbing.QUEUES], None, edge)
 
 
 def _follows_time(spec: Spec) -> bool:

@@ -193,22 +193,32 @@ def _neighbours_beside(port: Port, links: Links) -> list[tuple[bytes, bytes]]:
     ]
 
 
+def _check_device(
+    host: str,
+    device: str,
+    index: int,
+    expected: Mapping[str, object],
+    address: bytes,
+    answers: Mapping[str, bytes],
+) -> None:
+    """Raises NetworkBroken where a device lacks an expected setting or its address."""
+    settings = netlink.links_of(answers["links"]).get(index, {})
+    for name, value in expected.items():
+        _expect(host, f"{name} of {device}", value, settings.get(name))
+    if address not in netlink.addresses_of(answers["addresses"], index):
+        raise NetworkBroken(f"host {host}: address {addresses.text(address)} of {device} is absent")
+
+
 def _check_beside(devices: HostDevices, links: Links, answers: Mapping[str, bytes]) -> None:
-    in_force = netlink.links_of(answers["links"])
     for port in links.ports_beside(devices.host):
         index = devices.beside[port.device]
-        settings, local = in_force.get(index, {}), addresses.ipv4(port.number, network=port.network)
         expected = {
             "up": True,
             "mac": addresses.mac(port.number, port.network),
             "mtu": links.port_mtu_bytes(port),
         }
-        for name, value in expected.items():
-            _expect(devices.host, f"{name} of {port.device}", value, settings.get(name))
-        if local not in netlink.addresses_of(answers["addresses"], index):
-            raise NetworkBroken(
-                f"host {devices.host}: address {addresses.text(local)} of {port.device} is absent"
-            )
+        local = addresses.ipv4(port.number, network=port.network)
+        _check_device(devices.host, port.device, index, expected, local, answers)
         if links.network.neighbours == "permanent":
             expected_neighbours = {address for address, _ in _neighbours_beside(port, links)}
             _check_neighbours(devices.host, index, expected_neighbours, answers["neighbours"])
@@ -246,16 +256,9 @@ def _leads_nowhere(index: int, interface: Interface) -> list[NetlinkMessage]:
 
 
 def _check_further(devices: HostDevices, links: Links, answers: Mapping[str, bytes]) -> None:
-    in_force = netlink.links_of(answers["links"])
     for index, interface in further_interfaces(devices, links):
-        device, settings = interface.name, in_force.get(index, {})
         expected = {"up": True, "multicast": interface.multicast, "carrier": interface.carrier}
-        for name, value in expected.items():
-            _expect(devices.host, f"{name} of {device}", value, settings.get(name))
-        if interface.local not in netlink.addresses_of(answers["addresses"], index):
-            raise NetworkBroken(
-                f"host {devices.host}: address {interface.address} of {device} is absent"
-            )
+        _check_device(devices.host, interface.name, index, expected, interface.local, answers)
 
 
 def routes(devices: HostDevices, links: Links) -> list[NetlinkMessage]:
@@ -292,26 +295,20 @@ def check(devices: HostDevices, links: Links, configured: Configured) -> dict[st
         raise NetworkBroken(_failure(devices.host, *configured.failed))
     names = _read_back(devices.eth0)
     answers = dict(zip(names, configured.answers[-len(names) :], strict=True))
-    settings = netlink.links_of(answers["links"]).get(devices.eth0, {})
     expected = {
         "up": True,
         "mac": addresses.mac(devices.number),
         "mtu": links.mtu_bytes(devices.host),
         "queue_frames": QUEUE_FRAMES,
     }
-    for name, value in expected.items():
-        _expect(devices.host, f"{name} of eth0", value, settings.get(name))
+    address = addresses.ipv4(devices.number)
+    _check_device(devices.host, "eth0", devices.eth0, expected, address, answers)
     _check_further(devices, links, answers)
     _check_beside(devices, links, answers)
-    own = netlink.addresses_of(answers["addresses"], devices.eth0)
-    if addresses.ipv4(devices.number) not in own:
-        raise NetworkBroken(
-            f"host {devices.host}: its address {addresses.text(addresses.ipv4(devices.number))} is "
-            "absent"
-        )
     if links.network.neighbours == "permanent":
-        # A device without an address of IPv6 speaks none, and needs no such neighbours.
-        lengths = {len(address) for address in own}
+        # A device without an IPv6 address does not speak IPv6, and needs no IPv6 neighbours.
+        own_addresses = netlink.addresses_of(answers["addresses"], devices.eth0)
+        lengths = {len(address) for address in own_addresses}
         expected_neighbours = {
             address for address, _ in neighbours(devices, links) if len(address) in lengths
         }
