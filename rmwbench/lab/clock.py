@@ -142,13 +142,15 @@ class HostClocks:
                 self._crew.turn_until(lambda: worker.ended, deadline - time.monotonic())
                 return None
             return Exchange(*times_ns)
-        posted = self._crew.post(worker.process, "clock", {})
+        command = worker.request("clock", {})
         rest_s = deadline - time.monotonic()
-        self._crew.turn_until(lambda: posted.answered or worker.ended, rest_s)
-        if not posted.answered:
+        self._crew.turn_until(lambda: command.answered or worker.ended, rest_s)
+        if not command.answered:
             return None
-        reply = posted.take()
-        return Exchange(posted.asked_ns, reply["received_ns"], reply["sent_ns"], posted.answered_ns)
+        times = command.take()
+        return Exchange(
+            command.asked_ns, times["received_ns"], times["sent_ns"], command.answered_ns
+        )
 
 
 def is_own(pid: int | None) -> bool:

@@ -39,10 +39,10 @@ class Patient:
     def post(self, process, cmd, fields):
         return SimpleNamespace(worker=process, cmd=cmd)
 
-    def gather(self, posted, timeout_s, take):
-        self.given_s[next(iter(posted)).cmd] = timeout_s
+    def gather(self, commands, timeout_s, take):
+        self.given_s[next(iter(commands)).cmd] = timeout_s
 
-    def await_answers(self, posted, timeout_s):
+    def await_answers(self, commands, timeout_s):
         pass
 
     def ask(self, requests, timeout_s):

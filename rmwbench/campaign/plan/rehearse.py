@@ -155,9 +155,9 @@ def _opened(question: SessionQuestion, workers: Workers) -> dict[str, Any]:
 
 def _answer(crew: Crew, process: WorkerProcess, fields: Mapping[str, Any]) -> dict[str, Any]:
     crew.wait_hello(TIMEOUT_S)
-    number = process.request("open", fields)
-    crew.wait(lambda: number in process.replies, TIMEOUT_S, "answer to open")
-    return process.replies[number]
+    command = process.request("open", fields)
+    crew.wait(lambda: command.answered, TIMEOUT_S, "answer to open")
+    return command.reply
 
 
 def _explained(cell: Cell, process: str, error: Mapping[str, Any], places: Places) -> UserError:

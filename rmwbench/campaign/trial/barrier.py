@@ -29,8 +29,8 @@ from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial.outcome import TrialOutcome, note, note_flag, step, take_events
 from rmwbench.codes import Code, Reason
 from rmwbench.lab.host import devices
-from rmwbench.lab.process.crew import Crew, Posted
-from rmwbench.lab.process.worker import WorkerFailed
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.worker import Command, WorkerFailed
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.workload.endpoints import Endpoint
 from rmwbench.words.numbers import counted
@@ -303,7 +303,7 @@ def fields_of(outcome: TrialOutcome, crew: Crew, workers: Workers, process: str)
     return fields
 
 
-def take_opened(outcome: TrialOutcome, posted: Posted) -> None:
+def take_opened(outcome: TrialOutcome, posted: Command) -> None:
     """Note that a session is open, and keep its configuration."""
     process, answered_ns, reply = posted.worker.process, posted.answered_ns, posted.take()
     note(outcome, process, "opened", reply.get("time_ns", answered_ns))
@@ -313,7 +313,7 @@ def take_opened(outcome: TrialOutcome, posted: Posted) -> None:
         ].encode()
 
 
-def take_created(outcome: TrialOutcome, posted: Posted) -> None:
+def take_created(outcome: TrialOutcome, posted: Command) -> None:
     process, answered_ns, reply = posted.worker.process, posted.answered_ns, posted.take()
     time_ns = reply.get("time_ns", answered_ns)  # the time of the creation, or of the answer
     for endpoint, granted in reply.get("endpoints", {}).items():
@@ -321,7 +321,7 @@ def take_created(outcome: TrialOutcome, posted: Posted) -> None:
         note(outcome, process, "created", time_ns, endpoint=int(endpoint))
 
 
-def take_matched(outcome: TrialOutcome, posted: Posted) -> None:
+def take_matched(outcome: TrialOutcome, posted: Command) -> None:
     process, reply = posted.worker.process, posted.take()
     for endpoint, match in reply.get("endpoints", {}).items():
         outcome.endpoints.matched[int(endpoint)] = match["matched"]
@@ -335,7 +335,7 @@ def take_matched(outcome: TrialOutcome, posted: Posted) -> None:
         )
 
 
-def _match(outcome: TrialOutcome, crew: Crew, matching: dict[str, Posted], deadline: float) -> None:
+def _match(outcome: TrialOutcome, crew: Crew, matching: dict[str, Command], deadline: float) -> None:
     """Take the matches. A worker whose time was over before all were created is asked again for the
     rest of the time. Raises WorkerFailed."""
     while matching:

@@ -29,12 +29,12 @@ from rmwbench.campaign.trial.spawn import Spawner
 from rmwbench.campaign.trial.trial_network import note_change
 from rmwbench.lab import clock
 from rmwbench.lab.network import Emulation
-from rmwbench.lab.process.crew import Crew, Posted
-from rmwbench.lab.process.worker import WorkerFailed
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.worker import Command, WorkerFailed
 from rmwbench.suite.cells import Cell, Change
 from rmwbench.suite.timeline import to_ns
 
-Take = Callable[[Posted], object]
+Take = Callable[[Command], object]
 """The function that takes an answer."""
 
 
@@ -100,7 +100,7 @@ class Changes:
         clocks = outcome.times.clocks
         self._clocks = clocks if clocks is not None and clocks.foreign else None
         self._reading_ns = self._next_reading_ns(window.steady_ns)
-        self._posted: list[tuple[Posted, Take]] = []
+        self._posted: list[tuple[Command, Take]] = []
         self.absent_endpoints: set[int] = set()
         """Endpoints that have left and answer nothing any more."""
 
@@ -174,7 +174,7 @@ class Changes:
             fields = self._returning.pop(label).fields
             self._posted.append((self._crew.post_daemon(label, "open", fields), self._returned))
 
-    def _returned(self, posted: Posted) -> None:
+    def _returned(self, posted: Command) -> None:
         posted.take()
         note(self._outcome, posted.worker.process, "returned", posted.answered_ns)
 
@@ -286,10 +286,10 @@ class Changes:
             process,
             "start",
             {**start_fields(own_window, self._outcome.order.cell), "endpoints": []},
-            Posted.take,
+            Command.take,
         )
 
-    def _created(self, posted: Posted, change: Change) -> None:
+    def _created(self, posted: Command, change: Change) -> None:
         take_created(self._outcome, posted)
         senders = [e for e in change.endpoints if self._endpoints[e].writes]
         at_ns = time.monotonic_ns() + timeouts.JOIN_LEAD_NS
@@ -304,7 +304,7 @@ class Changes:
             process, "start", fields, lambda posted: take_started(outcome, {process: posted.take()})
         )
 
-    def _matched(self, posted: Posted, readers: list[int]) -> None:
+    def _matched(self, posted: Command, readers: list[int]) -> None:
         try:
             take_matched(self._outcome, posted)
         except WorkerFailed as failed:
@@ -338,7 +338,7 @@ class Changes:
             lambda posted: self._destroyed(posted, change),
         )
 
-    def _destroyed(self, posted: Posted, change: Change) -> None:
+    def _destroyed(self, posted: Command, change: Change) -> None:
         time_ns = posted.answered_ns
         posted.take()
         self.absent_endpoints |= set(change.endpoints)

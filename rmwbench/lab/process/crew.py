@@ -31,6 +31,7 @@ from rmwbench.lab.process.worker import (
     CONTROL_FD,
     RECORDS_FD,
     STATUS_TIMEOUT_S,
+    Command,
     Role,
     WorkerFailed,
     WorkerProcess,
@@ -304,8 +305,10 @@ class Crew:
 
         Raises WorkerFailed; an `error` answer is of kind `refused`.
         """
-        posted = [self.post(process, cmd, fields) for process, (cmd, fields) in requests.items()]
-        return self.gather(posted, timeout_s)
+        return self.gather(
+            [self.post(process, cmd, fields) for process, (cmd, fields) in requests.items()],
+            timeout_s,
+        )
 
     def ask_daemon(
         self, name: str, cmd: str, fields: Mapping[str, Any], timeout_s: float
@@ -321,9 +324,9 @@ class Crew:
     def _ask_one(
         self, worker: WorkerProcess, cmd: str, fields: Mapping[str, Any], timeout_s: float
     ) -> dict[str, Any]:
-        posted = _post(worker, cmd, fields)
-        self.await_answers([posted], timeout_s)
-        return posted.take()
+        command = worker.request(cmd, fields)
+        self.await_answers([command], timeout_s)
+        return command.take()
 
     def kill_daemons(self, *, host: str | None = None, first_only: bool = False) -> list[str]:
         """Kills every daemon at once, as a crash does, or those on one host, or the first of them
@@ -362,35 +365,33 @@ class Crew:
         if pid is not None:
             self.workers[process].host.signal(pid, number)
 
-    def post(self, process: str, cmd: str, fields: Mapping[str, Any]) -> "Posted":
+    def post(self, process: str, cmd: str, fields: Mapping[str, Any]) -> Command:
         """Sends a command to a worker and does not wait."""
-        return _post(self.workers[process], cmd, fields)
+        return self.workers[process].request(cmd, fields)
 
-    def post_daemon(self, name: str, cmd: str, fields: Mapping[str, Any]) -> "Posted":
+    def post_daemon(self, name: str, cmd: str, fields: Mapping[str, Any]) -> Command:
         """Posts a command to a daemon."""
-        return _post(self.daemons[name], cmd, fields)
+        return self.daemons[name].request(cmd, fields)
 
     def gather(
         self,
-        posted: "Iterable[Posted]",
+        commands: Iterable[Command],
         timeout_s: float,
-        take: "Callable[[Posted], Any] | None" = None,
+        take: Callable[[Command], Any] = Command.take,
     ) -> dict[str, Any]:
-        """The answers to what was posted: process → its `ok`, or what `take` makes of it. Raises
+        """Waits for the answers to commands: process → its `ok`, or the result of `take`. Raises
         WorkerFailed; an `error` answer is of kind `refused`."""
-        posted = list(posted)
-        self.await_answers(posted, timeout_s)
-        return {
-            command.worker.process: take(command) if take else command.take() for command in posted
-        }
+        commands = list(commands)
+        self.await_answers(commands, timeout_s)
+        return {command.worker.process: take(command) for command in commands}
 
-    def await_answers(self, posted: "Iterable[Posted]", timeout_s: float) -> None:
+    def await_answers(self, commands: Iterable[Command], timeout_s: float) -> None:
         """Waits until all commands are answered, whatever the answers say."""
-        posted = list(posted)
-        subject = "answer to " + "/".join(sorted({command.cmd for command in posted}))
+        commands = list(commands)
+        subject = "answer to " + "/".join(sorted({command.cmd for command in commands}))
 
         def owing() -> list[WorkerProcess]:
-            return [command.worker for command in posted if not command.answered]
+            return [command.worker for command in commands if not command.answered]
 
         self.wait(lambda: not owing(), timeout_s, subject, owing)
 
@@ -556,45 +557,6 @@ class ProgramResult(NamedTuple):
 
     wait_status: int | None
     output: bytes
-
-
-@dataclass(frozen=True)
-class Posted:
-    """A command on its way."""
-
-    worker: WorkerProcess
-    cmd: str
-    number: int
-
-    @property
-    def answered(self) -> bool:
-        return self.number in self.worker.replies
-
-    @property
-    def asked_ns(self) -> int:
-        """Just before it was sent."""
-        return self.worker.asked_ns[self.number]
-
-    @property
-    def answered_ns(self) -> int:
-        """When its answer was read."""
-        return self.worker.replied_ns[self.number]
-
-    def take(self) -> dict[str, Any]:
-        """Its `ok`. Raises WorkerFailed (`refused`) for an `error`."""
-        reply = self.worker.replies.pop(self.number)
-        error = reply.get("error")
-        if not error:
-            answered: dict[str, Any] = reply["ok"]
-            return answered
-        failed = error.get("kind") == "failed"
-        verb = f"failed at {self.cmd}" if failed else f"refused {self.cmd} ({error.get('kind')})"
-        text = f"{verb}: {error.get('object')}: {error.get('message')}"
-        raise self.worker.failure("refused", text, {"cmd": self.cmd, **error})
-
-
-def _post(worker: WorkerProcess, cmd: str, fields: Mapping[str, Any]) -> Posted:
-    return Posted(worker, cmd, worker.request(cmd, fields))
 
 
 def _content(fd: int) -> bytes:

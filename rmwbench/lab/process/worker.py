@@ -14,6 +14,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from rmwbench.errors import UserError
@@ -116,10 +117,7 @@ class WorkerProcess:
         self.leaving = False  # `exit` was sent: the end of file is expected
         self.killed = False  # by us, since the suite says so
         self.lost: WorkerFailed | None = None  # why a tool is out of use
-        self.pending: dict[int, str] = {}  # id → command
-        self.replies: dict[int, dict[str, Any]] = {}
-        self.asked_ns: dict[int, int] = {}  # id → just before it was sent
-        self.replied_ns: dict[int, int] = {}  # when each was read
+        self.pending: dict[int, Command] = {}  # those without an answer, by their ids
         self._next_id = 1
         self._read_ns = 0  # when the bytes came that are being taken apart
         self._incoming = bytearray()
@@ -151,9 +149,9 @@ class WorkerProcess:
             error=error,
         )
 
-    def request(self, cmd: str, fields: Mapping[str, Any]) -> int:
-        """Queues a command; the Crew sends it. Returns its id. Raises UserError for one that no
-        worker would take."""
+    def request(self, cmd: str, fields: Mapping[str, Any]) -> "Command":
+        """Sends a command, of which the crew sends the rest where the socket does not take all.
+        Raises UserError for a command that is too long for a worker."""
         number = self._next_id
         line = (
             json.dumps({"id": number, "cmd": cmd, **fields}, separators=(",", ":")).encode() + b"\n"
@@ -167,16 +165,11 @@ class WorkerProcess:
                 fix="give the process fewer endpoints, or shorter traces of arrivals",
             )
         self._next_id += 1
-        self.pending[number] = cmd
         self.leaving |= cmd == "exit"
         self._outgoing += line
-        self.asked_ns[number] = time.monotonic_ns()
+        command = self.pending[number] = Command(self, cmd, time.monotonic_ns())
         self.flush()
-        return number
-
-    def awaits(self, number: int) -> bool:
-        """Whether the answer to a request of this process, by its id, may still come."""
-        return number in self.pending and self.lost is None
+        return command
 
     @property
     def wants_to_write(self) -> bool:
@@ -267,12 +260,47 @@ class WorkerProcess:
             )
         if not isinstance(line.get("ok"), dict) and not isinstance(line.get("error"), dict):
             raise self.failure("protocol", f"answered with neither ok nor error: {text[:120]!r}")
-        cmd = self.pending.pop(number)
-        model = REPLIES.get(cmd)
+        command = self.pending.pop(number)
+        model = REPLIES.get(command.cmd)
         checked = self.role == "worker" and isinstance(line.get("ok"), dict)
         if checked and model is not None and (problem := message_problem(model, line["ok"])):
-            raise self.failure("protocol", f"answered {cmd} without what belongs to it: {problem}")
-        self.replies[number], self.replied_ns[number] = line, self._read_ns
+            raise self.failure(
+                "protocol", f"answered {command.cmd} without what belongs to it: {problem}"
+            )
+        command.reply, command.answered_ns = line, self._read_ns
+
+
+@dataclass(eq=False)
+class Command:
+    """A command that was sent to a worker, a daemon, a tool or the network, and the answer to it.
+    `asked_ns` is the time just before it was sent, `answered_ns` that at which its answer was read;
+    `reply` is the whole answer, empty until then."""
+
+    worker: WorkerProcess
+    cmd: str
+    asked_ns: int
+    answered_ns: int = 0
+    reply: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def answered(self) -> bool:
+        return bool(self.reply)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the command is answered, or can no longer be."""
+        return self.answered or self.worker.lost is not None
+
+    def take(self) -> dict[str, Any]:
+        """The `ok` of the answer. Raises WorkerFailed (`refused`) for an `error`."""
+        error = self.reply.get("error")
+        if not error:
+            answer: dict[str, Any] = self.reply["ok"]
+            return answer
+        failed = error.get("kind") == "failed"
+        verb = f"failed at {self.cmd}" if failed else f"refused {self.cmd} ({error.get('kind')})"
+        text = f"{verb}: {error.get('object')}: {error.get('message')}"
+        raise self.worker.failure("refused", text, {"cmd": self.cmd, **error})
 
 
 def file_tail(fd: int, tail_bytes: int) -> bytes:

@@ -104,11 +104,11 @@ class Background:
     def start(self) -> None:
         """Puts the loads on and waits until they are. Raises WorkerFailed where a worker ends
         meanwhile."""
-        numbers = {
+        starts = {
             name: load.request("start", {"kind": load.kind}) for name, load in self._loads.items()
         }
         for name, load in self._loads.items():
-            load.answer(numbers[name])
+            load.answer(starts[name])
             self._take_problem(name)
             if (
                 load.role == BACKGROUND
@@ -120,16 +120,14 @@ class Background:
     def window(self, steady: Mapping[str, tuple[int, int]]) -> None:
         """Names the window: host → begin and end in ns of its CLOCK_MONOTONIC. Does not wait."""
         for load in self._loads.values():
-            load.steady_ns, end_ns = steady[load.host]
-            steady_ns = load.steady_ns
-            load.request("window", {"steady_ns": steady_ns, "end_ns": end_ns})
+            load.window(*steady[load.host])
 
     def stop(self) -> None:
         """Takes the accounts, and ends the loads. Raises WorkerFailed where a worker ends
         meanwhile."""
-        numbers = {name: load.request("collect", {}) for name, load in self._loads.items()}
+        collects = {name: load.request("collect", {}) for name, load in self._loads.items()}
         for name, load in self._loads.items():
-            answer = load.stop(numbers[name])
+            answer = load.stop(collects[name])
             self._take_problem(name)
             if answer is None:
                 continue
@@ -204,7 +202,6 @@ class _Load(LoadProcess):
     def __init__(self, crew: Crew, name: str, role: str, kind: str, host: str):
         super().__init__(crew, name, host)
         self.role, self.kind = role, kind
-        self.steady_ns: int | None = None
 
     def account(self, *, is_far: bool) -> list[dict[str, Any]]:
         """A computing load is what it ran plus what it waited for a processor: where workers took

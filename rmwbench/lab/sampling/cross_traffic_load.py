@@ -46,27 +46,26 @@ class CrossTrafficLoad:
         listening = [
             (flow, flow.receiver.request("start", {"kind": "tcp_receive"})) for flow in self._flows
         ]
-        for flow, number in listening:
-            _require(flow.receiver, flow.receiver.answer(number))
-        sending = [(flow, flow.sender.request("start", flow.command())) for flow in self._flows]
-        for flow, number in sending:
-            _require(flow.sender, flow.sender.answer(number))
+        for flow, command in listening:
+            _require(flow.receiver, flow.receiver.answer(command))
+        sending = [(flow, flow.sender.request("start", flow.fields())) for flow in self._flows]
+        for flow, command in sending:
+            _require(flow.sender, flow.sender.answer(command))
             flow.check_congestion_control()
 
     def window(self, steady: Mapping[str, tuple[int, int]]) -> None:
         """Names the window: host → begin and end in ns of its CLOCK_MONOTONIC. Does not wait."""
         for flow in self._flows:
-            for load in (flow.receiver, flow.sender):
-                steady_ns, end_ns = steady[load.host]
-                load.request("window", {"steady_ns": steady_ns, "end_ns": end_ns})
+            for load in flow.ends:
+                load.window(*steady[load.host])
 
     def stop(self) -> None:
         """Takes the accounts, and ends all of it. Raises as `start`."""
         pending = [
             (load, load.request("collect", {})) for flow in self._flows for load in flow.ends
         ]
-        for load, number in pending:
-            _require(load, load.stop(number))
+        for load, command in pending:
+            _require(load, load.stop(command))
         for flow in self._flows:
             flow.check_open()
 
@@ -102,13 +101,13 @@ class _TrafficEntry:
         self._control = entry.congestion_control or links.network.congestion_control
         self._address = addresses.text(addresses.ipv4(links.hosts.index(entry.to) + 1))
 
-    def command(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         """The fields of the sender's `start`; call it once the receiver listens."""
         to = f"{self._address}:{self.receiver.in_force['port']}"
-        fields = {"to": to, "flows": self.entry.flows, "congestion_control": self._control}
+        tcp = {"to": to, "flows": self.entry.flows, "congestion_control": self._control}
         if self.entry.piece is not None:
-            fields["piece"] = self.entry.piece
-        return {"kind": "tcp_send", "tcp": fields}
+            tcp["piece"] = self.entry.piece
+        return {"kind": "tcp_send", "tcp": tcp}
 
     def check_congestion_control(self) -> None:
         in_force = self.sender.in_force.get("congestion_control")

@@ -1,14 +1,13 @@
-"""One process of `rmwbench-load` (docs/formats/load.md) in a host of a trial, with which it
-ends."""
+"""A process of `rmwbench-load` (docs/formats/load.md) in a host of a trial. It ends with the
+host."""
 
-import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rmwbench.lab.middleware import tool
 from rmwbench.lab.process.crew import Crew
-from rmwbench.lab.process.worker import WorkerProcess
+from rmwbench.lab.process.worker import Command, WorkerProcess
 
 TOOL = "load"
 TIMEOUT_S = 10.0
@@ -17,14 +16,14 @@ Snapshot = Mapping[str, Any]
 
 
 class LoadProcess:
-    """`in_force` are the settings of its kind on this machine, once it was started; `snapshots` are
-    its account, and `edges` those of the window's begin and end, once it was stopped; `problem` is
-    its first failure, for which nothing here raises. Making it raises UserError where the tool is
-    not built."""
+    """A load and its account. After the start, `in_force` are the settings of its kind on this
+    machine; after the end, `snapshots` are its account and `edges` the two at the window's begin
+    and end. A failure of the load raises nothing: `problem` is the first."""
 
     def __init__(self, crew: Crew, name: str, host: str):
+        """Starts the process. Raises UserError where the tool is not built."""
         executable = tool.find(TOOL).executable
-        # every tool is given one; a load needs none
+        # every tool is given a file; a load needs none
         file = os.memfd_create("rmwbench-load", os.MFD_CLOEXEC)
         try:
             self.process: WorkerProcess = crew.spawn_tool(name, executable, file, host)
@@ -35,35 +34,38 @@ class LoadProcess:
         self.snapshots: Sequence[Snapshot] = ()
         self.edges: tuple[Snapshot, Snapshot] | None = None
         self.problem: str | None = None
+        self.steady_ns: int | None = None
         self._crew = crew
 
-    def request(self, cmd: str, fields: Mapping[str, Any]) -> int:
-        """Sends a request; returns its number, which `answer` takes."""
-        with contextlib.suppress(OSError):
-            return self.process.request(cmd, fields)
-        return 0
+    def request(self, cmd: str, fields: Mapping[str, Any]) -> Command:
+        """Sends a command and does not wait."""
+        return self.process.request(cmd, fields)
 
-    def answer(self, number: int) -> dict[str, Any] | None:
-        """The `ok` of a request, or None with the problem noted. Raises WorkerFailed where a worker
-        ends meanwhile."""
-        if not self._crew.turn_until(lambda: not self.process.awaits(number), TIMEOUT_S):
+    def window(self, steady_ns: int, end_ns: int) -> None:
+        """Names the window, in ns of the host's CLOCK_MONOTONIC. Does not wait."""
+        self.steady_ns = steady_ns
+        self.request("window", {"steady_ns": steady_ns, "end_ns": end_ns})
+
+    def answer(self, command: Command) -> dict[str, Any] | None:
+        """Waits for the `ok` of a command; None where there is none, which becomes `problem`.
+        Raises WorkerFailed where a worker ends meanwhile."""
+        if not self._crew.turn_until(lambda: command.is_over, TIMEOUT_S):
             self._failed(f"the load did not answer within {TIMEOUT_S:g} s")
             return None
-        reply = self.process.replies.pop(number, None)
-        if reply is None:
-            self._failed(self.process.lost.reason() if self.process.lost else "the load is gone")
+        if self.process.lost is not None and not command.answered:
+            self._failed(self.process.lost.reason())
             return None
-        if error := reply.get("error"):
+        if error := command.reply.get("error"):
             self._failed(f"{error.get('object')}: {error.get('message')}")
             return None
-        answer: dict[str, Any] = reply["ok"]
+        answer = command.take()
         self.in_force = answer.get("asked", self.in_force)
         return answer
 
-    def stop(self, number: int) -> dict[str, Any] | None:
-        """Ends it, and takes its account from the answer to the request `collect`, which is
-        returned; None with the problem noted where there is none. Raises as `answer`."""
-        answer = self.answer(number)
+    def stop(self, collecting: Command) -> dict[str, Any] | None:
+        """Ends the process, and takes its account from the answer to the command `collect`. Returns
+        the answer; None where there is none. Raises as `answer` does."""
+        answer = self.answer(collecting)
         self.request("exit", {})
         if answer is None:
             return None
@@ -76,7 +78,7 @@ class LoadProcess:
         return answer
 
     def grown(self, name: str) -> int:
-        """The growth of one of its counters in the window."""
+        """The growth of a counter in the window."""
         assert self.edges is not None
         return int(self.edges[1][name] - self.edges[0][name])
 

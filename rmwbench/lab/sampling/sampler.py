@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import tool
 from rmwbench.lab.process.crew import Crew
-from rmwbench.lab.process.worker import WorkerProcess
+from rmwbench.lab.process.worker import Command, WorkerFailed, WorkerProcess
 from rmwbench.lab.process.worker_messages import message_problem
 from rmwbench.suite.timeline import Sampling
 
@@ -36,7 +36,8 @@ class Sampler:
         self.raw = b""
         self._crew = crew
         self._process: WorkerProcess | None = None
-        self._collect: int | None = None
+        self._commands: list[Command] = []
+        """Those that were sent; the last is `collect` once `ask` was called."""
         self._file = os.memfd_create("rmwbench-sampler", os.MFD_CLOEXEC)
 
     def spawn(self) -> None:
@@ -82,37 +83,30 @@ class Sampler:
     def ask(self) -> None:
         """Asks for the document, which `read` takes: waiting for workers meanwhile loses no
         time."""
-        self._collect = self._request("collect", {})
+        self._request("collect", {})
 
     def read(self, timeout_s: float) -> None:
         """Waits for the answer to `ask`; then `document` or `problem` is set. Raises WorkerFailed
         where a worker ends meanwhile."""
-        process, number = self._process, self._collect
-        if process is None or number is None:
-            self.problem = self.problem or (self._loss(process) if process else None)
-            return
-        if not self._crew.turn_until(lambda: not process.awaits(number), timeout_s):
-            self.problem = f"the sampler did not answer within {timeout_s:g} s"
-            return
-        refusals = [reply["error"] for reply in process.replies.values() if "error" in reply]
+        process = self._process
+        if process is None:
+            return  # `spawn` has told the problem
+        in_time = self._crew.turn_until(
+            lambda: all(command.is_over for command in self._commands), timeout_s
+        )
+        refusals = [
+            command.reply["error"] for command in self._commands if "error" in command.reply
+        ]
         if process.lost is not None:
-            self.problem = self._loss(process)
+            self.problem = _loss_reason(process, process.lost)
+        elif not in_time:
+            self.problem = f"the sampler did not answer within {timeout_s:g} s"
         elif refusals:
             self.problem = (
                 f"the sampler refused {refusals[0].get('object')}: {refusals[0].get('message')}"
             )
         else:
-            self._take(process.replies[number]["ok"].get("bytes", 0))
-
-    def _loss(self, process: WorkerProcess) -> str | None:
-        """The reason why it was lost; its exit status, which travels another way, is known by
-        now."""
-        if process.lost is None:
-            return None
-        crashed = process.lost.kind == "crashed"
-        return (
-            process.failure("crashed", process.lost.message) if crashed else process.lost
-        ).reason()
+            self._take(self._commands[-1].take().get("bytes", 0))
 
     def _take(self, size: int) -> None:
         self.raw = os.pread(self._file, size, 0)
@@ -121,10 +115,15 @@ class Sampler:
         except ValueError as error:
             self.problem = f"the sampler wrote something else than its document: {error}"
 
-    def _request(self, cmd: str, fields: dict[str, Any]) -> int | None:
-        if self._process is None or self._process.lost is not None:
-            return None
-        return self._process.request(cmd, fields)
+    def _request(self, cmd: str, fields: dict[str, Any]) -> None:
+        if self._process is not None and self._process.lost is None:
+            self._commands.append(self._process.request(cmd, fields))
+
+
+def _loss_reason(process: WorkerProcess, lost: WorkerFailed) -> str:
+    """The reason why a sampler was lost. If it crashed, its exit status, which travels another way,
+    is known by now."""
+    return (process.failure("crashed", lost.message) if lost.kind == "crashed" else lost).reason()
 
 
 class Samplers:
