@@ -13,9 +13,9 @@ import fcntl
 import os
 import platform
 import resource
-import select
 import socket
 import struct
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -36,11 +36,12 @@ GROUP = "239.255.77.77"
 """Nobody's: not the group that DDS or Zenoh announce themselves in."""
 HOST_TRY_S = 3.0
 
-# Run inside a host: a datagram to the group over lo and over eth0, heard by a socket that joined
-# there.
+# Sends a datagram to the group over each device (NAME=ADDRESS), to a socket that joined it there.
+# Nothing leaves the machine.
 _PROBE = f"""
 import socket, sys
-for name, address in (("lo", "127.0.0.1"), ("eth0", "10.77.0.1")):
+for device in sys.argv[1:]:
+    name, address = device.split("=")
     try:
         r = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); r.bind(("", 0)); r.settimeout(1)
         i = socket.inet_aton(address)
@@ -50,8 +51,9 @@ for name, address in (("lo", "127.0.0.1"), ("eth0", "10.77.0.1")):
         s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
         s.sendto(b"there", ("{GROUP}", r.getsockname()[1])); r.recv(16)
     except OSError as error:
-        print(name + ": " + (error.strerror or "nothing came back"), end="; "); sys.exit(1)
+        sys.exit(name + ": " + (error.strerror or "nothing came back"))
 """
+_PROBE_ARGUMENTS = ["-I", "-S", "-c", _PROBE]
 
 
 def host() -> tuple[str, str | None]:
@@ -70,26 +72,14 @@ def shared_host() -> str | None:
 
 
 def multicast_lo() -> str:
-    """A round trip on this namespace's own lo; nothing leaves the machine."""
-    receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    lo = socket.inet_aton("127.0.0.1")
-    with receiver, sender:
-        try:
-            receiver.bind(("", 0))
-            receiver.setsockopt(
-                socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(GROUP) + lo
-            )
-            sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, lo)
-            sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
-            sender.sendto(b"there", (GROUP, receiver.getsockname()[1]))
-        except OSError as error:
-            return f"cannot be sent: {error.strerror}"
-        return "" if select.select([receiver], [], [], 0.5)[0] else "nothing came back"
+    """Tries a round trip on the lo of this namespace."""
+    command = [sys.executable, *_PROBE_ARGUMENTS, "lo=127.0.0.1"]
+    return subprocess.run(command, capture_output=True, text=True).stderr.strip()
 
 
 def multicast_route() -> str:
-    """Asks the kernel for a way to DDS's group; connecting a datagram socket sends nothing."""
+    """Asks the kernel for a route to the group of DDS; connecting a datagram socket sends
+    nothing."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         try:
             sock.connect(("239.255.0.1", 7400))
@@ -99,7 +89,7 @@ def multicast_route() -> str:
 
 
 def multicast_host() -> str | None:
-    """The round trip inside a host, on both interfaces; None where no host can be made."""
+    """Tries the round trip inside a host, on both devices; None where no host can be made."""
     log = os.memfd_create("rmwbench-multicast")
     try:
         with Host("doctor") as trial_host:
@@ -107,8 +97,8 @@ def multicast_host() -> str | None:
             trial_host.spawn(
                 "probe",
                 Path(sys.executable),
-                ["-I", "-S", "-c", _PROBE],
-                {1: log},
+                [*_PROBE_ARGUMENTS, "lo=127.0.0.1", "eth0=10.77.0.1"],
+                {2: log},
                 {"PATH": os.defpath},
             )
             while True:
@@ -119,7 +109,7 @@ def multicast_host() -> str | None:
                         return ""
                     case _:
                         return (
-                            os.pread(log, 500, 0).decode(errors="replace").rstrip("; ")
+                            os.pread(log, 500, 0).decode(errors="replace").strip()
                             or "the trial ended early"
                         )
     except (HostBroken, UserError):
