@@ -1,34 +1,35 @@
-"""The init of a host: makes the namespaces, is their PID 1, starts processes on request, and takes
-everything with it when it ends.
+"""The init of a host: it makes the namespaces, is their PID 1, starts processes on request, and
+ends everything in them when it ends.
 
 Run as `python -I -S -E init.py FD SHM_BYTES TMP_BYTES FIRST_FREE_FD DEVICE CLOCK_OFFSET_S REMOVED
-[VISIBLE…]`; FD is a SOCK_SEQPACKET socket to the orchestrator, and DEVICE what `eth0` is: `veth`
-of a host that is alone, with address and route; `tap` of one among several, whose descriptor goes
-to the orchestrator and whose settings come from there, and `tap,NAME,…` with further devices of the
-same kind; `shared` where there is no interface to make, because the host's network is the machine's
-own. REMOVED is a directory that goes at the end, or empty; VISIBLE are paths below /tmp and
-/dev/shm that stay where they are (rmwbench/lab/visible.py). Decisions:
+[VISIBLE…]`. FD is a SOCK_SEQPACKET socket to the orchestrator. DEVICE is the kind of `eth0`: `veth`
+for a lone host, with address and route; `tap` for one of several hosts, whose descriptor goes to
+the orchestrator and whose settings come from there; `tap,NAME,…` with further devices of the same
+kind; `shared` where the host's network is the machine's own, and no device is made. REMOVED is a
+directory that is removed at the end, or empty. VISIBLE are paths below /tmp and /dev/shm that stay
+where they are (rmwbench/lab/visible.py). Decisions:
 
-* Standard library only, and of that the modules in C (`marshal`, `_socket`): starting must cost
-  milliseconds, and `json` or `socket` alone would double it. Both ends are the same interpreter,
-  which is all that marshal asks for.
-* The network is made over netlink, not with `ip`: a minimal container has no iproute2, and it is
-  faster. What a host among several needs is composed by the orchestrator (rmwbench/lab/network),
-  and only sent from here: it must be sent from within.
+* It uses the modules in C of the standard library alone (`marshal`, `_socket`): a start must cost
+  milliseconds, and `json` or `socket` alone would double it. marshal needs the same interpreter at
+  both ends, which is the case.
+* The network is made over netlink, not with `ip`: a minimal container has no iproute2, and netlink
+  is faster. The orchestrator composes the messages for a host among several (rmwbench/lab/network);
+  the init sends them, because they must be sent from within the namespaces.
 * End of file on FD ends PID 1, and the kernel then kills every process of the PID namespace: no
-  list of children to keep, and a SIGKILL of the orchestrator cleans up like an orderly end.
+  list of children is needed, and a SIGKILL of the orchestrator cleans up like an orderly end.
 
-Messages are marshalled dicts. To init: {"spawn", "argv", "env", "directory", "targets"} with
-descriptors [executable, one per target number], and with "container": {"own_ipc", "shm_bytes",
-"uid"} in a container of its own, and with "scheduling": {"fifo_priority", "processors", "locked"};
-or with "source" and no executable: a program in Python, run in a fork of this process; {"signal",
-"pid"} for a process that was started so; {"configure", "writes": [(path, bytes, required)],
-"messages": [(step, kind, flags, body)], "reads": [path]} of rtnetlink(7) and /proc/sys; {"hold"}
-with descriptors to keep open. From init: {"ready"} (with the index of a tap, and its descriptor),
-{"failed", "step", "errno"}, {"spawned", "pid"} (sent by the child itself before it executes, so
-that the socket's credentials carry its PID as the orchestrator sees it), {"spawn_failed", "errno"},
-{"exited": PID, "status"} (a wait status), {"configured", "failed": None or (step, errno),
-"answers": [bytes], "texts": {path: bytes or None}, "time_ns"}.
+Messages are marshalled dicts. To the init: {"spawn", "argv", "env", "directory", "targets"} with
+descriptors [executable, one per target number]; with "container": {"own_ipc", "shm_bytes", "uid"}
+the process gets a container of its own, and with "scheduling": {"fifo_priority", "processors",
+"locked"} a scheduling of its own; "source" in place of the executable is a program in Python, run
+in a fork of this process. {"signal", "pid"} signals a process that was started so. {"configure",
+"writes": [(path, bytes, required)], "messages": [(step, kind, flags, body)], "reads": [path]} are
+requests of rtnetlink(7) and files of /proc/sys. {"hold"} has descriptors to keep open. From the
+init: {"ready"} (with the index of a TAP device, and its descriptor), {"failed", "step", "errno"},
+{"spawned", "pid"} (sent by the child itself before it executes, so that the socket's credentials
+carry its PID as the orchestrator sees it), {"spawn_failed", "errno"}, {"exited": PID, "status"} (a
+wait status), {"configured", "failed": None or (step, errno), "answers": [bytes], "texts": {path:
+bytes or None}, "time_ns"}.
 """
 # ruff: noqa: SIM105 (contextlib would cost a millisecond at every start)
 
@@ -86,8 +87,8 @@ def write(path: str, text: bytes) -> None:
 
 
 def unshare(flags: int) -> bool:
-    """Into new namespaces; through a user namespace of our own where that is the only way. Returns
-    whether it was."""
+    """Moves this process into new namespaces. Without the privilege for that, it makes a user
+    namespace of its own too, and returns True."""
     if _libc.unshare(flags) == 0:
         return False
     if ctypes.get_errno() != EPERM:
@@ -104,8 +105,8 @@ def unshare(flags: int) -> bool:
 
 
 def shift_clock(seconds: int) -> None:
-    """CLOCK_MONOTONIC of every process that is forked from now on (time_namespaces(7)), none of
-    which is there yet."""
+    """Shifts CLOCK_MONOTONIC of every process that is forked from now on (time_namespaces(7)); none
+    may have been forked before."""
     try:
         write("/proc/self/timens_offsets", b"monotonic %d 0\n" % seconds)
     except OSError as error:
@@ -131,8 +132,8 @@ def make_mounts(shm_bytes: int, tmp_bytes: int, visible: list[str]) -> None:
 
 
 def mount_tmpfs(target: str, size_bytes: int | None = None, read_only: bool = False) -> None:
-    """Mounts memory for everybody, of the kernel's usual size where None. What stays visible below
-    `target` is there again, as writable as it was."""
+    """Mounts a file system in memory that everybody may write to, of the kernel's usual size where
+    None is given. The visible paths below `target` are bound into it, as writable as they were."""
     name, size = target.rpartition("/")[2], "" if size_bytes is None else f",size={size_bytes}"
     step, data = f"mount {target}", f"mode=1777{size}".encode()
     flags = MS_NOSUID | MS_NODEV
@@ -146,9 +147,9 @@ def mount_tmpfs(target: str, size_bytes: int | None = None, read_only: bool = Fa
 
 
 def own_machine_id() -> None:
-    """Hosts among several are different machines: Fast DDS 3 takes two with one machine id for one,
-    and looks for the other's addresses in its own loopback. A machine without one has none here
-    either."""
+    """Gives the host a machine id of its own where the machine has one. Several hosts are different
+    machines: Fast DDS 3 takes two with the same id for one machine, and looks for the addresses of
+    the other on its own loopback."""
     if not os.path.exists(MACHINE_ID):
         return
     source = "/tmp/machine-id"
@@ -183,7 +184,7 @@ def bind(path: str, fd: int) -> None:
 
 
 def mount_own_proc() -> None:
-    """Lets /proc show this PID namespace, but for containers that forbid it."""
+    """Lets /proc show this PID namespace; a container that forbids it keeps its own."""
     flags = ctypes.c_ulong(MS_NOSUID | MS_NODEV | MS_NOEXEC)
     _libc.mount(b"proc", b"/proc", b"proc", flags, None)
 
@@ -211,13 +212,14 @@ AF_INET = _socket.AF_INET
 
 
 def link(index: int, up: bool, *attributes: bytes) -> bytes:
-    """A link message; index 0 with a name attribute makes a new one."""
+    """The body of a link message; index 0 with a name attribute makes a new device."""
     flags = u32(IFF_UP if up else 0)
     return bytes(4) + u32(index) + flags + flags + b"".join(attributes)
 
 
 def netlink(step: str, sock: _socket.socket, kind: int, flags: int, body: bytes) -> bytes:
-    """Sends one request; what came before its end, as it came."""
+    """Sends one request. Returns the messages that came before its end, as they came. Raises
+    StepFailed where the kernel refuses."""
     sock.send(
         u32(16 + len(body)) + u16(kind) + u16(NLM_F_REQUEST | NLM_F_ACK | flags) + bytes(8) + body
     )
@@ -257,7 +259,8 @@ def make_loopback() -> _socket.socket:
 
 
 def make_tap(device: bytes) -> tuple[int, int]:
-    """A device whose frames somebody else moves: its descriptor and its index."""
+    """Makes a device whose frames the holder of its descriptor moves. Returns the descriptor and
+    the index."""
     try:
         fd = os.open(TUN, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
@@ -300,7 +303,7 @@ def make_network() -> None:
 
 
 def receive(sock: _socket.socket) -> "tuple[dict[str, Any] | None, list[int]]":
-    """One message and its descriptors; (None, []) at the end of file."""
+    """Receives a message and its descriptors; (None, []) at the end of file."""
     room = _socket.CMSG_SPACE(MOST_FDS * 4)
     data, control, _, _ = sock.recvmsg(MESSAGE_BYTES, room, _socket.MSG_CMSG_CLOEXEC)
     if not data:
@@ -331,11 +334,11 @@ def spawn(sock: _socket.socket, request: "dict[str, Any]", fds: list[int]) -> in
     try:
         _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)  # for a host without a PID namespace
         if os.getppid() not in (init_pid, 0):  # 0: the parent is in another PID namespace
-            os._exit(127)  # it was killed before that was in force
+            os._exit(127)  # the init was killed before that was in force
         os.setsid()
-        # Python ignores it, and an ignored signal stays ignored across exec
+        # Python ignores SIGPIPE, and an ignored signal stays ignored across exec.
         _libc.signal(SIGPIPE, None)
-        # as it is called in the host: in a container it is 1 for itself
+        # The PID in the host: within a container of its own, the process sees itself as 1.
         pid = int(os.read(pid_reader, 16))
         if request.get("scheduling"):
             schedule(**request["scheduling"])  # while it is root
@@ -361,7 +364,7 @@ def close_all(fds: tuple[int, ...] | list[int]) -> None:
 
 
 def fork_into_own_pids() -> int:
-    """As os.fork; the child is PID 1 of a namespace of its own."""
+    """Forks as os.fork does; the child is PID 1 of a namespace of its own."""
     own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     try:
         call("unshare PIDs for a container", _libc.unshare, CLONE_NEWPID)
@@ -374,9 +377,9 @@ def fork_into_own_pids() -> int:
 
 
 def enter_container(own_ipc: bool, shm_bytes: int, uid: int) -> None:
-    """Makes this process, PID 1 of its namespace, what `docker run --network=host` starts: with
-    mounts and a /tmp of its own, and with `own_ipc` IPC and a /dev/shm of `shm_bytes` as well, 0
-    for one that nothing can be written to."""
+    """Gives this process, PID 1 of its namespace, what `docker run --network=host` gives: mounts
+    and a /tmp of its own, and with `own_ipc` also IPC and a /dev/shm of `shm_bytes`, which is
+    read-only where that is 0."""
     call("unshare for a container", _libc.unshare, CLONE_NEWNS | (CLONE_NEWIPC if own_ipc else 0))
     mount("private mounts", None, b"/", None, MS_REC | MS_PRIVATE)
     if own_ipc:
@@ -387,12 +390,13 @@ def enter_container(own_ipc: bool, shm_bytes: int, uid: int) -> None:
         os.setgroups([])
         os.setgid(uid)
         os.setuid(uid)
-        _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)  # a change of user takes it back
+        _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)  # a change of user had reset it
 
 
 def schedule(fifo_priority: int, processors: tuple[int, ...], locked: bool) -> None:
-    """Before the program is executed, so that its threads inherit it. What is refused is seen from
-    outside. A limit on locked memory is lifted; the program itself locks."""
+    """Schedules this process as asked, before it executes its program, whose threads inherit that.
+    A refusal is not reported, since it can be read from outside. The limit on locked memory is
+    lifted; the program itself locks its memory."""
     try:
         if processors:
             os.sched_setaffinity(0, processors)
@@ -409,14 +413,14 @@ def execute(executable: int, argv: list[str], env: dict[str, str]) -> None:
     try:
         os.execve(executable, argv, env)
     except FileNotFoundError:
-        # An interpreter opens it as /dev/fd/N: that of a script, or an emulator (binfmt_misc).
+        # The interpreter of a script, or an emulator (binfmt_misc), opens the file as /dev/fd/N.
         os.set_inheritable(executable, True)
         os.execve(executable, argv, env)
 
 
 def interpret(source: str, request: "dict[str, Any]") -> None:
-    """Runs a program in this process and ends it. No interpreter has to start, nor to be found in
-    the host's files."""
+    """Runs a program in this process and ends the process. No interpreter has to be started, or to
+    be among the host's files."""
     status = 1
     try:
         exec(
@@ -431,7 +435,7 @@ def interpret(source: str, request: "dict[str, Any]") -> None:
 
 
 def configure(request: "dict[str, Any]") -> "dict[str, Any]":
-    """Does what the orchestrator composed, in order, until a step fails."""
+    """Carries out the steps of the orchestrator in order, until one fails."""
     failed: tuple[str, int | None] | None = None
     answers: list[bytes] = []
     texts: dict[str, bytes | None] = {}
@@ -462,8 +466,8 @@ def configure(request: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def serve(sock: _socket.socket, before_signal: "Callable[[int, int], None] | None" = None) -> None:
-    """Until the end of file. Orphans that landed here are reaped along the way. `before_signal`
-    hears of each signal (PID, number) before it is sent."""
+    """Serves requests until the end of file, and reaps children, orphans among them.
+    `before_signal` is called with each signal (PID, number) before it is sent."""
     poll = select.poll()
     poll.register(sock.fileno(), select.POLLIN)
     watched: dict[int, int] = {}  # pidfd -> pid
@@ -507,9 +511,9 @@ def serve(sock: _socket.socket, before_signal: "Callable[[int, int], None] | Non
 
 
 def signal_watched(watched: dict[int, int], pid: int, number: int) -> None:
-    """Sends a signal by the pidfd: the number of a process that has ended may be somebody else's by
+    """Sends a signal by the pidfd: the PID of a process that has ended may be another one's by
     now."""
-    fd = next((fd for fd, known in reversed(watched.items()) if known == pid), None)
+    fd = next((fd for fd, child in reversed(watched.items()) if child == pid), None)
     if fd is not None:
         try:
             _signal.pidfd_send_signal(fd, number)
@@ -518,7 +522,7 @@ def signal_watched(watched: dict[int, int], pid: int, number: int) -> None:
 
 
 def remove(directory: str) -> None:
-    """Removes what can be removed of it: somebody may still write there."""
+    """Removes a directory, or the part of it that can be removed while others still write there."""
     for place, _, names in os.walk(directory, topdown=False):
         try:
             for name in names:
@@ -535,8 +539,8 @@ def inherited_socket(fd: int) -> _socket.socket:
 
 
 def leave_room(first_free_fd: int) -> None:
-    """Targets are below this number, received descriptors above: dup2 never overwrites one that is
-    still needed."""
+    """Takes all descriptors below a number. Targets are below it and received descriptors above, so
+    dup2 never overwrites a descriptor that is still needed."""
     while True:
         spare = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
         if spare >= first_free_fd:
@@ -545,7 +549,7 @@ def leave_room(first_free_fd: int) -> None:
 
 
 def run_before_the_orchestrator() -> None:
-    """When memory runs out, a runaway worker is killed before the orchestrator is."""
+    """Lets the kernel kill a worker before the orchestrator when memory runs out."""
     try:
         write("/proc/self/oom_score_adj", b"500")
     except OSError:
@@ -583,7 +587,7 @@ def main() -> int:
         close_all([fd for fd, _ in taps])
         _, status = os.waitpid(pid, 0)
         return os.waitstatus_to_exitcode(status) & 0xFF
-    # whoever kills the outer process kills the host
+    # a signal that kills the outer process kills the host
     _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
     mount_own_proc()
     ready = marshal.dumps(
