@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass
 from rmwbench.errors import UserError
 from rmwbench.lab.host import HostBroken, Hosts
 from rmwbench.lab.network import Emulation, NetworkBroken, kernel
+from rmwbench.lab.network.network_checks import lateness
 from rmwbench.lab.network.network_probe import chance_bound
-from rmwbench.lab.network.promise import lateness
 from rmwbench.lab.process.crew import Crew
 from rmwbench.suite.network.network import Access, Links, Network
 from rmwbench.suite.network.spec import Spec

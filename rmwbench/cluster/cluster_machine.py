@@ -32,7 +32,7 @@ from rmwbench.cluster.shipping import PACKAGE, ShippedProgram, Store, cache
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost, check_own, devices
-from rmwbench.lab.host.remote import Agent
+from rmwbench.lab.host.remote_host import Agent
 from rmwbench.lab.middleware import Worker, require_workers
 from rmwbench.lab.middleware.find import VARIABLE, unlike
 from rmwbench.suite.network.interfaces import Gang

@@ -21,7 +21,7 @@ from rmwbench.cluster.connect import RESOURCE, nodes
 from rmwbench.cluster.fleet import Fleet, Remote, problems_of
 from rmwbench.cluster.placing import PLACE, Placing
 from rmwbench.errors import UserError
-from rmwbench.lab.host.remote import Agent
+from rmwbench.lab.host.remote_host import Agent
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.network.interfaces import Gang, Spot
 

@@ -5,11 +5,11 @@ Run as `python -m rmwbench.lab.agent`. The first line of standard input is a JSO
 `token`, which a caller must know; `address` to listen on (loopback where it is left out);
 `programs`, name → {`path`, `inherit` (variables of this machine that the program asks for)}. It
 answers `{"port": N, "certificate": PEM}` and lives until the end of standard input, or `{"problem":
-TEXT}` and ends. A caller speaks TLS, knows the certificate (secure.py), and begins with a line
-`rmwbench TOKEN host` or `rmwbench TOKEN clock`. What it may then ask for: permitted.py.
+TEXT}` and ends. A caller speaks TLS, knows the certificate (tls.py), and begins with a line
+`rmwbench TOKEN host` or `rmwbench TOKEN clock`. What it may then ask for: permissions.py.
 
 * host: one host per connection (rmwbench/lab/host), in the machine's own network; its processes,
-  their control sockets and their files are relayed (remote.py has the other end). The host dies
+  their control sockets and their files are relayed (remote_host.py has the other end). The host dies
   with the connection, with this process, or at its own end.
 * clock: a number (i64, little endian) is answered by itself and the two times at which it was
   received and answered, by a thread that does nothing else: a worker's answer would come through
@@ -45,8 +45,8 @@ from rmwbench.lab.host import (
     connection,
     control_socket,
     devices,
-    permitted,
-    secure,
+    permissions,
+    tls,
 )
 from rmwbench.lab.host.connection import (
     CLOCK_NUMBER,
@@ -58,7 +58,7 @@ from rmwbench.lab.host.connection import (
 )
 from rmwbench.lab.host.host import Exited, Host, Spawned, SpawnFailed
 from rmwbench.lab.host.host_broken import HostBroken
-from rmwbench.lab.host.permitted import NotPermitted
+from rmwbench.lab.host.permissions import NotPermitted
 from rmwbench.lab.machine.timekeeping import timekeeping
 
 LOOPBACK = "127.0.0.1"
@@ -167,14 +167,16 @@ class AgentSession:
                 process.outgoing += body
                 control_socket.send_queued(process.control, process.outgoing)
             case {"file": number, "offset": offset}:
-                last = permitted.MOST_FILE_BYTES - connection.PIECE_BYTES
-                connection.put_piece(self._file(number), permitted.number(offset, last), body)
+                last = permissions.MOST_FILE_BYTES - connection.PIECE_BYTES
+                connection.put_piece(self._file(number), permissions.number(offset, last), body)
             case {"file": number, "size": size}:
-                os.ftruncate(self._file(number), permitted.number(size, permitted.MOST_FILE_BYTES))
+                os.ftruncate(
+                    self._file(number), permissions.number(size, permissions.MOST_FILE_BYTES)
+                )
             case {"spawn": token}:
-                self._spawn(permitted.word(token), header)
+                self._spawn(permissions.word(token), header)
             case {"signal": number, "pid": pid}:
-                self._signal(pid, permitted.number(number, signal.SIGRTMAX))
+                self._signal(pid, permissions.number(number, signal.SIGRTMAX))
             case {"ask": "interface", "address": address, "number": number}:
                 self._connection.send({"answer": devices.interface_of(address), "number": number})
             case {"ask": question, "number": number}:
@@ -182,7 +184,7 @@ class AgentSession:
             case {"control_end": number}:
                 self._end(self._processes[number])
             case {"begin": name}:
-                self._begin(permitted.word(name))
+                self._begin(permissions.word(name))
             case {"close": True}:
                 self._closing = True
             case _:
@@ -208,8 +210,8 @@ class AgentSession:
 
     def _file(self, number: int) -> int:
         if number not in self._files:
-            permitted.number(number, 1 << 31)
-            if len(self._files) >= permitted.MOST_FILES:
+            permissions.number(number, 1 << 31)
+            if len(self._files) >= permissions.MOST_FILES:
                 raise NotPermitted("too many files")
             # By this name a worker knows its records as ours, and not as the middleware's; logs are
             # never mapped.
@@ -217,13 +219,13 @@ class AgentSession:
         return self._files[number]
 
     def _spawn(self, token: str, header: dict[str, Any]) -> None:
-        files = permitted.descriptors(header["files"])
-        control_target = permitted.number(header["control_target"], permitted.LARGEST_FD)
-        arguments = permitted.arguments(header["arguments"])
+        files = permissions.descriptors(header["files"])
+        control_target = permissions.number(header["control_target"], permissions.LARGEST_FD)
+        arguments = permissions.arguments(header["arguments"])
         self._back += [number for number in files.values() if number in header["back"]]
-        program = self._programs.get(permitted.word(header["program"]))
+        program = self._programs.get(permissions.word(header["program"]))
         if (
-            len(self._processes) >= permitted.MOST_PROCESSES
+            len(self._processes) >= permissions.MOST_PROCESSES
             or header["control_number"] in self._processes
         ):
             raise NotPermitted("too many processes, or one twice")
@@ -239,7 +241,7 @@ class AgentSession:
         process = _AgentProcess(header["control_number"], own_end, files, document, token)
         self._processes[process.number] = process
         self._selector.register(own_end, selectors.EVENT_READ, process)
-        environment = permitted.environment(header["environment"], program["inherit"])
+        environment = permissions.environment(header["environment"], program["inherit"])
         fds = {target: self._file(number) for target, number in files.items()}
         fds[control_target] = theirs.fileno()
         with theirs:
@@ -404,7 +406,7 @@ def _greeted(
 def _tell_time(sock: socket.socket) -> None:
     prepare(sock)
     size = CLOCK_NUMBER.size
-    while len(request := secure.receive_exactly(sock, size)) == size:
+    while len(request := tls.receive_exactly(sock, size)) == size:
         received_ns = time.monotonic_ns()
         number = CLOCK_NUMBER.unpack(request)[0]
         sock.sendall(CLOCK_TIMES.pack(number, received_ns, time.monotonic_ns()))
@@ -414,7 +416,7 @@ def main() -> None:
     settings = json.loads(sys.stdin.readline())
     address = settings.get("address", LOOPBACK)
     try:
-        identity = secure.new_identity()
+        identity = tls.new_identity()
     except UserError as error:
         print(json.dumps({"problem": error.render()}), flush=True)
         return
@@ -423,7 +425,7 @@ def main() -> None:
         json.dumps({"port": listener.getsockname()[1], "certificate": identity.certificate}),
         flush=True,
     )
-    arguments = listener, settings["token"], settings["programs"], secure.serving(identity)
+    arguments = listener, settings["token"], settings["programs"], tls.serving(identity)
     threading.Thread(target=serve, args=arguments, daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
         while sys.stdin.read(1):

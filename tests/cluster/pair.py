@@ -11,7 +11,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from rmwbench.lab.host.remote import Agent
+from rmwbench.lab.host.remote_host import Agent
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.network.interfaces import Gang, Spot
 

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.lab.host import HostBroken, RemoteHost, allocations, connection, permitted, secure
+from rmwbench.lab.host import HostBroken, RemoteHost, allocations, connection, permissions, tls
 from rmwbench.lab.host.connection import Connection, Disconnected
-from rmwbench.lab.host.permitted import NotPermitted
-from rmwbench.lab.host.remote import Agent
+from rmwbench.lab.host.permissions import NotPermitted
+from rmwbench.lab.host.remote_host import Agent
 
 pytestmark = [pytest.mark.traffic, pytest.mark.own_host]
 
@@ -82,7 +82,7 @@ def closed(sock: socket.socket, within_s: float = 20.0) -> bytes:
 
 
 def greeting(agent: Agent, line: bytes) -> bytes:
-    sock = secure.connect(agent.address, agent.port, agent.certificate, 5.0)
+    sock = tls.connect(agent.address, agent.port, agent.certificate, 5.0)
     with contextlib.suppress(OSError):  # the agent does not wait for the end of a long line
         sock.sendall(line)
     return closed(sock)
@@ -90,9 +90,9 @@ def greeting(agent: Agent, line: bytes) -> bytes:
 
 def session(agent: Agent) -> Connection:
     """A caller who knows the word, and then says what it likes."""
-    sock = secure.connect(agent.address, agent.port, agent.certificate, 5.0)
+    sock = tls.connect(agent.address, agent.port, agent.certificate, 5.0)
     sock.sendall(f"rmwbench {agent.token} host\n".encode())
-    assert secure.receive_exactly(sock, 8) == b"welcome\n"
+    assert tls.receive_exactly(sock, 8) == b"welcome\n"
     return Connection(sock)
 
 
@@ -149,7 +149,7 @@ def test_without_tls_nothing_is_told(agent):
 
 def test_a_slow_greeter_is_cut_off_by_the_whole_greeting(agent):
     """A byte every 0.4 s was in time by the byte: 200 of them held a thread for 80 s."""
-    sock = secure.connect(agent.address, agent.port, agent.certificate, 5.0)
+    sock = tls.connect(agent.address, agent.port, agent.certificate, 5.0)
     begun = time.monotonic()
     with pytest.raises(OSError):
         while time.monotonic() - begun < 60:
@@ -163,7 +163,7 @@ def test_a_slow_greeter_is_cut_off_by_the_whole_greeting(agent):
 
 
 def test_another_certificate_is_not_trusted(agent):
-    other = replace(agent, certificate=secure.new_identity().certificate)
+    other = replace(agent, certificate=tls.new_identity().certificate)
     with pytest.raises(HostBroken, match="another one answers"):
         RemoteHost("test", other)
 
@@ -176,9 +176,7 @@ def test_who_answers_in_the_agents_place_never_hears_the_word(agent):
         def answer():
             sock, _ = listener.accept()
             try:
-                with secure.serving(secure.new_identity()).wrap_socket(
-                    sock, server_side=True
-                ) as secured:
+                with tls.serving(tls.new_identity()).wrap_socket(sock, server_side=True) as secured:
                     heard.append(secured.recv(200))
             except OSError:
                 sock.close()
@@ -391,7 +389,7 @@ def test_a_signal_reaches_processes_of_the_session_only(agent):
 
 
 def test_words_that_are_permitted():
-    assert permitted.arguments(["--records-fd", "4", "--document-fd", "4"]) == [
+    assert permissions.arguments(["--records-fd", "4", "--document-fd", "4"]) == [
         "--records-fd",
         "4",
         "--document-fd",
@@ -406,5 +404,5 @@ def test_words_that_are_permitted():
         None,
     ):
         with pytest.raises(NotPermitted):
-            permitted.arguments(words)
-    assert allocations.FD <= permitted.LARGEST_FD
+            permissions.arguments(words)
+    assert allocations.FD <= permissions.LARGEST_FD

@@ -15,7 +15,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.campaign.trial import leftovers
-from rmwbench.lab import visible
+from rmwbench.lab import trial_view
 from rmwbench.lab.host import Container, Exited, Host, Spawned
 from rmwbench.lab.middleware import find_workers
 from tests.badinput.conftest import private_mounts
@@ -89,7 +89,7 @@ def a_ros2(prefix: Path) -> None:
 
 
 @pytest.mark.own_host
-@pytest.mark.parametrize("private", visible.PRIVATE)
+@pytest.mark.parametrize("private", trial_view.PRIVATE)
 def test_what_programs_are_made_of_is_seen_and_nothing_beside_it(private, monkeypatch):
     """Also by a container in the host, which has directories of its own once more."""
     with tempfile.TemporaryDirectory(prefix="anywhere-", dir=private) as directory:
@@ -116,10 +116,12 @@ def test_places_are_seen_by_their_names_and_by_what_they_are(below_tmp, monkeypa
     (below_tmp / "file").write_text("")
     monkeypatch.setenv("LD_LIBRARY_PATH", f"{below_tmp}/link:/tmp:/usr/lib:{below_tmp}/no")
     monkeypatch.setenv("RTI_LICENSE_FILE", f"{below_tmp}/file")
-    found = {place for place in visible.roots() if place.startswith(str(below_tmp))}
+    found = {place for place in trial_view.roots() if place.startswith(str(below_tmp))}
     assert found == {f"{below_tmp}/{name}" for name in ("link", "real", "file")}
-    assert visible.is_seen(below_tmp / "real" / "x") and visible.is_seen(Path("/usr/x"))
-    assert not visible.is_seen(below_tmp / "inside") and not visible.is_seen(below_tmp / "real2")
+    assert trial_view.is_seen(below_tmp / "real" / "x") and trial_view.is_seen(Path("/usr/x"))
+    assert not trial_view.is_seen(below_tmp / "inside") and not trial_view.is_seen(
+        below_tmp / "real2"
+    )
 
 
 @pytest.mark.own_host
@@ -145,7 +147,7 @@ def test_what_a_trial_sees_is_nothing_that_it_left_behind(below_tmp, monkeypatch
     with Host("test") as host:
         host.wait_ready()
         run(f"touch {below_tmp}/deep/left", host)
-        host.interpret("l", listing, [*leftovers.PLACES, "", *visible.roots()], {1: found})
+        host.interpret("l", listing, [*leftovers.PLACES, "", *trial_view.roots()], {1: found})
         assert isinstance(host.receive(10), Spawned) and host.receive(10) == Exited(ANY, 0)
     rows = marshal.loads(os.pread(found, 1 << 20, 0))
     os.close(found)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.lab import visible
+from rmwbench.lab import trial_view
 from rmwbench.lab.machine import machine_facts, processes
 from tests.badinput.conftest import private_mounts
 from tests.support.command import COMMAND, rmwbench
@@ -55,7 +55,7 @@ kept = mmap.mmap(file.fileno(), 4096); file.close(); time.sleep(60)" & alive=$!
     touch /dev/shm/somebody_elses
     """
     # what a trial sees: 64 MiB of memory for itself, and a /tmp with this checkout at most
-    status, findings = doctor(before, isolated=False, prefix=visible.view())
+    status, findings = doctor(before, isolated=False, prefix=trial_view.view())
     assert (
         status == 1
         and findings["/dev/shm"]["level"] == "red"

@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from rmwbench.lab.camera import drawn
 from rmwbench.lab.camera import frame_source as frames
+from rmwbench.lab.camera import scene
 from rmwbench.lab.camera.frame_source import FrameSources, SourceBroken, account
 from rmwbench.lab.host import Host
 from rmwbench.lab.process.crew import Crew
@@ -93,12 +93,12 @@ def test_drawn_frames_are_in_the_ring_from_the_start_and_seen_at_their_rate():
             ("frames 1", "source")
         ]
         ring = os.dup(sources.additions_for("talker").files[10])
-    assert kept.made > 0 and kept.lz4_ratio == drawn.lz4_ratio(drawn.frames("photo", FORMAT)[0])
+    assert kept.made > 0 and kept.lz4_ratio == scene.lz4_ratio(scene.frames("photo", FORMAT)[0])
     slots = [
         slice(at, at + FORMAT.frame_bytes) for at in range(frames.FIRST_SLOT, RING_BYTES, 3 * 4096)
     ]
     with mmap.mmap(ring, RING_BYTES, prot=mmap.PROT_READ) as view:
-        assert tuple(view[slot] for slot in slots) == drawn.frames("photo", FORMAT)
+        assert tuple(view[slot] for slot in slots) == scene.frames("photo", FORMAT)
         numbers = [
             int.from_bytes(view[64 + 64 * slot :][:8], "little") for slot in range(frames.SLOTS)
         ]

@@ -12,8 +12,8 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import build, find, workspace
 from rmwbench.lab.middleware.catalogue import Newest, Recipe
-from rmwbench.lab.middleware.newest import apt, source_build
-from rmwbench.lab.middleware.newest.apt import SourcePackage, package_needs, plan_build
+from rmwbench.lab.middleware.debian import apt, source_build
+from rmwbench.lab.middleware.debian.apt import SourcePackage, package_needs, plan_build
 from tests.lab import fake_worker
 from tests.support.command import exit_code
 

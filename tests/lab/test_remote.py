@@ -17,7 +17,7 @@ import pytest
 from rmwbench.lab.clock import HostClocks
 from rmwbench.lab.host import Exited, Host, HostBroken, Hosts, RemoteHost
 from rmwbench.lab.host.connection import Connection, Disconnected
-from rmwbench.lab.host.remote import Agent
+from rmwbench.lab.host.remote_host import Agent
 from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from tests.lab import fake_worker

@@ -16,8 +16,8 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.lab.host import Configured, HostBroken, Hosts
 from rmwbench.lab.host.host_broken import advice
-from rmwbench.lab.network import Emulation, NetworkBroken, netlink, plumbing
-from rmwbench.lab.network.plumbing import HostDevices, rehearse_host
+from rmwbench.lab.network import Emulation, NetworkBroken, host_network, netlink
+from rmwbench.lab.network.host_network import HostDevices, rehearse_host
 from rmwbench.lab.network.switch import CLASSES, LOST_UP, VERDICTS
 from rmwbench.lab.process.crew import Crew
 from rmwbench.suite.network.network import Links
@@ -128,22 +128,22 @@ def test_a_host_that_is_not_as_asked_for_is_found():
     with Hosts("test", made.hosts) as hosts:
         hosts.wait_ready()
         place = HostDevices("robot", 1, hosts["robot"].device or 0)
-        hosts["robot"].configure("t", *plumbing.setup(place, made))
+        hosts["robot"].configure("t", *host_network.setup(place, made))
         done = hosts["robot"].receive(5)
         assert isinstance(done, Configured)
-        assert plumbing.check(place, made, done)["address"] == "10.77.0.1"
+        assert host_network.check(place, made, done)["address"] == "10.77.0.1"
         with pytest.raises(
             NetworkBroken, match=r"rate at eth0 \(bit/s\) is \[\], expected \[5000000\]"
         ):
-            plumbing.check(place, other, done)
+            host_network.check(place, other, done)
         with pytest.raises(
             NetworkBroken, match=r"mac of eth0 is 02:4d:00:00:00:01, expected 02:4d:00:00:00:02"
         ):
-            plumbing.check(HostDevices("robot", 2, place.eth0), made, done)
-        hosts["robot"].configure("again", *plumbing.setup(HostDevices("robot", 1, 77), made))
+            host_network.check(HostDevices("robot", 2, place.eth0), made, done)
+        hosts["robot"].configure("again", *host_network.setup(HostDevices("robot", 1, 77), made))
         broken = hosts["robot"].receive(5)
         with pytest.raises(NetworkBroken, match=r"host robot: device of eth0: No such device"):
-            plumbing.check(place, made, broken)
+            host_network.check(place, made, broken)
 
 
 @pytest.mark.parametrize(
@@ -159,12 +159,12 @@ def test_a_new_rate_at_the_device_comes_with_its_queue(before, after, limit):
     with Hosts("test", wanted.hosts) as hosts:
         hosts.wait_ready()
         place = HostDevices("robot", 1, hosts["robot"].device or 0)
-        hosts["robot"].configure("t", *plumbing.setup(place, wanted))
+        hosts["robot"].configure("t", *host_network.setup(place, wanted))
         done = hosts["robot"].receive(5)
-        plumbing.check(place, wanted, done)
+        host_network.check(place, wanted, done)
         spec = wanted.network.changes[0].spec("up")
         read = ("read", netlink.GETQDISC, netlink.DUMP, netlink.of_device(place.eth0))
-        hosts["robot"].configure("then", [*plumbing.change_nic(place, spec), read], [], [])
+        hosts["robot"].configure("then", [*host_network.change_nic(place, spec), read], [], [])
         done = hosts["robot"].receive(5)
         assert done.failed is None
         assert netlink.fifo_limits_of(done.answers[-1])[place.eth0] == limit
@@ -250,13 +250,13 @@ def test_an_interface_that_is_not_as_asked_for_is_found():
     with Hosts("test", made.hosts) as hosts:
         hosts.wait_ready()
         place = HostDevices("robot", 1, hosts["robot"].device or 0)
-        hosts["robot"].configure("t", *plumbing.setup(place, made))
+        hosts["robot"].configure("t", *host_network.setup(place, made))
         done = hosts["robot"].receive(5)
-        plumbing.check(place, made, done)
+        host_network.check(place, made, done)
         with pytest.raises(NetworkBroken, match=r"address 10.9.0.2 of tun0 is absent"):
-            plumbing.check(place, other, done)
+            host_network.check(place, other, done)
         with pytest.raises(NetworkBroken, match=r"carrier of docker0 is False, expected True"):
-            plumbing.check(place, links(FURTHER.replace(", carrier: false", "")), done)
+            host_network.check(place, links(FURTHER.replace(", carrier: false", "")), done)
 
 
 def test_what_depends_on_time_begins_anew_with_the_steady_state():
@@ -527,7 +527,9 @@ def test_a_user_without_capabilities_joins_hosts_or_is_told_what_is_missing():
     root = str(Path(__file__).parents[2])
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         pytest.skip("needs root to become nobody")
-    if subprocess.run([*become, f"open({plumbing.__file__!r})"], capture_output=True).returncode:
+    if subprocess.run(
+        [*become, f"open({host_network.__file__!r})"], capture_output=True
+    ).returncode:
         pytest.skip("nobody cannot run /usr/bin/python3 or read this checkout")
     done = subprocess.run([*become, NOBODY, root], capture_output=True, text=True, cwd="/")
     said = done.stdout.strip()

@@ -13,12 +13,12 @@ from scipy import stats
 
 from rmwbench.campaign.record.tables import frames_columns
 from rmwbench.lab.host import Configured, init
-from rmwbench.lab.network import netlink, plumbing, promise
+from rmwbench.lab.network import host_network, netlink, network_checks
 from rmwbench.lab.network.emulation import _makers
+from rmwbench.lab.network.host_network import HostDevices, NetworkBroken
+from rmwbench.lab.network.network_checks import lateness
 from rmwbench.lab.network.network_probe import STOPPED, FlowArrivals, chance_bound, flows, judge
-from rmwbench.lab.network.plumbing import HostDevices, NetworkBroken
 from rmwbench.lab.network.probe_program import BURST, SMALL
-from rmwbench.lab.network.promise import lateness
 from rmwbench.lab.network.switch import RECORD, Mark, Switch
 from rmwbench.lab.sampling import cross_traffic_load
 from rmwbench.lab.sampling.sampler import merged
@@ -202,7 +202,7 @@ def test_the_bound_is_not_much_above_it():
     assert chance_bound(0, 0, 0.2) == 1 and chance_bound(1, 10, 0.0) == 0
 
 
-# --- promise ---
+# --- checks of what the link wrote down ---
 
 
 def log(rows: list[dict]) -> np.ndarray:
@@ -234,25 +234,25 @@ def test_lateness_is_of_delivered_frames_of_the_window():
     [({"p50": 60_000}, False), ({"p50": 600_000}, True), ({"p99": 3_000_000}, True)],
 )
 def test_late_frames_are_the_machines(late, void):
-    (found,) = promise.check(links(), document(), 0, late, {})
+    (found,) = network_checks.check(links(), document(), 0, late, {})
     assert (found.void, found.machine) == (void, True)
 
 
 def test_deliveries_are_as_far_apart_as_a_quantum_asks():
     asked = links("{quantum_us: 1000}")
-    assert promise.check(asked, document(), 0, {"p50": 850_000, "p99": 1_100_000}, {}) == []
-    (found,) = promise.check(asked, document(), 0, {"p50": 1_600_000}, {})
+    assert network_checks.check(asked, document(), 0, {"p50": 850_000, "p99": 1_100_000}, {}) == []
+    (found,) = network_checks.check(asked, document(), 0, {"p50": 1_600_000}, {})
     assert found.void and "600 us late" in found.text
 
 
 def woke(late, every_ns=5_000_000, unkept=0):
     """Of a window of 5 s, 1000 wake-ups in it."""
     wakes = {"every_ns": every_ns, "from_ns": 50_000, "late": late, "unkept": unkept}
-    return promise.check_wake_ups(links(), {"wakes": wakes}, 10**9, 6 * 10**9, None)
+    return network_checks.check_wake_ups(links(), {"wakes": wakes}, 10**9, 6 * 10**9, None)
 
 
 def test_a_link_that_slept_while_frames_waited_is_found():
-    assert woke([]) == ([], []) == promise.check_wake_ups(links(), {}, 0, 10**9, None)
+    assert woke([]) == ([], []) == network_checks.check_wake_ups(links(), {}, 0, 10**9, None)
     at = [10**9 + 5_000_000 * k for k in range(1000)]
     before = [(0, 10**9)] * 600
     rows, found = woke(before + [(ns, 5_000_000) for ns in at[:10]])
@@ -266,14 +266,14 @@ def test_a_link_that_slept_while_frames_waited_is_found():
     fast = links("{links: {robot: {up: {rate_mbps: 500}}}}")
     wakes = {"every_ns": 5_000_000, "from_ns": 150_000, "late": [], "unkept": 0}
     wakes["late"] = [(ns, 160_000) for ns in at]
-    _, (p50,) = promise.check_wake_ups(fast, {"wakes": wakes}, 10**9, 6 * 10**9, "EPERM")
+    _, (p50,) = network_checks.check_wake_ups(fast, {"wakes": wakes}, 10**9, 6 * 10**9, "EPERM")
     assert "60 us late" in p50.text and p50.text.endswith("priority: EPERM")  # 100 are meant
 
 
 def test_what_no_log_has_and_what_a_device_dropped_or_refused_is_void():
     broken = document()
     broken["devices"]["robot"] = {"write_errors": 3, "largest_frame_bytes": 9000}
-    found = promise.check(links(), broken, 5, {}, {"base": 2})
+    found = network_checks.check(links(), broken, 5, {}, {"base": 2})
     assert len(found) == 4 and all(one.void for one in found)
     assert [one.machine for one in found] == [False, False, False, True]
 
@@ -282,21 +282,21 @@ def test_a_device_that_could_not_be_read_any_more_is_void():
     """Its host sends what it likes, and the network reads none of it."""
     broken = document()
     broken["devices"]["robot"]["read_errors"] = 1
-    (found,) = promise.check(links(), broken, 0, {}, {})
+    (found,) = network_checks.check(links(), broken, 0, {}, {})
     assert found.void and not found.machine and "device of robot could not be read" in found.text
     broken["devices"]["robot"]["read_errors"] = 0
-    assert promise.check(links(), broken, 0, {}, {}) == []
+    assert network_checks.check(links(), broken, 0, {}, {}) == []
 
 
 def test_realised_loss_is_checked_unless_the_spec_changed():
     spec = "{links: {robot: {up: {loss: 0.1}}}%s}"
     many = document(frames=10_000, lost=1_500)
-    (found,) = promise.check(links(spec % ""), many, 0, {}, {})
+    (found,) = network_checks.check(links(spec % ""), many, 0, {}, {})
     assert found.void and "robot.up lost 1500 of 10000 frames, asked for 10 %" in found.text
     changing = links(spec % ", changes: [{at_s: 1, host: robot, up: {loss: 0.2}}]")
-    assert promise.check(changing, many, 0, {}, {}) == []
+    assert network_checks.check(changing, many, 0, {}, {}) == []
     assert (
-        promise.check(
+        network_checks.check(
             links(spec % ""), document(frames=11_000, lost=1_000, blackholed=1_000), 0, {}, {}
         )
         == []
@@ -446,20 +446,20 @@ def test_only_an_unknown_scheduler_says_that_the_kernel_has_no_htb():
     def failure(step, error_number):
         done = Configured("setup", (step, error_number), [], {}, 0)
         with pytest.raises(NetworkBroken) as broken:
-            plumbing.check(HostDevices("robot", 1, 2), links(), done)
+            host_network.check(HostDevices("robot", 1, 2), links(), done)
         return str(broken.value)
 
-    assert "no HTB" in failure(plumbing.HTB_STEP, errno.ENOENT)
-    assert "no HTB" not in failure(plumbing.HTB_STEP, errno.EPERM)
+    assert "no HTB" in failure(host_network.HTB_STEP, errno.ENOENT)
+    assert "no HTB" not in failure(host_network.HTB_STEP, errno.EPERM)
     assert "no HTB" not in failure("queue at eth0", errno.ENOENT)
 
 
 def test_a_dump_that_says_something_else_is_found():
     answer = init.attribute(0, b"")  # nothing that could be a message
     assert netlink.links_of(answer) == {} and netlink.addresses_of(b"", 2) == set()
-    assert plumbing.dropped_frames(None) is None
+    assert host_network.dropped_frames(None) is None
     text = b"Inter-|\n face |\n  eth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n"
-    assert plumbing.dropped_frames(text) == 12
+    assert host_network.dropped_frames(text) == 12
 
 
 def test_what_several_samplers_say_becomes_one_document():

@@ -18,7 +18,7 @@ from rmwbench.campaign.blocks import BlockSource
 from rmwbench.campaign.calibrate import recovery
 from rmwbench.campaign.run import Runner
 from rmwbench.codes import Code
-from rmwbench.lab import visible
+from rmwbench.lab import trial_view
 from rmwbench.lab.middleware import Worker
 from rmwbench.results.machine.machine_model import Truth, TruthCheck
 
@@ -39,7 +39,7 @@ def why_not(worker: Worker) -> str | None:
     unshare = shutil.which("unshare")
     if unshare is None:
         return "unshare(1) is not installed"
-    if not visible.is_seen(worker.executable):
+    if not trial_view.is_seen(worker.executable):
         return "a trial, which has a /tmp of its own, does not see the worker"
     completed = subprocess.run(
         [unshare, "--time", "--monotonic", str(AHEAD_S), "--fork", "true"],

@@ -21,7 +21,7 @@ from rmwbench.lab.middleware import Worker
 from rmwbench.lab.profile_file import host_setup
 from rmwbench.lab.profile_file.file_needs import FileNeeds, NotItsFile, Unreadable, reachable
 from rmwbench.lab.profile_file.formats import family, file_needs
-from rmwbench.lab.visible import needed
+from rmwbench.lab.trial_view import needed
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.network.network import KERNEL
 from rmwbench.suite.side import Side

@@ -18,7 +18,7 @@ from rmwbench.lab.host import allocations, check_tap
 from rmwbench.lab.host.host import available_memory_bytes
 from rmwbench.lab.middleware import Worker, require_workers, tool
 from rmwbench.lab.network import NetworkBroken
-from rmwbench.lab.network.plumbing import HOST_FIELDS, rehearse_host
+from rmwbench.lab.network.host_network import HOST_FIELDS, rehearse_host
 from rmwbench.lab.network.switch import NAME as NETWORK_TOOL
 from rmwbench.lab.sampling import background, load_process, sampler
 from rmwbench.suite.cells import Cell

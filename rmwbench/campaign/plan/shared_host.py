@@ -1,4 +1,4 @@
-"""The cells that cannot run where trials share the host (rmwbench/lab/host/shared.py), with the
+"""The cells that cannot run where trials share the host (rmwbench/lab/host/shared_host.py), with the
 reason; and the flags of the others.
 
 A worker describes how it restricts itself to such a host, and which daemons it cannot run there;
@@ -12,7 +12,7 @@ from typing import Any
 from rmwbench.campaign.plan.profile import Workers, daemons
 from rmwbench.errors import UserError
 from rmwbench.lab.host import HostKind
-from rmwbench.lab.host.shared import free_bytes
+from rmwbench.lab.host.shared_host import free_bytes
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.side import Side

@@ -1,7 +1,7 @@
 """The files and sockets in /dev/shm and /tmp that a trial's processes left in their hosts.
 
 Every host has a fresh /dev/shm and /tmp of its own, so all files there at the end are from this
-trial, except the visible ones of the machine (`rmwbench.lab.visible`). All running processes exit
+trial, except the visible ones of the machine (`rmwbench.lab.trial_view`). All running processes exit
 in order first, so the remaining files are those that nobody removes, such as those of a killed
 process.
 """
@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from rmwbench.campaign.trial.outcome import TrialOutcome, note
-from rmwbench.lab import visible
+from rmwbench.lab import trial_view
 from rmwbench.lab.host import Host, RemoteHost, SharedHost
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed, WorkerProcess
@@ -61,7 +61,7 @@ def take_leftovers(outcome: TrialOutcome, crew: Crew) -> None:
         note(outcome, host, "problem", text="leftovers: not listed, the host is on another machine")
     local_hosts = [host for host in crew.hosts if host not in crew.hosts.remote]
     programs = {
-        host: (PROGRAM, (*places(crew.hosts[host]), "", *visible.roots())) for host in local_hosts
+        host: (PROGRAM, (*places(crew.hosts[host]), "", *trial_view.roots())) for host in local_hosts
     }
     for host, (status, output) in crew.run_programs(programs, LISTING_TIMEOUT_S).items():
         if status != 0:

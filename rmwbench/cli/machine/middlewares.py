@@ -176,7 +176,7 @@ def build(options: BuildOptions) -> None:
     middleware; 1 otherwise; 2 if something is missing before anything is built."""
     from rmwbench.lab.middleware import build as building
     from rmwbench.lab.middleware.catalogue import apt_command, tool_recipes
-    from rmwbench.lab.middleware.newest import source_build
+    from rmwbench.lab.middleware.debian import source_build
 
     def announce(text: str) -> None:
         print(text, flush=True)

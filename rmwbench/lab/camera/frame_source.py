@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.lab.camera import drawn
+from rmwbench.lab.camera import scene
 from rmwbench.lab.host.host import TARGETS
 from rmwbench.lab.probe_row import probe_row
 from rmwbench.lab.process.crew import Additions, Crew, Program
@@ -71,7 +71,7 @@ class Account:
     """The account of a source in the window: `due` frames by its rate, of which `made` came in it,
     `late` of them more than a period after their time. That time is on the line through its
     earliest frame, its own best. `latest_ns` is the largest lateness, `ended` the wait status of a
-    source that ended. `lz4_ratio` is of a drawn frame (drawn.py)."""
+    source that ended. `lz4_ratio` is of a drawn frame (scene.py)."""
 
     endpoint: int
     due: int
@@ -225,8 +225,8 @@ class _Ring:
         self._view = mmap.mmap(self.fd, FIRST_SLOT, prot=mmap.PROT_READ)
         self.lz4_ratio: float | None = None
         if self.is_drawn:
-            pictures = drawn.frames(endpoint.frames, self.format)
-            self.lz4_ratio = drawn.lz4_ratio(pictures[0])
+            pictures = scene.frames(endpoint.frames, self.format)
+            self.lz4_ratio = scene.lz4_ratio(pictures[0])
             for slot in range(SLOTS):
                 at = FIRST_SLOT + slot * _slot_bytes(frame_bytes)
                 os.pwrite(self.fd, pictures[slot % len(pictures)], at)

@@ -4,7 +4,7 @@ trial run.
 A benchmark must never touch a live robot, nor its neighbour campaign; and what a middleware leaves
 behind must end with its trial. Both follow from one rule: everything of a trial lives below one
 init process (init.py), and dies with it. Where namespaces cannot be made a host is shared
-(shared.py); which kind it is here, hosts.py says.
+(shared_host.py); which kind it is here, hosts.py says.
 """
 
 from rmwbench.lab.host.host import (
@@ -19,8 +19,8 @@ from rmwbench.lab.host.host import (
 )
 from rmwbench.lab.host.host_broken import HostBroken
 from rmwbench.lab.host.hosts import HostKind, Hosts, check, check_own, host_kind, make
-from rmwbench.lab.host.remote import RemoteHost
-from rmwbench.lab.host.shared import SharedHost
+from rmwbench.lab.host.remote_host import RemoteHost
+from rmwbench.lab.host.shared_host import SharedHost
 
 __all__ = [
     "Configured",

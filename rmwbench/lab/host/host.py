@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from rmwbench.errors import UserError
-from rmwbench.lab import open_files, visible
+from rmwbench.lab import open_files, trial_view
 from rmwbench.lab.host import marker
 from rmwbench.lab.host.host_broken import HostBroken, advice
 from rmwbench.lab.kernel_files import meminfo_bytes
@@ -164,7 +164,7 @@ class Host:
             _INIT,
             *map(str, (fd, self.shm_bytes, tmp_bytes, targets, device, clock_offset_s)),
             str(self._removes or ""),
-            *visible.roots(),
+            *trial_view.roots(),
         ], []
 
     def __enter__(self) -> "Host":
@@ -216,7 +216,7 @@ class Host:
 
         `fds` maps the number in the new process (below `targets`) to a descriptor of ours; 0 is
         /dev/null unless given. The executable is opened here: the host has a /tmp of its own, and a
-        program may lie in ours (what it needs besides: rmwbench/lab/visible.py). Raises UserError where the
+        program may lie in ours (what it needs besides: rmwbench/lab/trial_view.py). Raises UserError where the
         executable cannot be opened.
         """
         try:

@@ -28,8 +28,8 @@ from rmwbench.lab.host import marker, shared_files
 from rmwbench.lab.host.host import READY_TIMEOUT_S, TARGETS, Host, checked
 from rmwbench.lab.host.host_broken import HostBroken
 from rmwbench.lab.host.marker import Stray, strays
-from rmwbench.lab.host.remote import RemoteHost
-from rmwbench.lab.host.shared import SharedHost, stray_directories
+from rmwbench.lab.host.remote_host import RemoteHost
+from rmwbench.lab.host.shared_host import SharedHost, stray_directories
 
 COMMON_VARIABLE = "RMWBENCH_COMMON_DIRECTORY"
 """What every process of such a host finds it by."""

@@ -7,7 +7,7 @@ for a lone host, with address and route; `tap` for one of several hosts, whose d
 the orchestrator and whose settings come from there; `tap,NAME,…` with further devices of the same
 kind; `shared` where the host's network is the machine's own, and no device is made. REMOVED is a
 directory that is removed at the end, or empty. VISIBLE are paths below /tmp and /dev/shm that stay
-where they are (rmwbench/lab/visible.py). Decisions:
+where they are (rmwbench/lab/trial_view.py). Decisions:
 
 * It uses the modules in C of the standard library alone (`marshal`, `_socket`): a start must cost
   milliseconds, and `json` or `socket` alone would double it. marshal needs the same interpreter at

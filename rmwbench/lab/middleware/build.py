@@ -24,7 +24,7 @@ from rmwbench.lab.middleware.catalogue import (
     recipes,
     tool_recipes,
 )
-from rmwbench.lab.middleware.newest import source_build
+from rmwbench.lab.middleware.debian import source_build
 
 PROGRAMS = ("bin", "cdylib")
 """Kinds of targets that are a worker; the others are on the way to one."""

@@ -29,13 +29,13 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.errors import UserError, nearest
-from rmwbench.lab import visible
+from rmwbench.lab import trial_view
 from rmwbench.lab.middleware import catalogue, ros2, workspace
 from rmwbench.lab.middleware.catalogue import Recipe, apt_command, recipes
 from rmwbench.suite.file.places import PREFIX, python_programs, shipped_middlewares
 from rmwbench.suite.side import INSTALLED, SERIES, bare
 
-VARIABLE = visible.WORKERS
+VARIABLE = trial_view.WORKERS
 PROTOCOL = 1
 """The version of the workers' protocol (docs/formats/worker-protocol.md)."""
 LIBRARIES = "LD_LIBRARY_PATH"
@@ -252,7 +252,7 @@ def _describe_as_it_runs(path: Path) -> _Answer:
 
 
 def _describe(path: Path, environment: dict[str, str]) -> _Answer:
-    ask: list[str | Path] = [*visible.try_in_a_trial(path), path, "--describe"]
+    ask: list[str | Path] = [*trial_view.try_in_a_trial(path), path, "--describe"]
     try:
         completed = subprocess.run(
             ask,

@@ -2,7 +2,7 @@
 them, and the proof that it does what was asked for."""
 
 from rmwbench.lab.network.emulation import Emulation
+from rmwbench.lab.network.host_network import NetworkBroken
 from rmwbench.lab.network.network_probe import NetworkFinding
-from rmwbench.lab.network.plumbing import NetworkBroken
 
 __all__ = ["Emulation", "NetworkBroken", "NetworkFinding"]

@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from rmwbench.lab.host import Configured
 from rmwbench.lab.host.host import NetlinkMessage, Write
 from rmwbench.lab.network import addresses, netlink
-from rmwbench.lab.network.netlink import ACT_SHOT, ACT_UNSPEC
-from rmwbench.lab.network.plumbing import (
+from rmwbench.lab.network.host_network import (
     ETHERNET_BYTES,
     NIC_QUEUE_FRAMES,
     QUEUE_FRAMES,
@@ -31,6 +30,7 @@ from rmwbench.lab.network.plumbing import (
     burst_bytes,
     queue_limit,
 )
+from rmwbench.lab.network.netlink import ACT_SHOT, ACT_UNSPEC
 from rmwbench.suite.network.network import Links
 from rmwbench.suite.network.spec import GilbertElliottTime, Spec, ms_to_ns
 

@@ -23,11 +23,11 @@ import numpy as np
 
 from rmwbench.lab.host import Configured, Hosts
 from rmwbench.lab.host.host import NetlinkMessage
+from rmwbench.lab.network import host_network, network_checks
 from rmwbench.lab.network import network_probe as probe
-from rmwbench.lab.network import plumbing, promise
+from rmwbench.lab.network.host_network import HostDevices, NetworkBroken
 from rmwbench.lab.network.kernel import KernelNetwork
 from rmwbench.lab.network.network_probe import NetworkFinding
-from rmwbench.lab.network.plumbing import HostDevices, NetworkBroken
 from rmwbench.lab.network.switch import Switch
 from rmwbench.lab.probe_row import probe_row
 from rmwbench.lab.process.crew import NETWORK_HOST, Crew
@@ -119,11 +119,11 @@ class Emulation:
         opened = self._switch.open(seed)
         tokens = []
         for host, place in self._places.items():
-            setup = plumbing.setup(place, self._links)
+            setup = host_network.setup(place, self._links)
             tokens.append(self._crew.configure(host, "setup", *setup))
         answers = self._crew.await_configured(tokens, CONFIGURE_TIMEOUT_S)
         for (host, place), configured in zip(self._places.items(), answers, strict=True):
-            self._record["hosts"][host] = plumbing.check(place, self._links, configured)
+            self._record["hosts"][host] = host_network.check(place, self._links, configured)
         if self._kernel is not None:
             self._kernel.hosts_are_up()
         self._record |= {"network": self._links.definition(), "link": opened}
@@ -206,15 +206,15 @@ class Emulation:
         """Takes document and log, and checks the promise between these times. Raises as `up`
         does."""
         tokens = [
-            self._crew.configure(host, "end", reads=[plumbing.DEVICES]) for host in self._places
+            self._crew.configure(host, "end", reads=[host_network.DEVICES]) for host in self._places
         ]
         answers = self._crew.await_configured(tokens, CONFIGURE_TIMEOUT_S)
         texts = {
-            host: configured.texts[plumbing.DEVICES]
+            host: configured.texts[host_network.DEVICES]
             for host, configured in zip(self._places, answers, strict=True)
         }
         dropped = {
-            port.name: plumbing.dropped_frames(texts[port.host], self._device_name(port))
+            port.name: host_network.dropped_frames(texts[port.host], self._device_name(port))
             for port in self._links.ports
         }
         document, raw, frames, unlogged = self._switch.collect()
@@ -222,15 +222,15 @@ class Emulation:
         late = {}
         if frames is not None:
             self.frames = frames[frames["index"] >= self._first_frame]
-            late = promise.lateness(self.frames, begin_ns, end_ns)
+            late = network_checks.lateness(self.frames, begin_ns, end_ns)
         if unlogged and document.get("periods"):
             self.unlogged, unlogged = unlogged, 0
-        self.findings += promise.check(self._links, document, unlogged, late, dropped)
+        self.findings += network_checks.check(self._links, document, unlogged, late, dropped)
         self.rows += [
             probe_row(f"network.late_{name}", value, "ns") for name, value in late.items()
         ]
         no_priority = self._record["link"].get("scheduler_reason")
-        rows, findings = promise.check_wake_ups(
+        rows, findings = network_checks.check_wake_ups(
             self._links, document, begin_ns, end_ns, no_priority
         )
         self.rows += rows
@@ -267,7 +267,7 @@ class Emulation:
         """Adds the frames that a device's queue had dropped by an edge of the window."""
         if configured.failed is not None:
             return
-        dropped = plumbing.dropped_by_queue(self._places[due.host], configured.answers[-1])
+        dropped = host_network.dropped_by_queue(self._places[due.host], configured.answers[-1])
         if dropped is not None:
             row = {"process": due.host, "role": "machine", "counter": QUEUE_DROPPED}
             self.counters.append(row | {"unit": "count", "at": due.edge, "value": dropped})
@@ -287,7 +287,7 @@ class Emulation:
     def _messages(self, change: NetworkChange) -> list[NetlinkMessage]:
         place = self._places[change.host]
         if change.change == "admin_down":
-            return plumbing.admin_down(place)
+            return host_network.admin_down(place)
         if change.change in ("new_address", ROAM):
             renumberings = [
                 other
@@ -296,15 +296,15 @@ class Emulation:
             ]
             in_time = sorted(renumberings, key=lambda other: other.joined_s)
             second = next(k for k, other in enumerate(in_time) if other is change) % 2 == 0
-            return plumbing.new_address(place, self._links, second=second)
+            return host_network.new_address(place, self._links, second=second)
         if change.change == "up":
-            return plumbing.admin_up(place, self._links)
+            return host_network.admin_up(place, self._links)
         spec = change.spec("up")
-        return plumbing.change_nic(place, spec) if spec is not None else []
+        return host_network.change_nic(place, spec) if spec is not None else []
 
 
 def _queue_reading(at_ns: int, host: str, edge: str) -> Due:
-    return Due(at_ns, host, host, [plumbing.QUEUES], None, edge)
+    return Due(at_ns, host, host, [host_network.QUEUES], None, edge)
 
 
 def _follows_time(spec: Spec) -> bool:

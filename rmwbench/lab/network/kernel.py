@@ -18,7 +18,7 @@ from typing import Any
 from rmwbench.lab.host import Configured, Host, HostBroken, Hosts
 from rmwbench.lab.host.host import NetlinkMessage
 from rmwbench.lab.network import bridge, netlink
-from rmwbench.lab.network.plumbing import (
+from rmwbench.lab.network.host_network import (
     DEVICES,
     ETHERNET_BYTES,
     NetworkBroken,

@@ -18,7 +18,7 @@ import numpy as np
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.middleware import tool
 from rmwbench.lab.network import addresses
-from rmwbench.lab.network.plumbing import NetworkBroken
+from rmwbench.lab.network.host_network import NetworkBroken
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import CONTROL_FD, RECORDS_FD, WorkerFailed, WorkerProcess
 from rmwbench.suite.network.cross_traffic import CrossTraffic

@@ -17,7 +17,7 @@ from pathlib import Path
 from rmwbench.lab.host import HostBroken
 from rmwbench.lab.host.host import Host
 from rmwbench.lab.process.crew import Crew
-from rmwbench.lab.visible import PRIVATE
+from rmwbench.lab.trial_view import PRIVATE
 
 DEVICE = "eth0"
 OWN_DEVICES = ("lo", DEVICE)

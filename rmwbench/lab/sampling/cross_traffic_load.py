@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rmwbench.lab.network import addresses
-from rmwbench.lab.network.plumbing import NetworkBroken
+from rmwbench.lab.network.host_network import NetworkBroken
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.sampling.load_process import LoadProcess, Snapshot
 from rmwbench.suite.network.cross_traffic import CrossTraffic

@@ -6,14 +6,14 @@ It says nothing where these were not gathered (`Absent`). Reports use the same r
 that are cheap to gather, so there is one source of truth.
 """
 
-from rmwbench.lab.machine.checks import machinery, memory_rules, network_rules, processors
+from rmwbench.lab.machine.checks import ability_rules, memory_rules, network_rules, processor_rules
 from rmwbench.lab.machine.finding import LEVELS, Absent, DoctorRule, Facts, Finding
 
 RULES: tuple[DoctorRule, ...] = (
-    *machinery.RULES,
-    processors.robot,  # before all that is slower by it
+    *ability_rules.RULES,
+    processor_rules.robot,  # before all that is slower by it
     *network_rules.RULES,
-    *processors.RULES,
+    *processor_rules.RULES,
     *memory_rules.RULES,
 )
 

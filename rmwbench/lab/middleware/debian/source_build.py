@@ -27,8 +27,8 @@ from rmwbench.lab.middleware.catalogue import (
     apt_command,
     recipes,
 )
+from rmwbench.lab.middleware.debian.apt import KEYRING, RELEASE, AptArchive, BuildPlan, plan_build
 from rmwbench.lab.middleware.find import Worker, find_workers
-from rmwbench.lab.middleware.newest.apt import KEYRING, RELEASE, AptArchive, BuildPlan, plan_build
 from rmwbench.words.numbers import counted
 
 ORIGIN = Path("share", "rmwbench", "origin")

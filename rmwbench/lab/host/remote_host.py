@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rmwbench.lab.host import connection, control_socket, secure
+from rmwbench.lab.host import connection, control_socket, tls
 from rmwbench.lab.host.connection import (
     CLOCK_NUMBER,
     CLOCK_TIMES,
@@ -109,7 +109,7 @@ class RemoteHost:
         self._clock_bytes = bytearray()  # not yet a whole answer
         try:
             sock = self._connect("host")
-            if secure.receive_exactly(sock, len(GREETING)) != GREETING:
+            if tls.receive_exactly(sock, len(GREETING)) != GREETING:
                 sock.close()
                 raise HostBroken(f"the agent of machine {agent.machine} does not know us")
             self._clock = self._connect("clock")
@@ -133,7 +133,7 @@ class RemoteHost:
         self._send({"begin": name})
 
     def _connect(self, role: str) -> socket.socket:
-        sock = secure.connect(
+        sock = tls.connect(
             self.agent.address, self.agent.port, self.agent.certificate, CONNECT_TIMEOUT_S
         )
         sock.sendall(f"rmwbench {self.agent.token} {role}\n".encode())

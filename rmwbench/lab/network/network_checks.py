@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.lab.network.host_network import ETHERNET_BYTES, QUEUE_FRAMES
 from rmwbench.lab.network.network_probe import NetworkFinding, exposed, loss_finding
-from rmwbench.lab.network.plumbing import ETHERNET_BYTES, QUEUE_FRAMES
 from rmwbench.lab.network.switch import DELIVERED
 from rmwbench.lab.probe_row import probe_row
 from rmwbench.suite.network.network import KERNEL, Links, Port
