@@ -77,7 +77,7 @@ speaks of it."""
 QUESTIONS: Mapping[str, Callable[[], Any]] = {
     "idle_probe": machine.idle_probe,
     "edge": machine.read_edge,
-    "traffic": lambda: devices.carried(os.getpid()),
+    "traffic": lambda: devices.traffic_counters(os.getpid()),
     "timekeeping": timekeeping,
 }
 """What an orchestrator may ask about the machine; answers are JSON."""

@@ -373,6 +373,6 @@ def _read_traffic(outcome: TrialOutcome, crew: Crew, at: str) -> None:
             worker for worker in crew.workers.values() if worker.host is crew.hosts[host]
         )
         pid = next((worker.pid for worker in host_workers if worker.pid is not None), None)
-        traffic = devices.carried(pid) if pid is not None else None
+        traffic = devices.traffic_counters(pid) if pid is not None else None
         if traffic is not None:
             outcome.network.traffic.setdefault(at, {})[host] = traffic

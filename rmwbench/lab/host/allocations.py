@@ -1,9 +1,8 @@
-"""The library that counts what a worker allocates (native/sampler/allocations/), handed to it at
-its start.
+"""Gives a worker the library that counts its allocations (native/sampler/allocations/).
 
-It travels in the sampler's program and reaches a worker as an inherited memory file that the
-dynamic linker loads before the C library: no file has to be where a host's own /tmp hides ours, and
-nothing is left behind.
+The program of the sampler contains the library. A worker inherits it as a memory file, which the
+dynamic linker loads before the C library: no file has to lie where the /tmp of a host hides the
+machine's, and nothing is left behind.
 """
 
 import os
@@ -16,20 +15,20 @@ from rmwbench.lab.middleware import tool
 
 SAMPLER = "sampler"
 FD = 5
-"""In the worker."""
+"""The descriptor of the library in the worker."""
 ENVIRONMENT = {"LD_PRELOAD": f"/proc/self/fd/{FD}"}
 TIMEOUT_S = 10.0
 
 
 def library() -> int:
-    """A descriptor of the library, ours to keep. Raises UserError where there is no sampler, or one
-    too old to have it."""
+    """A descriptor of the library, which stays open for as long as this process runs. Raises
+    UserError where there is no sampler, or where it is too old to contain the library."""
     path = tool.find(SAMPLER).executable
-    return _loaded(path, path.stat().st_mtime_ns)
+    return _memory_file(path, path.stat().st_mtime_ns)
 
 
 @cache
-def _loaded(path: Path, _changed_ns: int) -> int:
+def _memory_file(path: Path, _changed_ns: int) -> int:
     content, problem = b"", ""
     try:
         result = subprocess.run(

@@ -1,12 +1,12 @@
 """Messages over a TCP connection between an orchestrator and an agent: a header in JSON, and a body
 of bytes.
 
-No turn of either end waits for the other: what does not fit into the socket stays here until it
-does. A connection that is silent for too long is as good as a closed one: what is behind it must
-end, whichever end is gone.
+Neither end waits for the other: bytes that do not fit into the socket are queued here. A connection
+that is silent for too long counts as closed, so that the host behind it ends, whichever end is
+gone.
 
-A file travels in pieces, without its holes and zeros, and the rest compressed: a records file is
-mostly zeros before a trial, and so is what was not used of it afterwards.
+A file is sent in compressed pieces without its holes and zeros: a records file is mostly zeros
+before a trial, and so is its unused rest afterwards.
 """
 
 import errno
@@ -26,19 +26,21 @@ _SIZES = struct.Struct("<II")
 LARGEST_HEADER_BYTES, LARGEST_BODY_BYTES = 1 << 20, 1 << 22
 READ_BYTES = 1 << 18
 SILENCE_S = 12
-"""How long the other machine may answer nothing at all. A WiFi that roams takes seconds."""
+"""The longest time in which the other machine may answer nothing. Roaming in a WiFi takes
+seconds."""
 
 GREETING = b"welcome\n"
-"""What an agent answers to the word that it wants to hear."""
+"""The answer of an agent to a caller with the right token."""
 CLOCK_NUMBER, CLOCK_TIMES = struct.Struct("<q"), struct.Struct("<qqq")
-"""A request to a clock, and its answer: the number again, when it came, when it was answered."""
+"""A request to a clock (a number), and the answer: the number, and the times at which the request
+came and was answered."""
 
 _NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 Message = tuple[dict[str, Any], bytes]
 
 
 class Disconnected(Exception):
-    """The other end is gone, or talks something else."""
+    """The other end is gone, or speaks another protocol."""
 
 
 def _header(text: bytes) -> dict[str, Any]:
@@ -52,7 +54,8 @@ def _header(text: bytes) -> dict[str, Any]:
 
 
 def prepare(sock: socket.socket) -> None:
-    """Small messages at once; a peer that vanished without a word is found out within SILENCE_S."""
+    """Makes the socket send small messages at once, and notice within SILENCE_S that its peer has
+    vanished."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 2)
@@ -62,9 +65,10 @@ def prepare(sock: socket.socket) -> None:
 
 
 class Connection:
-    """Takes the socket over."""
+    """One end of a connection."""
 
     def __init__(self, sock: socket.socket):
+        """Takes over the socket, and closes it in `close`."""
         prepare(sock)
         sock.setblocking(False)
         self._socket = sock
@@ -79,13 +83,14 @@ class Connection:
         return bool(self._outgoing)
 
     def send(self, header: dict[str, Any], body: bytes = b"") -> None:
-        """Queues a message and sends what goes at once. Raises Disconnected."""
+        """Queues a message, and sends as much of the queue as the socket takes. Raises
+        Disconnected."""
         text = json.dumps(header, separators=(",", ":")).encode()
         self._outgoing.append(memoryview(_SIZES.pack(len(text), len(body)) + text + body))
         self.flush()
 
     def flush(self) -> None:
-        """Sends what the socket takes. Raises Disconnected."""
+        """Sends as much of the queue as the socket takes. Raises Disconnected."""
         try:
             while self._outgoing:
                 sent = self._socket.send(self._outgoing[0])
@@ -99,20 +104,21 @@ class Connection:
             raise Disconnected(error.strerror or str(error)) from None
 
     def drain(self) -> None:
-        """Sends all of it; a peer that reads nothing for SILENCE_S is gone. Raises Disconnected."""
-        deadline, left = time.monotonic() + SILENCE_S, len(self._outgoing)
+        """Sends the whole queue. Raises Disconnected, also where the peer reads nothing for
+        SILENCE_S."""
+        deadline, queued = time.monotonic() + SILENCE_S, len(self._outgoing)
         writable = select.poll()
         writable.register(self._socket, select.POLLOUT)
         while self._outgoing:
             writable.poll(500)
             self.flush()
-            if len(self._outgoing) < left:
-                deadline, left = time.monotonic() + SILENCE_S, len(self._outgoing)
+            if len(self._outgoing) < queued:
+                deadline, queued = time.monotonic() + SILENCE_S, len(self._outgoing)
             if time.monotonic() > deadline:
                 raise Disconnected("the other end reads nothing")
 
     def receive(self) -> Iterator[Message]:
-        """Every message that is here by now. Raises Disconnected."""
+        """Yields every message that has arrived. Raises Disconnected."""
         if not self._read():
             return
         begin = 0
@@ -130,8 +136,9 @@ class Connection:
         del self._incoming[:begin]
 
     def _read(self) -> bool:
-        """Takes what is here, READ_BYTES or little more; whether anything was. A record of TLS is
-        at most 16 KiB and is taken whole: nothing is left where a selector does not see it."""
+        """Takes the bytes that have arrived, READ_BYTES or little more, and returns whether there
+        were any. A TLS record has at most 16 KiB and is taken whole, so none of it stays where a
+        selector does not see it."""
         size = len(self._incoming)
         while len(self._incoming) - size < READ_BYTES:
             try:
@@ -142,7 +149,7 @@ class Connection:
                 raise Disconnected(error.strerror or str(error)) from None
             if not data:
                 if len(self._incoming) > size:
-                    break  # the next turn hears of the end again
+                    break  # the next call meets the end of file again
                 raise Disconnected("the other end closed the connection")
             self._incoming += data
         return len(self._incoming) > size
@@ -156,25 +163,25 @@ _ZEROS = bytes(PIECE_BYTES)
 
 
 def pieces(fd: int) -> Iterator[tuple[int, bytes]]:
-    """(offset, compressed content)."""
+    """Yields (offset, compressed content) of each piece of a file that is not all zeros."""
     size = os.fstat(fd).st_size
-    place = 0
-    while place < size:
+    offset = 0
+    while offset < size:
         try:
-            place = os.lseek(fd, place, os.SEEK_DATA)
+            offset = os.lseek(fd, offset, os.SEEK_DATA)
         except OSError as error:
             if error.errno == errno.ENXIO:  # no data from here on
                 return
             raise
-        data = os.pread(fd, PIECE_BYTES, place)
+        data = os.pread(fd, PIECE_BYTES, offset)
         if data and data != _ZEROS[: len(data)]:
-            yield place, zlib.compress(data, 1)
-        place += max(1, len(data))
+            yield offset, zlib.compress(data, 1)
+        offset += max(1, len(data))
 
 
 def put_piece(fd: int, offset: int, piece: bytes) -> None:
-    """Writes a piece. Raises zlib.error where it is not one, or is too large when it is
-    unpacked."""
+    """Writes a piece at its offset. Raises zlib.error where the data are no piece, or too large
+    when unpacked."""
     unpacking = zlib.decompressobj()
     data = unpacking.decompress(piece, PIECE_BYTES)
     if not unpacking.eof or unpacking.unused_data:

@@ -1,5 +1,6 @@
-"""Interfaces: the one that has an address, and what it is (name, MTU, link speed, kind), of this
-network namespace; and what those of any process's have carried, by `/proc/PID/net` (proc(5))."""
+"""Network interfaces: the interface of this network namespace that has an address, with its name,
+MTU, link speed and kind; and the traffic of the interfaces of any process's namespace, by
+`/proc/PID/net` (proc(5))."""
 
 import ctypes
 import socket
@@ -32,29 +33,29 @@ _Entry._fields_ = [
     ("name", ctypes.c_char_p),
     ("flags", ctypes.c_uint),
     ("address", ctypes.POINTER(_Address)),
-]  # and more that nobody reads here (getifaddrs(3))
+]  # further fields (getifaddrs(3)) are not read here
 
 
 def interface_of(address: str) -> dict[str, Any]:
-    """`device`, and of it `mtu_bytes`, `speed_mbps`, `wireless`, `driver`; None for what the kernel
-    does not say, all None where no interface has the address."""
+    """The `device` with this address, and its `mtu_bytes`, `speed_mbps`, `wireless` and `driver`. A
+    value that the kernel does not tell is None; all are None where no interface has the address."""
     device = next((name for name, own in addresses() if own == address), None)
     return {"address": address, "device": device} | _settings(device)
 
 
 def _settings(device: str | None) -> dict[str, Any]:
-    place = _SYSTEM / (device or "?")
-    driver = place / "device" / "driver"
+    directory = _SYSTEM / (device or "?")
+    driver = directory / "device" / "driver"
     return {
-        "mtu_bytes": file_number(place / "mtu"),
-        "speed_mbps": file_number(place / "speed") or None,  # -1 or 0 is unknown
-        "wireless": (place / "wireless").exists() if place.exists() else None,
+        "mtu_bytes": file_number(directory / "mtu"),
+        "speed_mbps": file_number(directory / "speed") or None,  # -1 and 0 stand for unknown
+        "wireless": (directory / "wireless").exists() if directory.exists() else None,
         "driver": driver.resolve().name if driver.exists() else None,
     }
 
 
 def addresses() -> list[tuple[str, str]]:
-    """(interface, address) of every address of IPv4 and IPv6."""
+    """The (interface, address) of every IPv4 and IPv6 address."""
     libc = ctypes.CDLL(None, use_errno=True)
     first = ctypes.POINTER(_Entry)()
     if libc.getifaddrs(ctypes.byref(first)) != 0:
@@ -74,16 +75,15 @@ def addresses() -> list[tuple[str, str]]:
     return pairs
 
 
-def carried(pid: int) -> dict[str, Any] | None:
-    """What the interfaces of a process's network namespace have carried, read from outside: no
-    process of ours inside, and less than a millisecond. `interfaces` (name → counters) and `udp`
-    of IPv4, as in the worker protocol's usage; None where the process is gone or its files may not
-    be read."""
-    place = Path(f"/proc/{pid}/net")
+def traffic_counters(pid: int) -> dict[str, Any] | None:
+    """The counters of the network namespace of a process, read from outside in less than a
+    millisecond: `interfaces` (name → counters) and `udp` of IPv4, as in the worker protocol's
+    usage. None where the process is gone or its files may not be read."""
+    directory = Path(f"/proc/{pid}/net")
     try:
         return {
-            "interfaces": _interfaces((place / "dev").read_text()),
-            "udp": _udp((place / "snmp").read_text()),
+            "interfaces": _interfaces((directory / "dev").read_text()),
+            "udp": _udp((directory / "snmp").read_text()),
         }
     except (OSError, ValueError, IndexError):
         return None
