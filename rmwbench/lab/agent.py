@@ -425,7 +425,7 @@ def main() -> None:
         json.dumps({"port": listener.getsockname()[1], "certificate": identity.certificate}),
         flush=True,
     )
-    arguments = listener, settings["token"], settings["programs"], tls.serving(identity)
+    arguments = listener, settings["token"], settings["programs"], tls.server_context(identity)
     threading.Thread(target=serve, args=arguments, daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
         while sys.stdin.read(1):

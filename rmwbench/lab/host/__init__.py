@@ -1,10 +1,10 @@
-"""Hosts: one isolated set of network, mount, PID and IPC namespaces, in which the processes of a
+"""A host is an isolated set of network, mount, PID and IPC namespaces, in which the processes of a
 trial run.
 
-A benchmark must never touch a live robot, nor its neighbour campaign; and what a middleware leaves
-behind must end with its trial. Both follow from one rule: everything of a trial lives below one
-init process (init.py), and dies with it. Where namespaces cannot be made a host is shared
-(shared_host.py); which kind it is here, hosts.py says.
+A benchmark must never touch a live robot or another campaign, and files and processes that a
+middleware leaves behind must end with its trial. Both follow from one rule: everything of a trial
+lives below one init process (init.py), and ends with it. Where namespaces cannot be made, a host is
+shared (shared_host.py); hosts.py decides which kind is used here.
 """
 
 from rmwbench.lab.host.host import (

@@ -94,7 +94,7 @@ def _interfaces(text: str) -> dict[str, dict[str, int]]:
     for line in text.splitlines()[2:]:
         name, _, numbers = line.partition(":")
         values = numbers.split()
-        counters[name.strip()] = {key: int(values[place]) for key, place in _COLUMNS.items()}
+        counters[name.strip()] = {key: int(values[column]) for key, column in _COLUMNS.items()}
     return counters
 
 

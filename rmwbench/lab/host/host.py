@@ -1,4 +1,5 @@
-"""The orchestrator's end of a host: start it, spawn processes in it, hear of their ends, end it.
+"""The orchestrator's end of a host: it starts the host, spawns processes in it, receives reports of
+their ends, and ends the host.
 
 Starting does not wait, so that a campaign can have the next host ready while it writes the last
 trial's tables.
@@ -26,25 +27,25 @@ _MESSAGE_BYTES = 1 << 18
 _INIT = str(Path(__file__).with_name("init.py"))
 READY_TIMEOUT_S = 5.0
 TARGETS = 20
-"""Descriptors that a process of a host may be given, where nobody says otherwise: their numbers are
-below this."""
+"""The usual bound of the descriptor numbers that a process of a host may be given."""
 MOST_FDS = 252  # of one message of a Unix socket, besides the executable's
 
 Write = tuple[str, bytes, bool]
 """Path below /proc/sys, what to write, and whether it must succeed."""
 NetlinkMessage = tuple[str, int, int, bytes]
-"""What it does, in words; type, flags and body of an rtnetlink message."""
+"""The purpose in words, and the type, flags and body of an rtnetlink message."""
 
-# A worker sees no variable of the user's shell: ROS_DOMAIN_ID, CYCLONEDDS_URI,
-# FASTRTPS_DEFAULT_PROFILES_FILE and their like would change a middleware behind the profile's back,
-# and LD_LIBRARY_PATH of a sourced ROS 2 the library that it loads. What it cannot do without, its
-# description names.
+# A worker sees no other variable of the user's shell: ROS_DOMAIN_ID, CYCLONEDDS_URI,
+# FASTRTPS_DEFAULT_PROFILES_FILE and others would change a middleware against its profile, and
+# LD_LIBRARY_PATH of a sourced ROS 2 would change the library that it loads. The description of a
+# worker names the variables that it needs.
 INHERITED_VARIABLES = ("PATH",)
 
 
 class Container(NamedTuple):
-    """What a process has for itself besides mounts, /tmp and PIDs: IPC with a /dev/shm of
-    `shm_bytes` (0: nothing can be written there), and a user; `uid` 0 is the host's own."""
+    """The namespaces of a process with mounts, /tmp and PIDs of its own: with `own_ipc` also IPC
+    and a /dev/shm of `shm_bytes` (read-only where 0), and with a `uid` other than 0 a user of its
+    own."""
 
     own_ipc: bool
     shm_bytes: int = 0
@@ -52,9 +53,8 @@ class Container(NamedTuple):
 
 
 class Scheduling(NamedTuple):
-    """How the kernel is to treat a process and all its threads: SCHED_FIFO with that priority (0:
-    as usual), on these processors alone (none: on all), with memory that stays once it was
-    touched."""
+    """The scheduling of a process and all its threads: SCHED_FIFO with `fifo_priority` (0: the
+    usual policy), on these `processors` alone (empty: on all), with its memory `locked`."""
 
     fifo_priority: int
     processors: tuple[int, ...]
@@ -62,8 +62,8 @@ class Scheduling(NamedTuple):
 
 
 class Spawned(NamedTuple):
-    """A process runs: `token` is the caller's name of it, `inner_pid` as seen in the host, `pid` as
-    seen here, None where it is on another machine."""
+    """A process runs. `token` is the caller's name for it, `inner_pid` its PID in the host, and
+    `pid` its PID here, None where it is on another machine."""
 
     token: str
     inner_pid: int
@@ -71,20 +71,23 @@ class Spawned(NamedTuple):
 
 
 class SpawnFailed(NamedTuple):
+    """A process could not be started."""
+
     token: str
     errno: int
 
 
 class Exited(NamedTuple):
-    """`status` is a wait status (os.WIFSIGNALED …)."""
+    """A process has ended; `status` is a wait status (os.WIFSIGNALED …)."""
 
     inner_pid: int
     status: int
 
 
 class Configured(NamedTuple):
-    """What became of `configure`: the step that failed and its errno, or None; the answers of
-    netlink, in order; what was read; and when all was in force (our CLOCK_MONOTONIC)."""
+    """The result of `configure`: the step that failed and its errno, or None; the answers of
+    netlink, in order; the texts of the files that were read; and the time at which all changes were
+    in force (our CLOCK_MONOTONIC)."""
 
     token: str
     failed: tuple[str, int] | None
@@ -94,19 +97,19 @@ class Configured(NamedTuple):
 
 
 class Host:
-    """One host. Use as a context manager, or `close()` it; it also ends when this process ends,
-    however it ends.
+    """A host in namespaces of its own. Use it as a context manager, or `close()` it; it also ends
+    when this process ends in any way.
 
-    `tap`: its `eth0` is a TAP device without address, whose descriptor is in `tap_fd` once it is
-    ready; `beside` are the names of further ones, whose descriptors are in `beside_fds` and whose
-    indices in `beside_devices`. `shared`: its network is this process's own, the real one of the
-    machine; everything else is its own as ever. `targets` is the bound of descriptor numbers that
-    its processes may be given. `clock_offset_s`: how far CLOCK_MONOTONIC of its processes is ahead
-    of ours, as on another machine: the test bench of everything that compares clocks. `removes`: a
-    directory that goes when it ends.
+    With `tap`, its `eth0` is a TAP device without address, whose descriptor is in `tap_fd` once the
+    host is ready; `beside` are the names of further TAP devices, whose descriptors are then in
+    `beside_fds` and whose indices are in `beside_devices`. With `shared`, its network is that of
+    this process, and all else is its own. `targets` is the bound of descriptor numbers that its
+    processes may be given. `clock_offset_s` is how far CLOCK_MONOTONIC of its processes is ahead of
+    ours: with it, two clocks are compared on one machine as on two. `removes` is a directory that
+    is removed when the host ends.
 
-    Every process of it has `environment` besides what its caller gives, and `directory` as its home
-    and for temporary files; `domain_id` is its DDS domain.
+    Every process of the host gets `environment` besides the variables of its caller, and
+    `directory` as its home and for temporary files; `domain_id` is the host's DDS domain.
     """
 
     kind: ClassVar[str] = "own"
@@ -114,7 +117,7 @@ class Host:
     environment: Mapping[str, str] = MappingProxyType({})
     domain_id: int = 0
     device_name: str = "eth0"
-    """What leads to other hosts, where there are some."""
+    """The device that leads to other hosts, where there are some."""
 
     def __init__(
         self,
@@ -158,7 +161,7 @@ class Host:
     def _command(
         self, fd: int, targets: int, device: str, clock_offset_s: int
     ) -> tuple[list[str], list[int]]:
-        """The init's program with its arguments, and descriptors that it keeps open besides."""
+        """The program of the init with its arguments, and further descriptors that it inherits."""
         self.shm_bytes, tmp_bytes = tmpfs_bytes()
         return [
             _INIT,
@@ -211,18 +214,18 @@ class Host:
         container: Container | None = None,
         scheduling: Scheduling | None = None,
     ) -> None:
-        """Asks for a process, in a container of its own where one is given; `receive` tells what
-        became of it. What of `scheduling` the kernel refuses is not said: read it back.
+        """Requests a process, in a container of its own where one is given; `receive` reports the
+        outcome. A `scheduling` that the kernel refuses is not reported: read it back.
 
-        `fds` maps the number in the new process (below `targets`) to a descriptor of ours; 0 is
-        /dev/null unless given. The executable is opened here: the host has a /tmp of its own, and a
-        program may lie in ours (what it needs besides: rmwbench/lab/trial_view.py). Raises UserError where the
-        executable cannot be opened.
+        `fds` maps a number in the new process (below `targets`) to a descriptor of ours; 0 is
+        /dev/null unless given. The executable is opened here, because the host has a /tmp of its
+        own and the program may lie in ours (rmwbench/lab/trial_view.py has its other needs). Raises
+        UserError where the executable cannot be opened.
         """
         try:
-            opened = os.open(executable, os.O_RDONLY | os.O_CLOEXEC)
+            executable_fd = os.open(executable, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
-            # whose imports a host does without
+            # A host needs none of its imports otherwise.
             from rmwbench.lab.middleware.workspace import build_command
 
             raise UserError(
@@ -241,9 +244,9 @@ class Host:
             }
             request |= {"container": container._asdict()} if container else {}
             request |= {"scheduling": scheduling._asdict()} if scheduling else {}
-            self._send(request, [opened, *fds.values()])
+            self._send(request, [executable_fd, *fds.values()])
         finally:
-            os.close(opened)
+            os.close(executable_fd)
 
     def _base_environment(self) -> dict[str, str]:
         inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
@@ -252,8 +255,8 @@ class Host:
     def interpret(
         self, token: str, source: str, arguments: Sequence[str], fds: Mapping[int, int]
     ) -> None:
-        """Asks for a process that runs a program in Python of the standard library's modules in C;
-        `receive` tells what became of it, as of any other. The program finds `arguments` in
+        """Requests a process that runs a Python program, which may use the modules in C of the
+        standard library; `receive` reports the outcome. The program has `arguments` in
         ARGUMENTS."""
         request = {"spawn": token, "source": source, "argv": list(arguments), "targets": list(fds)}
         self._send(request, list(fds.values()))
@@ -265,8 +268,8 @@ class Host:
         writes: Sequence[Write] = (),
         reads: Sequence[str] = (),
     ) -> None:
-        """Asks for changes of the host's network: first `writes`, then `messages`, then `reads`;
-        `receive` has the Configured of this token."""
+        """Requests changes of the host's network: first `writes`, then `messages`, then `reads`;
+        `receive` returns the Configured of this token."""
         self._send(
             {
                 "configure": token,
@@ -283,13 +286,13 @@ class Host:
             raise HostBroken(f"the init of host {self.name} is gone") from None
 
     def signal(self, inner_pid: int, number: int) -> None:
-        """Sends a signal to a process that the host started, by its inner PID; it is not an error
-        if that has ended. Raises HostBroken when the init ended."""
+        """Sends a signal to a process that the host started, by its inner PID; a process that has
+        ended is ignored. Raises HostBroken when the init has ended."""
         self._send({"signal": int(number), "pid": inner_pid})
 
     def receive(self, timeout_s: float = 0.0) -> Spawned | SpawnFailed | Exited | Configured | None:
-        """The next report, or None when there is none within the time. Raises HostBroken when the
-        init ended."""
+        """Returns the next report, or None when there is none within the time. Raises HostBroken
+        when the init has ended."""
         self._socket.settimeout(timeout_s)
         try:
             message, pid = self._message()
@@ -316,7 +319,8 @@ class Host:
         return Exited(message["exited"], message["status"])
 
     def _message(self) -> tuple[dict[str, Any] | None, int]:
-        """One message with the sender's PID as seen from here; (None, 0) at the end of file."""
+        """Receives a message, and the PID of its sender as seen from here; (None, 0) at the end of
+        file."""
         try:
             data, control, _, _ = self._socket.recvmsg(
                 _MESSAGE_BYTES,
@@ -339,17 +343,18 @@ class Host:
         return marshal.loads(data), pids[0] if pids else 0
 
     def open_network(self) -> int:
-        """A descriptor of its network namespace, which the caller closes. Raises OSError, as
-        without root where the host has a user namespace of its own."""
+        """Opens the host's network namespace; the caller closes the descriptor. Raises OSError, for
+        example without root where the host has a user namespace of its own."""
         return os.open(f"/proc/{self._init.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
     def outside(self, path: str) -> Path:
-        """Where this process finds a file of the host's own mounts, while its init lives."""
+        """The path by which this process reaches a file of the host's mounts, while its init
+        lives."""
         return Path(f"/proc/{self._init.pid}/root{path}")
 
     def close_tap(self) -> None:
-        """Our copies of the devices' descriptors: whoever moves their frames has some of its
-        own."""
+        """Closes our copies of the TAP devices' descriptors; the process that moves their frames
+        has its own."""
         while self.beside_fds:
             os.close(self.beside_fds.popitem()[1])
         if self.tap_fd is not None:
@@ -365,7 +370,7 @@ class Host:
         """Ends every process of the host and waits until they are gone; may be called twice."""
         self.leave()
         if self._init.returncode is None:
-            # Popen.wait with a time-out naps for up to 50 ms at a time; a pidfd wakes at once.
+            # Popen.wait with a time-out sleeps for up to 50 ms at a time; a pidfd wakes at once.
             ended = os.pidfd_open(self._init.pid)
             try:
                 waiting = select.poll()
@@ -378,13 +383,14 @@ class Host:
 
 
 def check_tap() -> None:
-    """Proves that several hosts can be joined by a network here. Raises UserError that names what
-    is missing."""
-    checked(lambda: Host("check", tap=True)).close()
+    """Checks that several hosts can be joined by a network here. Raises UserError with what is
+    missing."""
+    ready_host(lambda: Host("check", tap=True)).close()
 
 
-def checked(make_host: Callable[[], Host]) -> Host:
-    """The host, ready. Raises UserError that names what is missing, and leaves nothing then."""
+def ready_host(make_host: Callable[[], Host]) -> Host:
+    """Makes a host and waits until it is ready. Raises UserError with what is missing, and leaves
+    nothing behind then."""
     host = None
     try:
         host = make_host()
@@ -397,8 +403,8 @@ def checked(make_host: Callable[[], Host]) -> Host:
 
 
 def tmpfs_bytes() -> tuple[int, int]:
-    """Limits of /dev/shm and /tmp: half and a quarter of what is available, so that a leak fails
-    before the machine swaps."""
+    """The limits of /dev/shm and /tmp: half and a quarter of the available memory, so that a leak
+    fails before the machine swaps."""
     available = available_memory_bytes()
     return available // 2, available // 4
 

@@ -1,4 +1,4 @@
-"""Why a host cannot be made or has ended, and what its user can do about it."""
+"""The failure of a host, and the advice that its user gets."""
 
 import errno
 import os
@@ -8,8 +8,8 @@ from rmwbench.lab.kernel_files import file_text
 
 
 class HostBroken(Exception):
-    """The host could not be made, or its init ended by itself. `step` names what failed, `errno`
-    may be None."""
+    """A host could not be made, or its init ended by itself. `step` names the step that failed;
+    `errno` may be None."""
 
     def __init__(self, step: str, error_number: int | None = None):
         self.step, self.errno = step, error_number
@@ -17,7 +17,7 @@ class HostBroken(Exception):
 
 
 def advice(broken: HostBroken) -> UserError:
-    """Says what is missing on this machine, and what to do."""
+    """The error that tells what is missing on this machine, and what to do."""
     step, _, target = broken.step.partition(" ")
     if step == "mount" and broken.errno in (errno.ENOENT, errno.ENOTDIR):
         return UserError(
@@ -49,7 +49,7 @@ def advice(broken: HostBroken) -> UserError:
 
 
 def _no_tap(broken: HostBroken) -> UserError:
-    """Hosts can be made, but no network between them."""
+    """The error for a machine on which hosts can be made, but no network between them."""
     device = "/dev/net/tun"
     if broken.errno in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
         fix = f"as root: modprobe tun; in a container add --device {device}"

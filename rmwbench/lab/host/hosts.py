@@ -1,17 +1,18 @@
-"""All hosts of one trial: their kind, what they share, and what is removed when they are gone.
+"""All hosts of a trial: their kind, their common directory, and the removal of what they leave.
 
-A single host stands alone. Several hosts have a TAP device each and a common directory, and one
-more host, which no suite names, runs the network between them (rmwbench/lab/network). Starting does
-not wait, so that a campaign can have the next trial's hosts ready while it writes the last one's
-tables.
+A lone host has no network to others. Several hosts have a TAP device each and a common directory,
+and one more host, which no suite names, runs the network between them (rmwbench/lab/network).
+Starting does not wait, so that a campaign can have the hosts of the next trial ready while it
+writes the tables of the last one.
 
-The common directory holds what the hosts must agree on, such as the keys of a trial with security,
-because each host has a /tmp of its own. It goes when its hosts go, however they end.
+The common directory holds the files that all hosts need, such as the keys of a trial with security,
+because each host has a /tmp of its own. It is removed when its hosts end, in any way.
 
-A host has namespaces of its own or, where none can be made, shares the machine's. The kind is found
-once per process by trying; the variable RMWBENCH_HOST_KIND chooses it, so that both can be compared
-on a machine that has both. The kernel removes what lived in namespaces; `remove_strays` removes the
-processes of shared hosts whose orchestrator is gone, and the common directories.
+A host has namespaces of its own or, where none can be made, shares the machine's. The kind is
+decided once per process by trying; the variable RMWBENCH_HOST_KIND sets it, so that both kinds can
+be compared on a machine that has both. The kernel removes all that lived in namespaces;
+`remove_strays` ends the processes of shared hosts whose orchestrator is gone, and
+`remove_directories` removes their directories.
 """
 
 import errno
@@ -25,20 +26,20 @@ from pathlib import Path
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab.host import marker, shared_files
-from rmwbench.lab.host.host import READY_TIMEOUT_S, TARGETS, Host, checked
+from rmwbench.lab.host.host import READY_TIMEOUT_S, TARGETS, Host, ready_host
 from rmwbench.lab.host.host_broken import HostBroken
 from rmwbench.lab.host.marker import Stray, strays
 from rmwbench.lab.host.remote_host import RemoteHost
 from rmwbench.lab.host.shared_host import SharedHost, stray_directories
 
 COMMON_VARIABLE = "RMWBENCH_COMMON_DIRECTORY"
-"""What every process of such a host finds it by."""
+"""The variable in which every process of such a host finds it."""
 PLACE = Path("/var/tmp")
 COMMON_PREFIX = "rmwbench-hosts-"
 
 
 def make_common(directory: Path, name: str) -> None:
-    """For the hosts of that name. Raises HostBroken."""
+    """Makes the common directory for the hosts of that name. Raises HostBroken."""
     try:
         marker.make_directory(directory, marker.of_this_process(name).text())
     except OSError as error:
@@ -56,7 +57,8 @@ WITHOUT_NAMESPACES = (
 
 @dataclass(frozen=True)
 class HostKind:
-    """`name` is `own` or `shared`; `reason` is why it is shared, None where it is not."""
+    """The kind of the hosts here: `name` is `own` or `shared`; `reason` tells why hosts are shared,
+    and is None where they are not."""
 
     name: str
     reason: str | None = None
@@ -69,7 +71,7 @@ class HostKind:
         return {"kind": self.name, "reason": self.reason}
 
     def text(self) -> str:
-        """A sentence for people; only of a shared host."""
+        """A sentence for people about a shared host."""
         return (
             f"trials run on the shared host, without namespaces ({self.reason}): "
             f"{WITHOUT_NAMESPACES}"
@@ -80,7 +82,8 @@ NAMESPACES = HostKind(OWN)
 
 
 def host_kind() -> HostKind:
-    """Raises UserError for a value of the variable that names no kind."""
+    """The kind of the hosts that trials get here. Raises UserError where the variable names no
+    kind."""
     name = os.environ.get(VARIABLE) or None
     if name not in (None, OWN, SHARED):
         raise UserError(
@@ -104,7 +107,7 @@ def _kind_by_trying() -> HostKind:
 
 @functools.cache
 def why_not_own() -> HostBroken | None:
-    """Why no host with namespaces of its own can be made here; None where one can."""
+    """The reason why no host with namespaces of its own can be made here; None where it can."""
     try:
         with Host("check") as host:
             host.wait_ready()
@@ -114,27 +117,27 @@ def why_not_own() -> HostBroken | None:
 
 
 def _is_denied(broken: HostBroken) -> bool:
-    """Whether it is this place that forbids namespaces or mounts. Anything else is a fault that
-    must be seen."""
+    """Whether the surroundings forbid namespaces or mounts. Any other failure is a fault that must
+    not be hidden."""
     denied = (errno.EPERM, errno.EACCES, errno.ENOSPC, errno.EUSERS, errno.EINVAL, errno.ENOSYS)
     return broken.errno in denied
 
 
 def make(name: str, *, targets: int = TARGETS) -> Host:
-    """A host of the kind that trials get here. Raises HostBroken where a shared one finds no
-    place."""
+    """Makes a host of the kind that trials get here. Raises HostBroken where a shared host cannot
+    claim a number or a directory."""
     return SharedHost(name, targets=targets) if host_kind().shared else Host(name, targets=targets)
 
 
 def check() -> Host:
-    """A host that proves that hosts can be made here. Raises UserError that names what is
-    missing."""
-    return checked(lambda: make("check"))
+    """Makes a host, to prove that hosts can be made here. Raises UserError with what is missing."""
+    return ready_host(lambda: make("check"))
 
 
 def check_own() -> Host:
-    """As `check`, with namespaces of its own, whatever trials get here."""
-    return checked(lambda: Host("check"))
+    """Makes a host with namespaces of its own, whatever kind trials get here. Raises UserError as
+    `check` does."""
+    return ready_host(lambda: Host("check"))
 
 
 NO_OFFSETS: Mapping[str, int] = {}
@@ -142,9 +145,10 @@ NO_BESIDE: Mapping[str, Sequence[str]] = {}
 
 
 class Hosts:
-    """Name → Host, in the order of the names. Use as a context manager, or `close()` it. `network`
-    is the host of the network's own process, None where one host is alone. `clock_offsets_s`: as
-    `Host`'s, by name. `beside`: the names of their devices besides `eth0` that lead to others."""
+    """The hosts by their names, in the order of the names. Use it as a context manager, or
+    `close()` it. `network` is the host of the process that runs the network, None for a lone host.
+    `clock_offsets_s` are those of `Host`, by name; `beside` are the names of each host's devices
+    besides `eth0` that lead to other hosts."""
 
     def __init__(
         self,
@@ -156,19 +160,19 @@ class Hosts:
         several = len(hosts) > 1
         self._by_name: dict[str, Host | RemoteHost] = {}
         self.network: Host | None = None
-        # Made once a host is there that removes it, however we end.
+        # It is made once the network's host is ready, which removes it in any case.
         self._common = marker.new_path(PLACE, COMMON_PREFIX) if several else None
         try:
             for host in hosts:
                 offset_s, devices = clock_offsets_s.get(host, 0), beside.get(host, ())
                 own_name = f"{name}/{host}" if several else name
                 if several or offset_s:
-                    made = Host(own_name, tap=several, beside=devices, clock_offset_s=offset_s)
+                    new_host = Host(own_name, tap=several, beside=devices, clock_offset_s=offset_s)
                 else:
-                    made = make(own_name)
+                    new_host = make(own_name)
                 if self._common is not None:
-                    made.environment = {COMMON_VARIABLE: str(self._common)}
-                self._by_name[host] = made
+                    new_host.environment = {COMMON_VARIABLE: str(self._common)}
+                self._by_name[host] = new_host
             if several:
                 ports = len(hosts) + sum(map(len, beside.values()))
                 self.network = Host(
@@ -180,14 +184,14 @@ class Hosts:
 
     @classmethod
     def of(cls, hosts: Mapping[str, Host | RemoteHost]) -> "Hosts":
-        """Hosts that were made beforehand, with no network of ours between them."""
+        """The Hosts of hosts that were made before, without a network of ours between them."""
         self = cls.__new__(cls)
         self._by_name, self.network, self._common = dict(hosts), None, None
         return self
 
     @property
     def remote(self) -> dict[str, RemoteHost]:
-        """Those on other machines."""
+        """The hosts on other machines."""
         return {name: host for name, host in self._by_name.items() if isinstance(host, RemoteHost)}
 
     def __enter__(self) -> "Hosts":
@@ -211,11 +215,11 @@ class Hosts:
 
     @property
     def all(self) -> list[Host | RemoteHost]:
-        """Every one, the network's own included."""
+        """Every host, that of the network included."""
         return [*self._by_name.values(), *([self.network] if self.network else [])]
 
     def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> None:
-        """Returns once processes can be spawned on all of them. Raises HostBroken."""
+        """Returns once processes can be spawned on all hosts. Raises HostBroken."""
         deadline = time.monotonic() + timeout_s
         for host in self.all:
             host.wait_ready(max(0.1, deadline - time.monotonic()))
@@ -251,11 +255,11 @@ def remove_strays(dry_run: bool = False) -> list[Stray]:
 def remove_directories(dry_run: bool = False) -> list[Path]:
     """Removes, unless `dry_run`, the directories of hosts whose orchestrator is gone, and the
     segments that carry the names of shared ones. Returns the directories."""
-    of_shared = stray_directories()
-    common = marker.abandoned_directories(PLACE, f"{COMMON_PREFIX}*")
+    shared_host_directories = stray_directories()
+    common_directories = marker.abandoned_directories(PLACE, f"{COMMON_PREFIX}*")
     if not dry_run:
-        for directory in of_shared:
+        for directory in shared_host_directories:
             shared_files.remove(str(directory))
-        for directory in common:
+        for directory in common_directories:
             shutil.rmtree(directory, ignore_errors=True)
-    return of_shared + common
+    return shared_host_directories + common_directories

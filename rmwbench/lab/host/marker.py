@@ -1,8 +1,8 @@
-"""How a host's init process is recognised as ours, also after its orchestrator died: by a word in
-its environment.
+"""The marker by which processes, directories and control groups of hosts are recognised, also after
+their orchestrator died. A process has it as a variable in its environment.
 
 The marker names the orchestrator by PID, start time and PID namespace, because a PID alone is soon
-somebody else's.
+used again.
 """
 
 import contextlib
@@ -16,11 +16,12 @@ from rmwbench.lab.host import shared_files
 
 VARIABLE = "RMWBENCH_HOST"
 OWNER = "owner"
-"""The file in a directory that has the marker."""
+"""The file in a directory that contains the marker."""
 
 
 class Marker(NamedTuple):
-    """Whose host it is: `name` for people, the rest identifies the orchestrator's process."""
+    """The owner of a host: `name` is for people, the rest identifies the process of the
+    orchestrator."""
 
     name: str
     pid: int
@@ -31,7 +32,8 @@ class Marker(NamedTuple):
         return f"{self.pid}:{self.started_ticks}:{self.pid_namespace}:{self.name}"
 
     def orchestrator_lives(self) -> bool | None:
-        """None where it was made in another PID namespace: of that nothing can be said."""
+        """Whether the orchestrator still runs; None where it runs in another PID namespace, which
+        cannot be seen from here."""
         if self.pid_namespace != os.readlink("/proc/self/ns/pid"):
             return None
         return started_ticks(self.pid) == self.started_ticks
@@ -51,8 +53,8 @@ class Stray(NamedTuple):
 
 
 def strays() -> list[Stray]:
-    """Processes that carry our marker, in this PID namespace, whose orchestrator no longer runs.
-    Other users' are not visible."""
+    """The processes of this PID namespace with a marker whose orchestrator no longer runs. Those of
+    other users are not visible."""
     markers = {pid: _marker(pid) for pid in shared_files.processes()}
     return sorted(
         Stray(pid, marker)
@@ -69,23 +71,24 @@ def is_stray(pid: int) -> bool:
 def lives(text: str) -> bool:
     """Whether the orchestrator that a marker's text names still runs, seen from this PID
     namespace."""
-    marker = parsed(text)
+    marker = parse(text)
     return marker is not None and marker.orchestrator_lives() is True
 
 
 def is_abandoned(text: str) -> bool:
     """Whether a marker was made in this PID namespace, by an orchestrator that is gone."""
-    marker = parsed(text)
+    marker = parse(text)
     return marker is not None and marker.orchestrator_lives() is False
 
 
 def new_path(parent: Path, prefix: str) -> Path:
-    """A name that nobody has."""
+    """A path with a random name, which no other process has."""
     return parent / f"{prefix}{secrets.token_hex(8)}"
 
 
 def make_directory(directory: Path, owner: str) -> None:
-    """It says whose it is. Raises OSError, and leaves nothing then."""
+    """Makes a directory with the marker of its owner in it. Raises OSError, and leaves nothing
+    behind then."""
     directory.mkdir(mode=0o700)
     try:
         (directory / OWNER).write_text(owner)
@@ -95,7 +98,7 @@ def make_directory(directory: Path, owner: str) -> None:
 
 
 def abandoned_directories(parent: Path, pattern: str) -> list[Path]:
-    """Directories of `make_directory` whose orchestrator is gone."""
+    """The directories of `make_directory` whose orchestrator is gone."""
     abandoned = []
     for directory in sorted(parent.glob(pattern)):
         with contextlib.suppress(OSError):
@@ -105,8 +108,8 @@ def abandoned_directories(parent: Path, pattern: str) -> list[Path]:
 
 
 def environment_of(pid: int) -> list[bytes]:
-    """The variables (`NAME=VALUE`) that a process was started with; none where it is gone or
-    another user's."""
+    """The variables (`NAME=VALUE`) that a process was started with; empty where the process is gone
+    or another user's."""
     try:
         return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
@@ -117,12 +120,12 @@ def _marker(pid: int) -> Marker | None:
     prefix = VARIABLE.encode() + b"="
     words = (word[len(prefix) :] for word in environment_of(pid) if word.startswith(prefix))
     return next(
-        (marker for word in words if (marker := parsed(word.decode(errors="replace")))), None
+        (marker for word in words if (marker := parse(word.decode(errors="replace")))), None
     )
 
 
-def parsed(text: str) -> Marker | None:
-    """None where it is not a marker."""
+def parse(text: str) -> Marker | None:
+    """The marker in a text; None where the text is none."""
     try:
         pid, ticks, kind, inode, name = text.split(":", 4)
         return Marker(name, int(pid), int(ticks), f"{kind}:{inode}")
@@ -131,8 +134,9 @@ def parsed(text: str) -> Marker | None:
 
 
 def started_ticks(pid: int) -> int | None:
-    """Field 22 of /proc/PID/stat; the name in field 2 may hold spaces and parentheses, hence the
-    split at the last one."""
+    """The start time of a process in clock ticks (field 22 of /proc/PID/stat); None where the
+    process is gone. The name in field 2 may contain spaces and parentheses, hence the split at the
+    last parenthesis."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
     except OSError:

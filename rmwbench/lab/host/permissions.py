@@ -1,8 +1,7 @@
-"""What an agent does for whoever knows its word, and nothing else: programs that this machine named
-beforehand, with the arguments that rmwbench gives a worker and the environment of this machine.
+"""The requests that an agent permits to a caller with its token: programs that this machine named
+before, with the arguments that rmwbench gives a worker, and with the environment of this machine.
 
-Everything here is checked on the agent's side: what the orchestrator sends is data of another
-machine.
+All checks are made by the agent, since the requests are data of another machine.
 """
 
 import ipaddress
@@ -25,11 +24,11 @@ _ADDRESSES = ("RMWBENCH_ADDRESS", "RMWBENCH_PEERS", "RMWBENCH_DAEMON_ADDRESS")
 
 
 class NotPermitted(Exception):
-    """The orchestrator asked for what no rmwbench asks for."""
+    """The caller sent a request that rmwbench does not send."""
 
 
 def arguments(given: object) -> list[str]:
-    """The words of a worker, daemon or tool. Raises NotPermitted for any other."""
+    """The arguments of a worker, daemon or tool. Raises NotPermitted for any others."""
     words = strings(given)
     if len(words) % 2:
         raise NotPermitted("a word without its value")
@@ -40,10 +39,9 @@ def arguments(given: object) -> list[str]:
 
 
 def environment(given: object, program: Mapping[str, str]) -> dict[str, str]:
-    """What a process gets besides the variables that every process of a host has: the program's,
-    and of the orchestrator's the addresses of the trial alone. Others of its variables are left
-    out: they are of another machine. Raises NotPermitted for anything that is not an address.
-    """
+    """The variables of a process besides those that every process of a host has: the program's own,
+    and of the orchestrator's only the addresses of the trial, since the others are about another
+    machine. Raises NotPermitted for a value that is not an address."""
     if not isinstance(given, Mapping):
         raise NotPermitted("an invalid environment")
     variables = dict(program)
@@ -61,34 +59,36 @@ def _addresses(text: object) -> str:
 
 
 def strings(given: object) -> list[str]:
-    """A list of texts. Raises NotPermitted for anything else."""
+    """Returns a list of short texts. Raises NotPermitted for any other value."""
     if not isinstance(given, Sequence) or isinstance(given, str) or len(given) > 64:
-        raise NotPermitted("no list of words")
+        raise NotPermitted("a value that is not a list of words")
     return [word(item) for item in given]
 
 
 def word(given: object) -> str:
-    """A short text without control characters. Raises NotPermitted for anything else."""
+    """Returns a short text without control characters. Raises NotPermitted for any other value."""
     if not isinstance(given, str) or len(given) > MOST_WORD_CHARACTERS or not given.isprintable():
-        raise NotPermitted("no word")
+        raise NotPermitted("a value that is not a word")
     return given
 
 
 def number(given: object, most: int) -> int:
-    """From 0 to `most`. Raises NotPermitted for anything else."""
+    """Returns a whole number from 0 to `most`. Raises NotPermitted for any other value."""
     if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= most:
-        raise NotPermitted(f"no number from 0 to {most}")
+        raise NotPermitted(f"a value that is not a number from 0 to {most}")
     return given
 
 
 def descriptors(given: object) -> dict[int, int]:
-    """Target → number of a file. Raises NotPermitted for anything else."""
+    """Returns target → number of a file. Raises NotPermitted for any other value."""
     if not isinstance(given, Mapping) or len(given) > LARGEST_FD:
-        raise NotPermitted("no files")
+        raise NotPermitted("a value that is not a table of files")
     return {
-        number(_whole(target), LARGEST_FD): number(file, 1 << 31) for target, file in given.items()
+        number(_parsed_key(target), LARGEST_FD): number(file, 1 << 31)
+        for target, file in given.items()
     }
 
 
-def _whole(text: Any) -> Any:
-    return int(text) if isinstance(text, str) and re.fullmatch(_FD, text) else text
+def _parsed_key(key: Any) -> Any:
+    """The number that a key of a JSON object stands for; any other key as it is."""
+    return int(key) if isinstance(key, str) and re.fullmatch(_FD, key) else key

@@ -1,9 +1,8 @@
-"""How an agent and an orchestrator know each other: TLS 1.3 with a certificate that the agent makes
-at its start and that reaches the orchestrator another way (the agent's standard output), and the
-word that the orchestrator has.
+"""TLS between an agent and an orchestrator.
 
-The certificate is pinned: nothing else is trusted, and a name in it means nothing. Nobody between
-the two can read, change or repeat what they say.
+The agent makes a certificate at its start, which reaches the orchestrator another way (the standard
+output of the agent). The orchestrator trusts this certificate alone, whatever name is in it, and
+proves itself by a token. No third party can read, change or repeat their messages.
 """
 
 import datetime
@@ -15,19 +14,20 @@ from dataclasses import dataclass
 from rmwbench.errors import UserError
 
 VALID_DAYS = 30
-"""A campaign takes less; clocks of machines may be a day apart."""
+"""A campaign is shorter; the clocks of two machines may be a day apart."""
 
 
 @dataclass(frozen=True)
 class AgentIdentity:
-    """An agent's: both as PEM. The key never leaves its process."""
+    """The certificate and the key of an agent, both as PEM. The key never leaves its process."""
 
     certificate: str
     key: bytes
 
 
 def new_identity() -> AgentIdentity:
-    """A new self-signed certificate. Raises UserError where the library for it is not installed."""
+    """Makes a new self-signed certificate. Raises UserError where the library for that is not
+    installed."""
     try:
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes, serialization
@@ -60,8 +60,8 @@ def new_identity() -> AgentIdentity:
     )
 
 
-def serving(identity: AgentIdentity) -> ssl.SSLContext:
-    """What an agent answers with."""
+def server_context(identity: AgentIdentity) -> ssl.SSLContext:
+    """The TLS context of an agent."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.num_tickets = 0  # a connection is never resumed
@@ -75,9 +75,8 @@ def serving(identity: AgentIdentity) -> ssl.SSLContext:
 
 
 def connect(address: str, port: int, certificate: str, timeout_s: float) -> ssl.SSLSocket:
-    """A connection to the agent that has this certificate; the socket keeps the timeout. Raises
-    OSError, of which ssl.SSLError says that another one answered.
-    """
+    """Connects to the agent with this certificate; the socket keeps the time-out. Raises OSError,
+    and ssl.SSLError where another program than this agent answers."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False
@@ -95,8 +94,9 @@ def connect(address: str, port: int, certificate: str, timeout_s: float) -> ssl.
 
 
 def receive_exactly(sock: socket.socket, size: int) -> bytes:
-    """So many bytes, or fewer where the other end closed; by the socket's own timeout."""
-    received = b""
-    while len(received) < size and (data := sock.recv(size - len(received))):
-        received += data
-    return received
+    """Receives so many bytes, or fewer where the other end closes; each read has the time-out of
+    the socket."""
+    content = b""
+    while len(content) < size and (data := sock.recv(size - len(content))):
+        content += data
+    return content
