@@ -1,15 +1,14 @@
-"""A host on another machine, with the same face as one here: whoever drives its processes does not
-care (crew.py).
+"""A host on another machine, with the same interface as a host here, so that the code which drives
+its processes (crew.py) need not know where they are.
 
-Its agent (agent.py) makes a host there, in the real network of that machine, and starts the
-processes. Their control sockets and files are relayed: what was given to `spawn` here is a socket
-whose other end the caller has, and files of memory, and so it stays. A file comes back when the
-process that wrote into it has ended, or, if it is the document of a tool, before the line that
-speaks of it.
+The agent (agent.py) of that machine makes a host there, in the real network of the machine, and
+starts the processes. Control sockets and files are relayed: the caller gives `spawn` a socket and
+memory files, and uses them as with a host here. A file is sent back when the process that wrote it
+has ended; the document of a tool is sent before the line that announces it.
 
-There is no thread: what a selector of the caller's sees as this host is an epoll over its
-connection and sockets, and `receive` moves whatever can be moved. The clock has a connection of its
-own, so that telling it waits for nothing else.
+There is no thread: a selector of the caller sees the host as an epoll over its connection and
+sockets, and `receive` relays what can be relayed. The clock has a connection of its own, so that
+its answers wait for nothing else.
 """
 
 import fcntl
@@ -49,8 +48,8 @@ from rmwbench.lab.host.host_broken import HostBroken
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 5.0
 CLOSE_TIMEOUT_S = 20.0
-"""A machine may be silent so long, while its processes end and its records come: those of a large trial take minutes
-over a WiFi."""
+"""The longest time in which a machine may be silent while its processes end and its records are
+sent. The records of a large trial take minutes over a WiFi, but are not silent."""
 _ANOTHER = ("CERTIFICATE_VERIFY_FAILED", None)
 
 Report = Spawned | SpawnFailed | Exited | Configured
@@ -58,8 +57,8 @@ Report = Spawned | SpawnFailed | Exited | Configured
 
 @dataclass(frozen=True)
 class Agent:
-    """Where the agent of a machine listens, the word that it wants to hear, and the certificate
-    (PEM) that it has."""
+    """The address of the agent of a machine, the token that it demands, and its certificate
+    (PEM)."""
 
     machine: str
     address: str
@@ -70,7 +69,8 @@ class Agent:
 
 @dataclass
 class _Control:
-    """A control socket's other end, as the process has it. `number` is the agent's name for it."""
+    """The end of a control socket that the process would have here. `number` is the agent's name
+    for the process."""
 
     number: int
     socket: socket.socket
@@ -79,9 +79,8 @@ class _Control:
 
 
 class RemoteHost:
-    """The same as `Host`, on another machine. `lost` says why the machine is gone; it is None while
-    the machine is there. The `pid` of its `Spawned` is None: it is not a process of this
-    machine."""
+    """A host on another machine. `lost` tells why the connection to the machine was lost; it is
+    None before. The `pid` of its `Spawned` is None: the process is not one of this machine."""
 
     kind = "own"
     directory = "/tmp"
@@ -89,7 +88,7 @@ class RemoteHost:
     device_name = "eth0"
 
     def __init__(self, name: str, agent: Agent):
-        """Connects. Raises HostBroken where nobody answers."""
+        """Connects to the agent. Raises HostBroken where that fails."""
         self.name, self.agent = name, agent
         self.clock_offset_ns = 0
         self.tap_fd: int | None = None
@@ -114,8 +113,8 @@ class RemoteHost:
                 raise HostBroken(f"the agent of machine {agent.machine} does not know us")
             self._clock = self._connect("clock")
         except ssl.SSLError as error:
-            another = "another one answers than the machine's agent"
-            why = another if error.reason in _ANOTHER else "no TLS"
+            another = "another program answers in its place"
+            why = another if error.reason in _ANOTHER else "it speaks no TLS"
             raise HostBroken(
                 f"the agent of machine {agent.machine} does not know us, or {why}: {error}"
             ) from None
@@ -146,7 +145,7 @@ class RemoteHost:
         self.close()
 
     def fileno(self) -> int:
-        """For a selector: readable when `receive` has something to do or to say."""
+        """For a selector: readable when `receive` has something to relay or to report."""
         return self._poll.fileno()
 
     def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> None:
@@ -174,17 +173,17 @@ class RemoteHost:
         container: Container | None = None,
         scheduling: Scheduling | None = None,
     ) -> None:
-        """As a Host's; the program is the one of this name that the agent has. No containers,
-        scheduled as usual."""
+        """Requests a process as `Host.spawn` does. The agent runs its program of the executable's
+        name, without container and with the usual scheduling."""
         assert container is None and scheduling is None, "a plan has neither on other machines"
-        # Only here: who needs a host alone must not need what finds tools.
+        # Imported here, because a host alone does not need the search for tools.
         from rmwbench.lab.host import allocations
 
         files, back, control = {}, [], None
-        counted = allocations.ENVIRONMENT.items() <= env.items()
+        counts_allocations = allocations.ENVIRONMENT.items() <= env.items()
         for target, fd in fds.items():
-            if counted and target == allocations.FD:
-                continue  # the machine has its own
+            if counts_allocations and target == allocations.FD:
+                continue  # the machine has a library of its own
             if stat.S_ISSOCK(os.fstat(fd).st_mode):
                 control = target, socket.socket(fileno=os.dup(fd))
                 continue
@@ -196,17 +195,17 @@ class RemoteHost:
             for offset, piece in connection.pieces(fd):
                 self._send({"file": number, "offset": offset}, piece)
         assert control is not None
-        target, theirs = control
-        theirs.setblocking(False)
+        target, process_end = control
+        process_end.setblocking(False)
         number = self._number()
-        self._controls[theirs.fileno()] = _Control(number, theirs)
-        self._poll.register(theirs, select.EPOLLIN)
+        self._controls[process_end.fileno()] = _Control(number, process_end)
+        self._poll.register(process_end, select.EPOLLIN)
         self._send(
             {
                 "spawn": token,
                 "program": executable.name,
                 "arguments": list(arguments),
-                "allocations": counted,
+                "allocations": counts_allocations,
                 "environment": dict(env),
                 "files": files,
                 "back": back,
@@ -216,18 +215,18 @@ class RemoteHost:
         )
 
     def interpret(self, *_: Any) -> None:
-        raise HostBroken("a machine runs programs that it has, and no source that is sent to it")
+        raise HostBroken("an agent runs the programs of its machine, and no source sent to it")
 
     def configure(self, token: str, *_: Any, **__: Any) -> None:
-        raise HostBroken("the network of a machine is its own: nothing of it is changed")
+        raise HostBroken("an agent does not change the network of its machine")
 
     def signal(self, inner_pid: int, number: int) -> None:
-        """As a Host's."""
+        """Sends a signal as `Host.signal` does."""
         self._send({"signal": int(number), "pid": inner_pid})
 
     def receive(self, timeout_s: float = 0.0) -> Report | None:
-        """As a Host's: the next report, or None when there is none within the time. Raises
-        HostBroken when the machine is lost."""
+        """Returns the next report, or None when there is none within the time. Raises HostBroken
+        when the machine is lost."""
         deadline = time.monotonic() + timeout_s
         while not self._reports:
             if self.lost is not None:
@@ -237,22 +236,22 @@ class RemoteHost:
             if not self._reports and self.lost is None and time.monotonic() >= deadline:
                 return None
         report = self._reports.popleft()
-        if not self._reports and self.lost is None:  # of a loss the bell rings on
+        if not self._reports and self.lost is None:  # a lost host stays readable
             os.eventfd_read(self._bell)
         return report
 
-    # --- what only another machine has ---
+    # --- questions about the machine, and its clock ---
 
     def post(self, question: str) -> int:
-        """Asks about the machine (`QUESTIONS` of the agent) and does not wait; `answer` has what it
-        says."""
+        """Asks a question about the machine (`QUESTIONS` of the agent) and does not wait. Returns
+        the number by which `answer` has the answer."""
         number = self._number()
         self._send({"ask": question, "number": number})
         return number
 
     def interface_of(self, address: str) -> dict[str, Any]:
-        """What the machine says of the interface with this address (devices.py). Raises
-        HostBroken."""
+        """The interface of the machine that has this address (`devices.interface_of`). Raises
+        HostBroken where the machine does not answer."""
         number = self._number()
         self._send({"ask": "interface", "address": address, "number": number})
         interface: dict[str, Any] | None = self.answer(number)
@@ -261,7 +260,7 @@ class RemoteHost:
         return interface
 
     def answer(self, number: int, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
-        """None where it did not answer in time."""
+        """Waits for the answer to a question; None where there is none in time."""
         deadline = time.monotonic() + timeout_s
         while (
             number not in self._answers
@@ -272,9 +271,10 @@ class RemoteHost:
         return self._answers.pop(number, None)
 
     def exchange_clock(self, timeout_s: float) -> tuple[int, int, int, int] | None:
-        """Asked, received, answered (by its clock), heard (by ours), in ns of CLOCK_MONOTONIC; None
-        without an answer in time. An answer that comes too late is passed over by the next
-        exchange."""
+        """Asks the agent for the time. Returns the times in ns of CLOCK_MONOTONIC at which the
+        request was sent (our clock), received and answered (the agent's clock), and at which the
+        answer arrived (our clock); None without an answer in time. The next exchange ignores an
+        answer that comes too late."""
         assert self._clock is not None
         number, deadline = self._number(), time.monotonic() + timeout_s
         try:
@@ -300,7 +300,7 @@ class RemoteHost:
     # --- the end ---
 
     def close_tap(self) -> None:
-        """It has none."""
+        """Does nothing: the host has no TAP device."""
 
     def leave(self) -> None:
         """Begins the end of every process of the host, which `close` waits for."""
@@ -314,15 +314,15 @@ class RemoteHost:
             self._send({"close": True})
 
     def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
-        """Ends every process of the host and waits until they are gone and their files are here, as
-        long as it is not silent for so long; may be called twice. A machine that was lost has taken
-        its files along."""
+        """Ends every process of the host, and waits until they are gone and their files are here,
+        or until the machine has been silent for `timeout_s`; may be called twice. The files of a
+        lost machine are lost."""
         self.leave()
         self._heard_s = time.monotonic()
         while not self._closed and self.lost is None:
             rest_s = self._heard_s + timeout_s - time.monotonic()
             if rest_s <= 0:
-                self._lose(f"it said nothing for {timeout_s:g} s while its host was to end")
+                self._lose(f"it was silent for {timeout_s:g} s while its host was to end")
             else:
                 self._turn(rest_s)
         if self._poll.closed:
@@ -335,7 +335,7 @@ class RemoteHost:
         if self._clock is not None:
             self._clock.close()
 
-    # --- moving ---
+    # --- relaying ---
 
     def _number(self) -> int:
         self._next += 1
@@ -352,10 +352,10 @@ class RemoteHost:
     def _lose(self, why: str) -> None:
         if self.lost is None:
             self.lost = f"machine {self.agent.machine} is lost: {why}"
-            os.eventfd_write(self._bell, 1)  # whoever waits must hear of it
+            os.eventfd_write(self._bell, 1)  # wakes the selector of the caller
 
     def _turn(self, timeout_s: float) -> None:
-        """Moves what can be moved, once."""
+        """Relays once what can be relayed."""
         if self.lost is not None:
             return
         try:
@@ -372,7 +372,7 @@ class RemoteHost:
                         self._write(control)
                     if mask & ~select.EPOLLOUT:
                         self._read(control)
-            # Also for a caller that waits with a selector of its own until there is room.
+            # Once more, for a caller that waits with a selector of its own until there is room.
             self._watch_connection()
         except (Disconnected, ValueError, zlib.error) as gone:
             self._lose(str(gone))
@@ -390,7 +390,7 @@ class RemoteHost:
             case {"file": number, "offset": offset}:
                 connection.put_piece(self._files[number], offset, body)
             case {"file": number, "size": size}:
-                os.ftruncate(self._files[number], 0)  # zeros do not travel
+                os.ftruncate(self._files[number], 0)  # pieces of zeros are not sent
                 os.ftruncate(self._files[number], size)
             case {"answer": value, "number": number}:
                 self._answers[number] = value
@@ -412,8 +412,10 @@ class RemoteHost:
                 self._closed = True
 
     def _control(self, number: int) -> _Control | None:
-        """None where its process or the caller has closed it."""
-        return next((c for c in self._controls.values() if c.number == number), None)
+        """The control socket of a process; None where the process or the caller has closed it."""
+        return next(
+            (control for control in self._controls.values() if control.number == number), None
+        )
 
     def _report(self, report: Report) -> None:
         if not self._reports:
@@ -421,7 +423,7 @@ class RemoteHost:
         self._reports.append(report)
 
     def _read(self, control: _Control) -> None:
-        """Relays what the caller says to the process."""
+        """Relays bytes of the caller to the process."""
         data = control_socket.receive(control.socket)
         if data is None:
             return
@@ -432,7 +434,7 @@ class RemoteHost:
             self._drop(control)
 
     def _write(self, control: _Control) -> None:
-        """Relays what the process said to the caller."""
+        """Relays bytes of the process to the caller."""
         control_socket.send_queued(control.socket, control.outgoing)
         if control.outgoing:
             self._poll.modify(control.socket, select.EPOLLIN | select.EPOLLOUT)

@@ -1,10 +1,10 @@
-"""What the processes of a shared host leave in the file system: found while they live, removed when
-they are gone.
+"""The files that the processes of a shared host leave behind: found while the processes live, and
+removed when they are gone.
 
-Standard library only, and of that what a start in milliseconds allows: the init of a shared host
-(shared_init.py) imports this too. Only what is certainly of the host is removed: its directory,
-segments that carry its name, and segments that its own processes were seen to hold. What merely
-looks like a middleware's may be a robot's.
+The init of a shared host (shared_init.py) imports this module, so it imports only such parts of the
+standard library as load in milliseconds. It removes only files that certainly belong to the host:
+its directory, segments with its name, and segments that its own processes had open. Other files of
+a middleware may be a robot's.
 """
 
 # ruff: noqa: SIM105 (contextlib would cost a millisecond at every start)
@@ -21,25 +21,26 @@ _DELETED = " (deleted)"
 
 
 def number_of(name: str) -> int:
-    """The number of a host, by the name of its directory (`rmwbench-NUMBER-…`)."""
+    """The number of a host, from the name of its directory (`rmwbench-NUMBER-…`)."""
     return int(name.split("-")[1])
 
 
 def dds_ports(number: int) -> range:
-    """RTPS 2.5, 9.6.2.3: PB + DG × domain, up to the next domain's."""
+    """The ports of a DDS domain (RTPS 2.5, 9.6.2.3): PB + DG × domain, up to those of the next
+    domain."""
     return range(7400 + 250 * number, 7400 + 250 * (number + 1))
 
 
 def port_of(segment: str) -> int | None:
-    """The port that a file of Fast DDS (until 2.x: Fast RTPS) in /dev/shm is named after; None where
-    it is not such a file."""
+    """The port in the name of a file of Fast DDS (until 2.x: Fast RTPS) in /dev/shm; None for any
+    other file."""
     _, prefix, rest = segment.replace("fastdds_", "fastrtps_").partition("fastrtps_port")
     digits = rest.split("_")[0]
     return int(digits) if prefix and digits.isdigit() else None
 
 
 def held_by(pid: int) -> set[str]:
-    """Files in /dev/shm that a process maps or has open; none where it is gone."""
+    """The files in /dev/shm that a process maps or has open; empty where the process is gone."""
     held: set[str] = set()
     try:
         with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps:
@@ -67,7 +68,8 @@ def processes() -> list[int]:
 
 
 def parent_of(pid: int) -> int:
-    """0 where the process is gone, and where its parent is in another PID namespace."""
+    """The PID of a process's parent; 0 where the process is gone, and where the parent is in
+    another PID namespace."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return int(file.read().rpartition(b")")[2].split()[1])
@@ -83,21 +85,21 @@ def is_descendant(pid: int, ancestor: int) -> bool:
 
 
 def descendants(ancestor: int) -> list[int]:
-    """PIDs below a process, nearest first."""
+    """The PIDs of the descendants of a process, nearest first."""
     children: dict[int, list[int]] = {}
     for pid in processes():
         children.setdefault(parent_of(pid), []).append(pid)
-    below: list[int] = []
-    row = [ancestor]
-    while row:
-        row = [child for parent in row for child in children.get(parent, ())]
-        below += row
-    return below
+    pids: list[int] = []
+    generation = [ancestor]
+    while generation:
+        generation = [child for parent in generation for child in children.get(parent, ())]
+        pids += generation
+    return pids
 
 
 def kill(pid: int, is_still: "Callable[[int], bool]") -> None:
-    """Kills a process if `is_still` says so of its number. A pidfd names the process: since its
-    number was looked up, that may have become somebody else's."""
+    """Kills a process if `is_still` is true for its PID. The check is made with a pidfd in hand,
+    because the PID may have become another process's since it was looked up."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -112,28 +114,27 @@ def kill(pid: int, is_still: "Callable[[int], bool]") -> None:
 
 
 def remove(directory: str, held: set[str] | frozenset[str] = frozenset()) -> None:
-    """The host's directory, segments that carry its name, and of those of `held` and of Fast DDS's
-    ports in its domain what no process holds any more."""
+    """Removes a host's directory and the segments with its name. Files of `held`, and those of Fast
+    DDS with a port of the host's domain, are removed where no process has them open any more."""
     name = os.path.basename(directory)
     _remove_tree(directory)
-    left = {path for path in held if os.path.exists(path)}
+    candidates = {path for path in held if os.path.exists(path)}
     for segment in os.listdir(SHARED_MEMORY) if os.path.isdir(SHARED_MEMORY) else ():
         if segment.startswith((name + "_", "sem." + name + "_")):
             _unlink(f"{SHARED_MEMORY}/{segment}")
         elif port_of(segment) in dds_ports(number_of(name)):
-            left.add(f"{SHARED_MEMORY}/{segment}")
-    if left:
-        others: set[str] = set()
+            candidates.add(f"{SHARED_MEMORY}/{segment}")
+    if candidates:
+        files_in_use: set[str] = set()
         for pid in processes():
-            others |= held_by(pid)
-        for path in left:
-            if path not in others:
-                _unlink(path)
+            files_in_use |= held_by(pid)
+        for path in candidates - files_in_use:
+            _unlink(path)
 
 
-def _remove_tree(place: str) -> None:
+def _remove_tree(directory: str) -> None:
     try:
-        entries = list(os.scandir(place))
+        entries = list(os.scandir(directory))
     except OSError:
         return
     for entry in entries:
@@ -142,7 +143,7 @@ def _remove_tree(place: str) -> None:
         else:
             _unlink(entry.path)
     try:
-        os.rmdir(place)
+        os.rmdir(directory)
     except OSError:
         pass
 

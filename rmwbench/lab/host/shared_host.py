@@ -1,11 +1,10 @@
-"""A host where namespaces cannot be made: its processes run in those of this process, apart by
-names.
+"""A host where namespaces cannot be made: its processes run in the namespaces of this process, and
+are separated from others by names.
 
-Nothing of the kernel's keeps it from a live robot or from a second campaign, so everything that
-could meet is drawn for this host alone: a number, and with it a DDS domain and ports that nobody
-uses here; a directory, and with it the names of files, sockets and segments. That the network is
-loopback alone, each worker says of itself (`shared_host` of its description), and one that does not
-say it is not started.
+The kernel does not separate it from a live robot or from a second campaign. So all names that could
+collide are chosen for this host alone: a number, and with it a DDS domain and ports that are unused
+here; a directory, and with it the names of files, sockets and segments. A worker declares that it
+uses loopback alone (`shared_host` of its description); a worker that does not is not started.
 """
 
 import contextlib
@@ -24,13 +23,13 @@ from rmwbench.lab.host.host import TARGETS, Host
 from rmwbench.lab.host.host_broken import HostBroken
 
 NUMBERS = range(1, 51)
-"""So many hosts can be at the same time in one network namespace. A number is a DDS domain, whose
-ports end below those of the next line and below the kernel's ephemeral ones; 0 is where robots
-are."""
+"""The numbers of the hosts that can exist at the same time in a network namespace. A number is a
+DDS domain, whose ports end below FIRST_PORT and below the kernel's ephemeral ports; domain 0 is
+that of robots."""
 PORTS, FIRST_PORT = 100, 20_200
 PLACE, PREFIX = Path("/tmp"), "rmwbench-"
 VARIABLE = "RMWBENCH_SHARED_HOST"
-"""What every process of the host has its directory's name in."""
+"""The variable in which every process of the host has the name of its directory."""
 GONE_TIMEOUT_S = 4.0
 _TABLES = ("udp", "udp6", "tcp", "tcp6")
 _INIT = str(Path(__file__).with_name("shared_init.py"))
@@ -38,8 +37,8 @@ _INIT = str(Path(__file__).with_name("shared_init.py"))
 
 @dataclass
 class SharedPlace:
-    """What a shared host has for itself. `lock` is a socket whose name in the network namespace
-    holds the number."""
+    """The number and the directory of a shared host. `lock` is a socket whose name in the network
+    namespace reserves the number."""
 
     number: int
     directory: Path
@@ -51,8 +50,8 @@ class SharedPlace:
 
 
 def claim(owner: str) -> SharedPlace:
-    """A number that nobody has here, and its directory. Raises HostBroken where all are taken or
-    none can be made."""
+    """Claims an unused number, and makes the directory. Raises HostBroken where all numbers are
+    taken or no directory can be made."""
     used = frozenset(_used_ports())
     for number in random.SystemRandom().sample(NUMBERS, len(NUMBERS)):
         if not used.isdisjoint(_ports(number)):
@@ -79,8 +78,8 @@ def _ports(number: int) -> Iterator[int]:
 
 
 def _used_ports() -> Iterator[int]:
-    """Ports of sockets in this network namespace, and those that shared memory of Fast DDS is named
-    after: another container may share /dev/shm without sharing the network."""
+    """The ports of sockets in this network namespace, and the ports in the names of Fast DDS's
+    files in shared memory: another container may share /dev/shm without sharing the network."""
     for table in _TABLES:
         with contextlib.suppress(OSError):
             for line in Path("/proc/net", table).read_text().splitlines()[1:]:
@@ -92,7 +91,7 @@ def _used_ports() -> Iterator[int]:
 
 
 class SharedHost(Host):
-    """As Host, in the namespaces that are there."""
+    """A host in the namespaces of this process."""
 
     kind: ClassVar[str] = "shared"
 
@@ -114,17 +113,19 @@ class SharedHost(Host):
     def _command(
         self, fd: int, targets: int, device: str, clock_offset_s: int
     ) -> tuple[list[str], list[int]]:
-        """The lock goes along: the number is free when the last process of the host is gone."""
+        """The init also inherits the lock, so that the number is free again when the last process
+        of the host is gone."""
         self.shm_bytes = free_bytes()
         return [_INIT, str(fd), str(targets), self.directory], [self.place.lock.fileno()]
 
     def hold(self, fd: int) -> None:
-        """Keeps a descriptor of ours open until the processes of the host are dead, so that its end
-        of file, at which a worker ends by itself, does not come before its segments are known."""
+        """Keeps a descriptor of ours open until the processes of the host are dead. A worker ends
+        by itself at end of file, which must not come before its segments are known."""
         self._send({"hold": True}, [fd])
 
     def close(self, timeout_s: float = 5.0) -> None:
-        """As a Host's; what an init that was killed could not remove is removed here."""
+        """Ends the host as `Host.close` does, and removes the files that an init which was killed
+        could not remove."""
         try:
             super().close(timeout_s)
         finally:
@@ -136,7 +137,7 @@ class SharedHost(Host):
             while (pids := self._processes()) and time.monotonic() < deadline:
                 for pid in pids:
                     shared_files.kill(pid, self._is_started_here)
-                time.sleep(0.001)  # one may have forked meanwhile
+                time.sleep(0.001)  # a process may have forked meanwhile
             shared_files.remove(str(self.place.directory))
         self.place.lock.close()
 
@@ -144,18 +145,19 @@ class SharedHost(Host):
         return [pid for pid in shared_files.processes() if self._is_started_here(pid)]
 
     def _is_started_here(self, pid: int) -> bool:
-        """Whether the host started the process, or one above it; other users' are not visible."""
+        """Whether the host started the process, or an ancestor of it. Processes of other users are
+        not visible."""
         word = f"{VARIABLE}={self.place.directory.name}".encode()
         return word in marker.environment_of(pid)
 
 
 def free_bytes() -> int:
-    """Room in /dev/shm; 0 where there is none."""
+    """The free bytes of /dev/shm; 0 where there is no /dev/shm."""
     with contextlib.suppress(OSError):
         return shutil.disk_usage(shared_files.SHARED_MEMORY).free
     return 0
 
 
 def stray_directories() -> list[Path]:
-    """Directories of shared hosts whose orchestrator is gone."""
+    """The directories of shared hosts whose orchestrator is gone."""
     return marker.abandoned_directories(PLACE, f"{PREFIX}[0-9]*-*")

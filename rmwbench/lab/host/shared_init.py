@@ -1,18 +1,17 @@
-"""The init of a shared host: starts processes on request in the namespaces that are there, and
-takes everything with it when it ends.
+"""The init of a shared host: it starts processes on request in the namespaces of the machine, and
+ends them all when it ends.
 
 Run as `python -I -S -E shared_init.py FD FIRST_FREE_FD DIRECTORY`; FD and the messages are those of
-init.py, whose code this runs. In place of namespaces:
+init.py, whose code this uses. In place of namespaces:
 
-* every process that is started becomes a descendant of this one and stays it
-  (PR_SET_CHILD_SUBREAPER), so that the end of file on FD, which also a SIGKILL of the orchestrator
-  brings, finds and kills them all;
-* a SIGKILL of this process kills those that it started (PR_SET_PDEATHSIG, init.py), and with the
-  orchestrator gone too each worker ends at the end of file on its control descriptor;
-* it keeps the orchestrator's ends of the control sockets open, so that no worker ends before it was
-  looked at;
-* files are in DIRECTORY, and what a middleware must have in /dev/shm is looked for in its maps
-  before it is killed.
+* every process that is started stays a descendant of this one (PR_SET_CHILD_SUBREAPER), so that at
+  the end of file on FD, to which a SIGKILL of the orchestrator leads too, all are found and killed;
+* a SIGKILL of this process kills those that it started (PR_SET_PDEATHSIG, init.py); with the
+  orchestrator gone too, each worker ends at the end of file on its control descriptor;
+* it keeps the orchestrator's ends of the control sockets open, so that no worker ends before its
+  files were looked up;
+* files are in DIRECTORY, and files that a middleware must have in /dev/shm are looked up in the
+  memory maps of a process before it is killed.
 """
 
 import os
@@ -27,11 +26,11 @@ import shared_files
 
 PR_SET_CHILD_SUBREAPER = 36
 GONE_TIMEOUT_S = 4.0
-"""Below what the orchestrator waits for this process to end."""
+"""The time in which all processes must be gone; the orchestrator waits longer for this one."""
 
 
 def end_all(held: set[str]) -> None:
-    """Kills every descendant until there is none; `held` takes the segments that they held."""
+    """Kills every descendant until there is none, and adds their segments to `held`."""
     own_pid = os.getpid()
     deadline = time.monotonic() + GONE_TIMEOUT_S
     while time.monotonic() < deadline:

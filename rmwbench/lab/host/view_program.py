@@ -1,9 +1,9 @@
-"""Runs a program as a trial sees the machine's files, and in nothing else that a trial has: what it
-says there of itself, it says in a trial.
+"""Runs a program with the mounts of a trial, and without its other namespaces, so that the program
+describes itself as it would in a trial.
 
-Run as `python -I -S -E view_program.py [VISIBLE…] -- PROGRAM [ARGUMENT…]`; VISIBLE are those of init.py, whose
-code this runs. Where these mounts cannot be made, trials have none either or there is none, which
-is told where hosts are made: the program runs as it is.
+Run as `python -I -S -E view_program.py [VISIBLE…] -- PROGRAM [ARGUMENT…]`; VISIBLE are those of
+init.py, whose code this uses. Where the mounts cannot be made, trials have no such mounts either or
+cannot run, which is reported where hosts are made; the program then runs without them.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 import init
 
 SHM_BYTES = TMP_BYTES = 1 << 26
-"""The size of the two file systems: what says something of itself writes next to nothing."""
+"""The size of the two file systems: a program that describes itself writes next to nothing."""
 
 
 def main() -> None:
