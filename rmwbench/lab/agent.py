@@ -1,23 +1,22 @@
-"""The agent of a machine: makes a host there and starts processes in it for an orchestrator on
+"""The agent of a machine: it makes hosts there and starts processes in them for an orchestrator on
 another machine.
 
-Run as `python -m rmwbench.lab.agent`. The first line of standard input is a JSON object:
-`token`, which a caller must know; `address` to listen on (loopback where it is left out);
-`programs`, name → {`path`, `inherit` (variables of this machine that the program asks for)}. It
-answers `{"port": N, "certificate": PEM}` and lives until the end of standard input, or `{"problem":
-TEXT}` and ends. A caller speaks TLS, knows the certificate (tls.py), and begins with a line
-`rmwbench TOKEN host` or `rmwbench TOKEN clock`. What it may then ask for: permissions.py.
+Run as `python -m rmwbench.lab.agent`. The first line of standard input is a JSON object: `token`,
+which a caller must know; `address` to listen on (loopback by default); `programs`, name → {`path`,
+`inherit` (variables of this machine that the program needs)}. The agent answers `{"port": N,
+"certificate": PEM}` and runs until the end of standard input, or it answers `{"problem": TEXT}` and
+ends. A caller speaks TLS, knows the certificate (tls.py), and begins with a line `rmwbench TOKEN
+host` or `rmwbench TOKEN clock`. permissions.py has the requests that it may make then.
 
-* host: one host per connection (rmwbench/lab/host), in the machine's own network; its processes,
-  their control sockets and their files are relayed (remote_host.py has the other end). The host dies
-  with the connection, with this process, or at its own end.
-* clock: a number (i64, little endian) is answered by itself and the two times at which it was
-  received and answered, by a thread that does nothing else: a worker's answer would come through
-  two more processes.
+* host: the connection has one host (rmwbench/lab/host), in the machine's own network. The control
+  sockets and files of its processes are relayed (remote_host.py is the other end). The host ends
+  with the connection or with this process.
+* clock: a number (i64, little endian) is answered with the same number and the two times at which
+  it was received and answered. A thread of its own answers, since the answer of a worker would pass
+  through two more processes.
 
-A program is named, never shipped here: what a machine runs was put there, and looked at,
-beforehand. What is said here otherwise than rmwbench says it ends the connection, and the host with
-it.
+A caller names programs and never sends them: the owner of a machine decides which programs it runs.
+A message that no rmwbench sends ends the connection, and the host with it.
 """
 
 import contextlib
@@ -63,16 +62,17 @@ from rmwbench.lab.machine.timekeeping import timekeeping
 
 LOOPBACK = "127.0.0.1"
 GREETING_TIMEOUT_S = 5.0
-"""A whole greeting may take so long, TLS included."""
+"""The time limit of a whole greeting, TLS included."""
 MOST_GREETING_BYTES = 200
 MOST_GREETERS = 32
-"""Connections at a time that have not said the word yet; more are closed at once."""
+"""The number of connections at a time that have not yet sent the token; further ones are closed at
+once."""
 MOST_WAITING_BYTES = 64 << 20
-"""So much may wait for a process on its control socket."""
+"""The number of bytes that may wait for a process on its control socket."""
 LOGS = (1, 2)
 DOCUMENT_WORD = "--document-fd"
-"""How a program is told of the file that it answers into: the content goes before the line that
-speaks of it."""
+"""The argument that names the file for a program's answer; the content of that file is sent before
+the line that announces it."""
 
 QUESTIONS: Mapping[str, Callable[[], Any]] = {
     "idle_probe": machine.idle_probe,
@@ -80,12 +80,12 @@ QUESTIONS: Mapping[str, Callable[[], Any]] = {
     "traffic": lambda: devices.traffic_counters(os.getpid()),
     "timekeeping": timekeeping,
 }
-"""What an orchestrator may ask about the machine; answers are JSON."""
+"""The questions that an orchestrator may ask about the machine; answers are JSON."""
 
 
 @dataclass
 class _AgentProcess:
-    """A process of the session. `files`: target → number."""
+    """A process of the session; `files` is target → number of the file."""
 
     number: int
     control: socket.socket
@@ -98,7 +98,7 @@ class _AgentProcess:
 
 
 class AgentSession:
-    """One orchestrator's host."""
+    """The connection and the host of one orchestrator."""
 
     def __init__(self, connection: Connection, programs: Mapping[str, Mapping[str, Any]]):
         self._connection, self._programs = connection, programs
@@ -110,7 +110,7 @@ class AgentSession:
         self._closing = False
 
     def run(self) -> None:
-        """Runs until the orchestrator has everything or is gone."""
+        """Runs until the orchestrator has closed the host or is gone."""
         self._selector.register(self._connection, selectors.EVENT_READ)
         try:
             while not self._closing:
@@ -119,7 +119,7 @@ class AgentSession:
         except (Disconnected, HostBroken, NotPermitted, zlib.error):
             pass
         except (LookupError, TypeError, ValueError):
-            pass  # a message that lacks something, or has it of another kind: no rmwbench sent it
+            pass  # a message with missing or wrong fields, which no rmwbench sends
         finally:
             if self._host is not None:
                 self._host.close()
@@ -147,23 +147,23 @@ class AgentSession:
                     for header, body in self._connection.receive():
                         self._take(header, body)
             elif key.fileobj is self._host:
-                self._hear()
+                self._report_processes()
             else:
                 if mask & selectors.EVENT_WRITE:
                     control_socket.send_queued(key.data.control, key.data.outgoing)
                 if mask & selectors.EVENT_READ and not key.data.ended:
                     self._read(key.data)
 
-    # --- what the orchestrator says ---
+    # --- messages of the orchestrator ---
 
     def _take(self, header: dict[str, Any], body: bytes) -> None:
         if self._host is None and not {"begin", "close", "ask"} & header.keys():
-            raise NotPermitted("a host that has not begun")
+            raise NotPermitted("a request to a host that has not begun")
         match header:
             case {"control": number}:
                 process = self._processes[number]
                 if len(process.outgoing) + len(body) > MOST_WAITING_BYTES:
-                    raise NotPermitted("more than a process reads")
+                    raise NotPermitted("more bytes than a process reads")
                 process.outgoing += body
                 control_socket.send_queued(process.control, process.outgoing)
             case {"file": number, "offset": offset}:
@@ -188,10 +188,10 @@ class AgentSession:
             case {"close": True}:
                 self._closing = True
             case _:
-                raise NotPermitted("a message that nobody sends")
+                raise NotPermitted("an unknown message")
 
     def _signal(self, inner_pid: int, number: int) -> None:
-        """Sends a signal to a process of this session only. One that has ended is passed over."""
+        """Sends a signal to a process of this session only; a process that has ended is ignored."""
         is_ours = any(process.inner_pid == inner_pid for process in self._processes.values())
         if is_ours and self._host is not None:
             self._host.signal(inner_pid, number)
@@ -213,7 +213,7 @@ class AgentSession:
             permissions.number(number, 1 << 31)
             if len(self._files) >= permissions.MOST_FILES:
                 raise NotPermitted("too many files")
-            # By this name a worker knows its records as ours, and not as the middleware's; logs are
+            # By this name a worker tells its records from the middleware's own memory; logs are
             # never mapped.
             self._files[number] = os.memfd_create("rmwbench-records", os.MFD_CLOEXEC)
         return self._files[number]
@@ -228,12 +228,12 @@ class AgentSession:
             len(self._processes) >= permissions.MOST_PROCESSES
             or header["control_number"] in self._processes
         ):
-            raise NotPermitted("too many processes, or one twice")
+            raise NotPermitted("too many processes, or the same process twice")
         if program is None:
             self._connection.send({"spawn_failed": token, "errno": errno.ENOENT})
             return
         host = self._begun_host
-        own_end, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        own_end, process_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         own_end.setblocking(False)
         document = None
         if DOCUMENT_WORD in arguments:
@@ -243,25 +243,25 @@ class AgentSession:
         self._selector.register(own_end, selectors.EVENT_READ, process)
         environment = permissions.environment(header["environment"], program["inherit"])
         fds = {target: self._file(number) for target, number in files.items()}
-        fds[control_target] = theirs.fileno()
-        with theirs:
+        fds[control_target] = process_end.fileno()
+        with process_end:
             try:
                 if header.get("allocations"):
-                    # The library of this machine's own sampler, whatever the orchestrator has.
+                    # The library is that of this machine's sampler, and not the orchestrator's.
                     fds[allocations.FD] = allocations.library()
                     environment |= allocations.ENVIRONMENT
                 host.spawn(token, Path(program["path"]), arguments, fds, environment)
             except UserError:
                 self._connection.send({"spawn_failed": token, "errno": errno.ENOENT})
 
-    # --- what happens here ---
+    # --- reports and output of the processes ---
 
     @property
     def _begun_host(self) -> Host:
         assert self._host is not None, "what needs a host is refused before it has begun"
         return self._host
 
-    def _hear(self) -> None:
+    def _report_processes(self) -> None:
         while (report := self._begun_host.receive()) is not None:
             match report:
                 case Spawned(token, inner_pid, _):
@@ -274,12 +274,12 @@ class AgentSession:
                 case Exited(inner_pid, status):
                     for process in self._processes.values():
                         if process.inner_pid == inner_pid:
-                            self._last_words(process)
+                            self._send_rest(process)
                     self._connection.send({"exited": inner_pid, "status": status})
 
-    def _last_words(self, process: _AgentProcess) -> None:
-        """Sends what the process still said, and its logs, before its exit is reported, so that the
-        orchestrator can explain it."""
+    def _send_rest(self, process: _AgentProcess) -> None:
+        """Sends the rest of the process's messages and its logs before its exit is reported, so
+        that the orchestrator can explain the exit."""
         while not process.ended and self._read(process):
             pass
         for target in LOGS:
@@ -287,7 +287,7 @@ class AgentSession:
                 self._ship(process.files[target])
 
     def _read(self, process: _AgentProcess) -> bool:
-        """Relays what a process said; whether there may be more."""
+        """Relays bytes of a process, and returns whether there may be more."""
         data = control_socket.receive(process.control)
         if data is None:
             return False
@@ -315,7 +315,7 @@ class AgentSession:
                 self._connection.drain()
 
     def _finish(self) -> None:
-        """Ends the host, then sends what its processes left: nothing moves any more."""
+        """Ends the host, then sends the files that its processes wrote, which no longer change."""
         if self._host is not None:
             self._host.close()
         for number in self._back:
@@ -330,7 +330,7 @@ def serve(
     programs: Mapping[str, Mapping[str, Any]],
     context: ssl.SSLContext,
 ) -> None:
-    """Serves sessions for ever."""
+    """Serves connections until this process ends."""
     greeters = threading.BoundedSemaphore(MOST_GREETERS)
     while True:
         try:
@@ -342,11 +342,11 @@ def serve(
             sock.close()
             continue
         threading.Thread(
-            target=_answer, args=(sock, token, programs, context, greeters), daemon=True
+            target=_serve_connection, args=(sock, token, programs, context, greeters), daemon=True
         ).start()
 
 
-def _answer(
+def _serve_connection(
     sock: socket.socket,
     token: str,
     programs: Mapping[str, Mapping[str, Any]],
@@ -355,7 +355,7 @@ def _answer(
 ) -> None:
     try:
         try:
-            secured, role = _greeted(sock, token, context)
+            secured, role = _greet(sock, token, context)
         finally:
             greeters.release()
     except (OSError, NotPermitted):
@@ -363,7 +363,7 @@ def _answer(
         return
     try:
         if role == b"clock":
-            _tell_time(secured)
+            _serve_clock(secured)
         else:
             secured.sendall(GREETING)
             AgentSession(Connection(secured), programs).run()
@@ -373,11 +373,9 @@ def _answer(
         secured.close()
 
 
-def _greeted(
-    sock: socket.socket, token: str, context: ssl.SSLContext
-) -> tuple[ssl.SSLSocket, bytes]:
-    """The connection and its role, `clock` or `host`. Raises OSError or NotPermitted when no valid
-    greeting comes within GREETING_TIMEOUT_S."""
+def _greet(sock: socket.socket, token: str, context: ssl.SSLContext) -> tuple[ssl.SSLSocket, bytes]:
+    """Takes the greeting. Returns the connection and its role, `clock` or `host`. Raises OSError or
+    NotPermitted when no valid greeting comes within GREETING_TIMEOUT_S."""
     deadline = time.monotonic() + GREETING_TIMEOUT_S
     sock.settimeout(GREETING_TIMEOUT_S)
     secured = context.wrap_socket(sock, server_side=True)
@@ -395,7 +393,7 @@ def _greeted(
             or not hmac.compare_digest(words[1], token.encode())
             or words[2] not in (b"clock", b"host")
         ):
-            raise NotPermitted("not the word")
+            raise NotPermitted("a wrong token")
         secured.settimeout(None)
     except BaseException:
         secured.close()
@@ -403,7 +401,7 @@ def _greeted(
     return secured, words[2]
 
 
-def _tell_time(sock: socket.socket) -> None:
+def _serve_clock(sock: socket.socket) -> None:
     prepare(sock)
     size = CLOCK_NUMBER.size
     while len(request := tls.receive_exactly(sock, size)) == size:

@@ -164,7 +164,7 @@ def test_a_slow_greeter_is_cut_off_by_the_whole_greeting(agent):
 
 def test_another_certificate_is_not_trusted(agent):
     other = replace(agent, certificate=tls.new_identity().certificate)
-    with pytest.raises(HostBroken, match="another one answers"):
+    with pytest.raises(HostBroken, match="another program answers"):
         RemoteHost("test", other)
 
 
