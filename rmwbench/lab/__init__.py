@@ -1,6 +1,6 @@
 """What do trials run on? The machine, hosts, networks, middlewares and processes.
 
-`machine` (what it is and how it behaves), `host` (namespaces, agents), `network` (links),
-`middleware` (workers found and built), `process` (workers and the protocol), `sampling` (counters
-of processes), `camera` (frames from outside). Imports `suite` and the clocks of
-`analysis.records`."""
+`machine` describes the machine and its behaviour, `host` makes namespaces and agents, `network`
+makes links, `middleware` finds and builds workers, `process` runs workers and speaks their
+protocol, `sampling` counts the cost of processes, `camera` makes frames. The package imports
+`suite` and the clocks of `analysis.records`."""

@@ -1,11 +1,12 @@
-"""The clocks of a trial's hosts against the orchestrator's, by exchanges over the control sockets.
+"""Compares the clocks of a trial's hosts with the orchestrator's, by exchanges over the control
+sockets.
 
-The control socket is not the network under test: a link's delay and jitter would be in the bound. A
-host on this kernel and in our time namespace has our very clock: that is looked up, not measured,
-and costs nothing. Of any other host one worker speaks for all, since its processes have one clock;
-on another machine its agent does, which answers sooner, and whether the workers stamp with the same
-clock is seen at the end of the trial. Readings are taken before the window, in it and after it;
-`rmwbench.analysis.records.clocks` makes of them what is known at a time.
+The network under test is not used: the delay and jitter of a link would widen the bound. A host on
+this kernel and in our time namespace has our clock, which is looked up and not measured. On any
+other host, one worker answers for all, since its processes have one clock. On another machine the
+agent answers, which is faster; the end of the trial shows whether the workers stamp with the same
+clock. Readings are taken before the window, in it and after it;
+`rmwbench.analysis.records.clocks` computes the offset at any time from them.
 """
 
 import os
@@ -19,22 +20,23 @@ from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerProcess
 
 EXCHANGES, EXCHANGES_IN_WINDOW = 32, 8
-"""The exchanges of a reading. One takes some 50 µs; the shortest of 32 is rarely longer than one alone on
-an idle machine."""
+"""The exchanges of a reading. An exchange takes some 50 µs; the shortest of 32 is rarely longer
+than an exchange on an idle machine."""
 TIMEOUT_S = SILENCE_S + 3.0
-"""Longer than a machine may be silent: one that is lost is then said to be, and no worker is blamed."""
+"""It is longer than a machine may be silent, so that a lost machine is reported as lost, and not a
+worker as hanging."""
 TIMEOUT_IN_WINDOW_S = 0.05
-"""A worker that is stopped or busy is not waited for in the window: the readings on both sides are
+"""The window does not wait for a worker that is stopped or busy: the readings on both sides are
 enough."""
 IN_WINDOW_NS = 1_000_000_000
-"""At most one reading a second there: the processors belong to the trial."""
+"""The window has at most one reading a second: the processors belong to the trial."""
 
 OWN = fit([OffsetReading(0, 0, 0)])
 
 
 class HostClocks:
-    """The clocks of one trial. `places`: worker → host; those who were started have said hello by the time of
-    `begin`."""
+    """The clocks of one trial. `places` is worker → host; the workers that have started must have
+    said hello before `begin`."""
 
     def __init__(self, crew: Crew, places: Mapping[str, str]):
         self._crew, self._places = crew, dict(places)
@@ -43,10 +45,9 @@ class HostClocks:
         self._begun_ns = 0
 
     def begin(self) -> None:
-        """Finds the hosts that have another clock than ours, and reads theirs. Raises
-        WorkerFailed."""
+        """Finds the hosts whose clock is not ours, and reads their clocks. Raises WorkerFailed."""
         self._begun_ns = time.monotonic_ns()
-        for process, host in self._here():
+        for process, host in self._started_workers():
             if not is_own(self._crew.workers[process].pid):
                 self._readings.setdefault(host, [])
         self.read()
@@ -57,25 +58,26 @@ class HostClocks:
         return tuple(self._readings)
 
     def read(self) -> None:
-        """One reading of each foreign clock, where a worker of its host still runs. Raises
-        WorkerFailed where it does not answer."""
+        """Reads each foreign clock once, where a worker of its host still runs. Raises WorkerFailed
+        where that worker does not answer."""
         for host in self._readings:
             speaker = self._speaker(host)
             if not self._take(host, speaker, EXCHANGES, TIMEOUT_S) and not speaker.ended:
-                raise speaker.failure("timeout", f"did not tell its clock within {TIMEOUT_S:g} s")
+                raise speaker.failure("timeout", f"did not answer `clock` within {TIMEOUT_S:g} s")
 
     def read_in_window(self) -> None:
-        """Reads the clocks with fewer exchanges, within the window; who does not answer at once is
-        left alone. Raises WorkerFailed where one ends."""
+        """Reads the clocks with fewer exchanges, within the window, and skips a host that does not
+        answer at once. Raises WorkerFailed where a worker ends."""
         for host in self._readings:
             self._take(host, self._speaker(host), EXCHANGES_IN_WINDOW, TIMEOUT_IN_WINDOW_S)
 
     def clock_of(self, process: str) -> Clock:
-        """The clock that a worker stamps with, as far as it is known by now."""
+        """The clock of a worker's stamps, as far as it is known by now."""
         return self.of_host(self._places[process])
 
     def of_host(self, host: str) -> Clock:
-        """Raises WorkerFailed where its readings contradict each other: it was stepped."""
+        """The clock of a host, as far as it is known by now. Raises WorkerFailed where its readings
+        contradict each other, because the clock was stepped."""
         if not self._readings.get(host):
             return OWN
         if host not in self._clocks:
@@ -86,15 +88,14 @@ class HostClocks:
         return self._clocks[host]
 
     def check(self) -> None:
-        """Whether each clock's readings fit together, now that all are there. Raises
-        WorkerFailed."""
+        """Raises WorkerFailed where the readings of a clock contradict each other."""
         for host in self._readings:
             self.of_host(host)
 
     def rows(self) -> Iterator[dict[str, object]]:
-        """Rows of the table `clock_map`: every reading of a foreign clock, and one exact row of each
-        that is our own. None where the trial has one host with our own clock: there is nothing to
-        translate."""
+        """Rows of the table `clock_map`: every reading of a foreign clock, and one exact row for
+        each host with our own clock. A trial with one host and our own clock has no rows, since
+        there is nothing to translate."""
         hosts = dict.fromkeys(self._places.values())
         if len(hosts) < 2 and not self._readings:
             return
@@ -104,12 +105,15 @@ class HostClocks:
 
     def _speaker(self, host: str) -> WorkerProcess:
         workers = [
-            self._crew.workers[process] for process, host_name in self._here() if host_name == host
+            self._crew.workers[process]
+            for process, host_name in self._started_workers()
+            if host_name == host
         ]
         return next((worker for worker in workers if not worker.ended), workers[0])
 
-    def _here(self) -> list[tuple[str, str]]:
-        """The processes whose worker has started; a killed one's successor starts later."""
+    def _started_workers(self) -> list[tuple[str, str]]:
+        """The (process, host) of each worker that has started; the successor of a killed worker
+        starts later."""
         return [
             (process, host)
             for process, host in self._places.items()
@@ -117,8 +121,8 @@ class HostClocks:
         ]
 
     def _take(self, host: str, worker: WorkerProcess, count: int, timeout_s: float) -> bool:
-        """Whether it told the time. Exchanges one after the other: two under way would wait for
-        each other."""
+        """Takes a reading, and returns whether the worker answered. The exchanges follow each
+        other: two at a time would wait for each other."""
         deadline = time.monotonic() + timeout_s
         exchanges: list[Exchange] = []
         while len(exchanges) < count and not worker.ended:
@@ -130,7 +134,7 @@ class HostClocks:
             try:
                 self._readings[host].append(intersect(exchanges))
             except ValueError as error:
-                raise worker.failure("protocol", f"tells no steady clock: {error}") from None
+                raise worker.failure("protocol", f"has no steady clock: {error}") from None
             self._clocks.pop(host, None)
         return bool(exchanges)
 
@@ -138,7 +142,7 @@ class HostClocks:
         if isinstance(worker.host, RemoteHost):
             times_ns = worker.host.exchange_clock(deadline - time.monotonic())
             if times_ns is None:
-                # Its other connection says whether the machine is lost: then this raises.
+                # Its other connection tells whether the machine is lost; then this raises.
                 self._crew.turn_until(lambda: worker.ended, deadline - time.monotonic())
                 return None
             return Exchange(*times_ns)
@@ -154,9 +158,9 @@ class HostClocks:
 
 
 def is_own(pid: int | None) -> bool:
-    """Whether a process of this machine reads our CLOCK_MONOTONIC; not where that cannot be told
-    (another machine). Processes of one time namespace have one clock (time_namespaces(7)); a kernel
-    without them has one for all."""
+    """Whether a process reads our CLOCK_MONOTONIC; False where that is unknown, as for a process of
+    another machine. The processes of a time namespace have one clock (time_namespaces(7)); a kernel
+    without such namespaces has one clock for all."""
     if pid is None:
         return False
     try:

@@ -1,17 +1,17 @@
-"""How many files a process may open. A user's limit is often 1 024, though the kernel lets every
-process raise its own to a hard limit far above. Twenty nodes of iceoryx2 in one process need more
-than 1 024, and a campaign holds some of each worker.
+"""The limit of open files of a process. A user's limit is often 1 024, though the kernel lets every
+process raise its own to a far higher hard limit. Twenty nodes of iceoryx2 in one process need more
+than 1 024, and a campaign holds some files of each worker.
 """
 
 import resource
 
 ENOUGH = 65_536
-"""Some programs close, one by one, all files that they might have: a million would take them a
-while."""
+"""The limit is no higher, because some programs close all descriptors that they might have, one by
+one."""
 
 
 def attainable() -> int:
-    """What a process gets that is started for a trial."""
+    """The limit that a process of a trial gets."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     return ENOUGH if resource.RLIM_INFINITY in (soft, hard) else max(soft, min(hard, ENOUGH))
 

@@ -1,4 +1,5 @@
-"""A row of the table `probes`: what the machine, or a load that was put on it, did in a trial."""
+"""A row of the table `probes`: a measurement of the machine, of the network or of a load during a
+trial."""
 
 from typing import Any
 

@@ -1,9 +1,9 @@
-"""What a trial sees of the machine's /tmp and /dev/shm, since it has both for itself: only what its
-processes are made of.
+"""The parts of the machine's /tmp and /dev/shm that a trial sees, which otherwise has its own: only
+the programs and libraries of its processes.
 
 A checkout, a Python, a cache, workers or a ROS 2 that lie there are bound into the trial's own
-directories at their own paths, so that a program runs in a trial wherever it was put. Everything
-else there is hidden as ever: the sockets and segments of a robot and of other campaigns.
+directories at the same paths, so that a program runs in a trial wherever it lies. Everything else
+there stays hidden: the sockets and segments of a robot and of other campaigns.
 """
 
 import contextlib
@@ -16,23 +16,24 @@ from rmwbench import home
 from rmwbench.errors import UserError
 
 PRIVATE = ("/tmp", "/dev/shm")
-"""What a trial has for itself (init.py)."""
+"""The directories that a trial has for itself (init.py)."""
 WORKERS = "RMWBENCH_WORKERS"
 VARIABLES = (
     *(WORKERS, "RMWBENCH_TARGET_DIR", "RMWBENCH_WORKER_LIBRARY", "PATH", "VIRTUAL_ENV"),
     *("PYTHONPATH", "LD_LIBRARY_PATH", "AMENT_PREFIX_PATH", "NDDSHOME", "RTI_LICENSE_FILE"),
 )
-"""Those that say where programs and libraries are, a path or several: ours, and what our workers
-inherit."""
+"""The variables that name programs and libraries by one path or several: ours, and those that our
+workers inherit."""
 _MOST_LINKS = 40
-"""As many as the kernel follows."""
+"""The number of links that the kernel follows."""
 _VIEW = str(Path(__file__).parent / "host" / "view_program.py")
 
 
 def roots() -> tuple[str, ...]:
-    """What stays visible: paths below PRIVATE that exist here, none of them below another."""
+    """The paths below PRIVATE that a trial needs and that exist here, none of them below
+    another."""
     resolved_paths = {
-        form(path) for path in needed() for form in (os.path.abspath, os.path.realpath)
+        resolve(path) for path in needed_paths() for resolve in (os.path.abspath, os.path.realpath)
     }
     existing = sorted(path for path in resolved_paths if _is_below(path) and os.path.exists(path))
     return tuple(
@@ -43,31 +44,32 @@ def roots() -> tuple[str, ...]:
 
 
 def is_seen(path: Path) -> bool:
-    """Whether a trial finds it under this path."""
+    """Whether a trial finds a file of the machine at this path."""
     text = str(path)
     return not _is_below(text) or any(f"{text}/".startswith(f"{root}/") for root in roots())
 
 
 def view() -> list[str]:
-    """The words before a command, whose first one is a path, that run it in the mounts of a trial
-    (host/view_program.py)."""
+    """The words before a command that run it in the mounts of a trial (host/view_program.py). The
+    first word of the command must be a path."""
     return [sys.executable, "-I", "-S", "-E", _VIEW, *roots(), "--"]
 
 
-def try_in_a_trial(program: Path) -> list[str]:
-    """The words before a command that may find less in a trial than here: what lies below PRIVATE,
-    and a program of the user's own, whatever it is made of. No words for all others."""
+def view_if_different(program: Path) -> list[str]:
+    """The words of `view` for a program that may find less in a trial than here, because it or
+    something that it needs lies below PRIVATE, or because it is the user's own program, whose needs
+    are unknown. No words for all others."""
     users_directory = os.environ.get(WORKERS)
-    of_the_user = bool(users_directory) and program.is_relative_to(str(users_directory))
-    may_differ = of_the_user or any(map(_is_private, (*needed(), str(program))))
+    is_users = bool(users_directory) and program.is_relative_to(str(users_directory))
+    may_differ = is_users or any(map(_is_private, (*needed_paths(), str(program))))
     return view() if may_differ else []
 
 
-def needed() -> list[str]:
-    """Places that a process of a trial may need, as they are named here."""
-    first = 0 if sys.flags.safe_path else 1  # the first is where this command was typed
+def needed_paths() -> list[str]:
+    """The paths that a process of a trial may need, as they are named here."""
+    first = 0 if sys.flags.safe_path else 1  # entry 0 is the directory of this command
     paths = [str(Path(__file__).parents[2]), sys.prefix, sys.base_prefix, *sys.path[first:]]
-    with contextlib.suppress(UserError):  # who has no home has no cache
+    with contextlib.suppress(UserError):  # a user without a home has no cache
         paths.append(str(home.cache()))
     paths += [os.path.dirname(os.path.dirname(link)) for link in _links(sys.executable)]
     for name in VARIABLES:
@@ -76,8 +78,8 @@ def needed() -> list[str]:
 
 
 def _links(path: str) -> Iterator[str]:
-    """The file and what it is a link to, one after the other: the Python of an environment is one
-    to that which it was made with."""
+    """Yields a path and the targets of the links that it leads through. The Python of an
+    environment is a link to the Python that made the environment."""
     yield path
     for _ in range(_MOST_LINKS):
         try:
@@ -88,7 +90,7 @@ def _links(path: str) -> Iterator[str]:
 
 
 def _is_private(path: str) -> bool:
-    """Whether it lies below PRIVATE by its name or in fact."""
+    """Whether a path lies below PRIVATE, as it is written or after its links are followed."""
     return _is_below(os.path.abspath(path)) or _is_below(os.path.realpath(path))
 
 

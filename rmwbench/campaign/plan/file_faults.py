@@ -21,7 +21,7 @@ from rmwbench.lab.middleware import Worker
 from rmwbench.lab.profile_file import host_setup
 from rmwbench.lab.profile_file.file_needs import FileNeeds, NotItsFile, Unreadable, reachable
 from rmwbench.lab.profile_file.formats import family, file_needs
-from rmwbench.lab.trial_view import needed
+from rmwbench.lab.trial_view import needed_paths
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.network.network import KERNEL
 from rmwbench.suite.side import Side
@@ -251,7 +251,7 @@ def _host_faults(
                 )
         for folder in setup.all_folders:
             mount_point = host_setup.mount_point(folder)
-            if not host_setup.may_hide(mount_point, tuple(needed())):
+            if not host_setup.may_hide(mount_point, tuple(needed_paths())):
                 yield FileFault(
                     FileFaultKind.FOLDER,
                     process,

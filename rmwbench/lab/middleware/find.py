@@ -252,7 +252,7 @@ def _describe_as_it_runs(path: Path) -> _Answer:
 
 
 def _describe(path: Path, environment: dict[str, str]) -> _Answer:
-    ask: list[str | Path] = [*trial_view.try_in_a_trial(path), path, "--describe"]
+    ask: list[str | Path] = [*trial_view.view_if_different(path), path, "--describe"]
     try:
         completed = subprocess.run(
             ask,
