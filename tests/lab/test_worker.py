@@ -100,7 +100,7 @@ def test_a_hang_ends_at_the_time_limit_and_names_the_step(crew, tmp_path, stage)
         ("long_line", "open", "longer than"),
         ("unknown_reply", "open", "999"),
         ("half_reply", "open", "neither ok nor error"),
-        ("bare_event", "open", "without what belongs to it"),
+        ("bare_event", "open", "malformed"),
         ("empty_reply", "match", "answered match without"),
         ("empty_reply", "probe", "answered probe without"),
         ("empty_reply", "settle", "answered settle without"),
@@ -238,7 +238,7 @@ def test_an_ended_process_keeps_its_status_when_its_number_is_used_again():
     )
     with socket.socket() as host.socket, Crew(Hosts.of({"h": host})) as crew:
         worker, program = crew.spawn("p", Path("/bin/true"), 0), crew.start_program("q", "", (), {})
-        while crew._hear_host(host):
+        while crew._receive_report(host):
             pass
         assert (worker.wait_status, program.wait_status) == (9, 0)
 

@@ -1,1 +1,1 @@
-"""The processes of a trial and the protocol with them: start, command, hear, end."""
+"""The processes of a trial and the protocol with them: starts, commands, answers and ends."""

@@ -1,7 +1,7 @@
 """All processes of a trial, and the protocol with them.
 
-Decision: one selector over all of them. Commands go to all first and answers are gathered
-afterwards, so that the fixed cost of a step is that of the slowest worker and not the sum.
+One selector watches all of them. A step first sends its commands to all processes and then gathers
+the answers, so that its fixed cost is that of the slowest worker and not the sum.
 """
 
 import os
@@ -39,23 +39,23 @@ from rmwbench.lab.process.worker import (
 
 NOTHING: Mapping[str, str] = {}
 LOCK_MEMORY = "RMWBENCH_LOCK_MEMORY"
-"""Tells a worker's harness to lock its memory (native/harness/src/worker.rs): no parent can do
-it."""
+"""Tells a worker's harness to lock its memory (native/harness/src/worker.rs), which its parent
+cannot do."""
 TURN_S = 1.0
-"""How long a wait does not look at the clock, so that it can tell waiting from standing still."""
+"""The longest turn, after which a wait looks at the clock: a much longer one shows that this
+process did not run."""
 STALL_S = 1.0
-"""Beyond what a turn was to take: this process did not run (Ctrl-Z, a machine that stood still). No
-work of ours in a turn takes so long."""
+"""A turn that takes so much longer than planned shows that this process did not run (Ctrl-Z, a
+machine that stood still). No work of ours in a turn takes so long."""
 NETWORK_HOST = "/network"
-"""The host of the network between the others, where `configure` and `run_programs` name one; no
-suite's host can be called so."""
+"""The name of the network's host in `configure` and `run_programs`; no host of a suite can have
+it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Additions:
-    """What a worker is given beyond its control socket and its records: further arguments and
-    descriptors (by the number that they have in it), a library that counts its allocations, a
-    container, a scheduling of its own."""
+    """The additions to a worker's control socket and records: further arguments and descriptors (by
+    their numbers in the worker), the library that counts allocations, a container, a scheduling."""
 
     words: Sequence[str] = ()
     files: Mapping[int, int] = field(default_factory=dict)
@@ -69,8 +69,8 @@ NO_ADDITIONS = Additions()
 
 @dataclass(frozen=True)
 class _Start:
-    """How a process is started: its arguments, descriptors and variables; `program` is what it is
-    called in its own words, where that is not its name here."""
+    """The start of a process: its arguments, descriptors and variables. `program` is the name that
+    it gives itself, where that is not its name here."""
 
     executable: Path
     words: Sequence[str]
@@ -82,8 +82,8 @@ class _Start:
 
 class Crew:
     """The processes of one trial in its hosts: workers, daemons of their middleware, tools of ours,
-    and the network where there are several. Use as a context manager; leaving it closes the
-    descriptors, not the hosts. What names no host is on the first one."""
+    and the network between several hosts. Use it as a context manager; its end closes the
+    descriptors, not the hosts. A process for which no host is named is on the first one."""
 
     def __init__(self, hosts: Host | Hosts):
         self.hosts = Hosts.of({hosts.name: hosts}) if isinstance(hosts, Host) else hosts
@@ -92,7 +92,7 @@ class Crew:
         self.tools: dict[str, WorkerProcess] = {}
         self.network: WorkerProcess | None = None
         self.configured: dict[str, Configured] = {}
-        """What became of each `configure`, by its token."""
+        """The results of `configure`, by their tokens."""
         self._programs: dict[tuple[int, str], Program] = {}
         self._selector = selectors.DefaultSelector()
         for host in self.hosts.all:
@@ -103,13 +103,13 @@ class Crew:
 
     def __exit__(self, *_: object) -> None:
         self._selector.close()
-        for worker in self._everyone:
+        for worker in self._all_processes:
             worker.control.close()
             os.close(worker.stdout_fd)
             os.close(worker.stderr_fd)
 
     @property
-    def _everyone(self) -> list[WorkerProcess]:
+    def _all_processes(self) -> list[WorkerProcess]:
         network = [self.network] if self.network else []
         return [*self.workers.values(), *self.daemons.values(), *self.tools.values(), *network]
 
@@ -123,8 +123,8 @@ class Crew:
         host: str | None = None,
         additions: Additions = NO_ADDITIONS,
     ) -> WorkerProcess:
-        """Starts a worker; `hello` of `wait_hello` tells whether it came up. `environment` is what
-        its description asks for beyond what every process gets. Raises UserError where allocations
+        """Starts a worker; `wait_hello` waits for it. `environment` are the variables that its
+        description demands besides those of every process. Raises UserError where allocations
         cannot be counted."""
         words = ["--control-fd", str(CONTROL_FD), "--records-fd", str(RECORDS_FD), *additions.words]
         files = {RECORDS_FD: records_fd, **additions.files}
@@ -144,8 +144,8 @@ class Crew:
         label: str | None = None,
         host: str | None = None,
     ) -> WorkerProcess:
-        """Starts a daemon of a worker's middleware: the same program, and the same protocol.
-        `label` is what it is called here, where two have one name."""
+        """Starts a daemon of a worker's middleware, which has the same program and the same
+        protocol. `label` is its name here, where two daemons have the same name."""
         words = ["--daemon", name, "--control-fd", str(CONTROL_FD)]
         start = _Start(executable, words, {}, environment, name)
         return self._spawn("daemon", label or name, start, self._host(host))
@@ -153,8 +153,7 @@ class Crew:
     def spawn_tool(
         self, name: str, executable: Path, document_fd: int, host: str | None = None
     ) -> WorkerProcess:
-        """Starts a tool of ours that writes its answer to a file. Whatever becomes of it, nothing
-        is raised."""
+        """Starts a tool of ours that writes its answer to a file. Its failure raises nothing."""
         words = ["--control-fd", str(CONTROL_FD), "--document-fd", str(RECORDS_FD)]
         start = _Start(executable, words, {RECORDS_FD: document_fd})
         return self._spawn("tool", name, start, self._host(host))
@@ -162,8 +161,8 @@ class Crew:
     def spawn_network(
         self, name: str, executable: Path, document_fd: int, files: Mapping[int, int]
     ) -> WorkerProcess:
-        """Starts the network between the hosts; its end is raised like a worker's. The lowest of
-        `files` is its log."""
+        """Starts the network between the hosts, whose end is raised like that of a worker. The
+        lowest of `files` is its log."""
         words = ["--control-fd", str(CONTROL_FD), "--document-fd", str(RECORDS_FD)]
         words += ["--log-fd", str(min(files))]
         start = _Start(executable, words, {RECORDS_FD: document_fd, **files})
@@ -179,8 +178,8 @@ class Crew:
         self, role: Role, process: str, start: _Start, host: Host | RemoteHost
     ) -> WorkerProcess:
         """Spawns a process. Both output streams go to memory files: a pipe would have to be read
-        during the window, or would block a talkative middleware."""
-        own_end, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        during the window, or would block a middleware that writes much."""
+        own_end, process_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         own_end.setblocking(False)
         out, err = (
             os.memfd_create(f"rmwbench-{name}", os.MFD_CLOEXEC) for name in ("stdout", "stderr")
@@ -193,8 +192,8 @@ class Crew:
                 worker
             )
         self._selector.register(own_end, selectors.EVENT_READ, worker)
-        fds = {1: out, 2: err, CONTROL_FD: theirs.fileno(), **start.files}
-        with theirs:
+        fds = {1: out, 2: err, CONTROL_FD: process_end.fileno(), **start.files}
+        with process_end:
             if isinstance(host, SharedHost):
                 host.hold(own_end.fileno())
             host.spawn(
@@ -216,15 +215,15 @@ class Crew:
         writes: Sequence[Write] = (),
         reads: Sequence[str] = (),
     ) -> str:
-        """Asks a host for changes of its network and does not wait; `configured` has what came of
-        it, under the token returned."""
+        """Requests changes of a host's network and does not wait. Returns the token under which
+        `configured` will have the result."""
         token = f"{host} {change} {len(self.configured)} {time.monotonic_ns()}"
         self._host(host).configure(token, messages, writes, reads)
         return token
 
     def await_configured(self, tokens: Iterable[str], timeout_s: float) -> list[Configured]:
-        """Raises WorkerFailed where a worker ends meanwhile, HostBroken where a host does not
-        answer."""
+        """Waits for the results of `configure`, in the order of the tokens. Raises WorkerFailed
+        where a worker ends meanwhile, and HostBroken where a host does not answer."""
         tokens = list(tokens)
         if not self.turn_until(lambda: self.configured.keys() >= set(tokens), timeout_s):
             missing = next(token for token in tokens if token not in self.configured)
@@ -237,8 +236,8 @@ class Crew:
         timeout_s: float,
         shared: int | None = None,
     ) -> dict[str, "ProgramResult"]:
-        """Runs a program in Python (its source and arguments) in each of the hosts named, all at
-        once; `shared` is a file that all have as descriptor 5. Raises as `await_configured`
+        """Runs a Python program (source, arguments) in each of these hosts at the same time;
+        `shared` is a file that all programs have as descriptor 5. Raises as `await_configured`
         does."""
         running: dict[str, Program] = {}
         outputs: dict[str, int] = {}
@@ -265,7 +264,7 @@ class Crew:
         files: Mapping[int, int],
         host: str | None = None,
     ) -> "Program":
-        """Starts a program in Python and does not wait; it ends with its host at the latest."""
+        """Starts a Python program and does not wait; it ends with its host at the latest."""
         on_host, token = self._host(host), f"program {name}"
         program = self._programs[id(on_host), token] = Program()
         on_host.interpret(token, source, arguments, files)
@@ -280,7 +279,7 @@ class Crew:
         environment: Mapping[str, str] = NOTHING,
         host: str | None = None,
     ) -> "Program":
-        """Starts a program that is not ours and speaks no protocol, and does not wait. Raises
+        """Starts an executable that does not speak the protocol, and does not wait. Raises
         UserError where it cannot be opened."""
         on_host, token = self._host(host), f"program {name}"
         program = self._programs[id(on_host), token] = Program()
@@ -288,9 +287,9 @@ class Crew:
         return program
 
     def wait_hello(self, timeout_s: float) -> None:
-        """Waits until every worker and daemon, and the network, said hello; a tool may take its
-        time."""
-        workers = [worker for worker in self._everyone if worker.role != "tool"]
+        """Waits until every worker and daemon, and the network, has said hello; tools are not
+        waited for."""
+        workers = [worker for worker in self._all_processes if worker.role != "tool"]
         self.wait(
             lambda: all(w.hello for w in workers),
             timeout_s,
@@ -301,10 +300,8 @@ class Crew:
     def ask(
         self, requests: Mapping[str, tuple[str, Mapping[str, Any]]], timeout_s: float
     ) -> dict[str, dict[str, Any]]:
-        """Sends one command to each named process, then gathers the answers: process → its `ok`.
-
-        Raises WorkerFailed; an `error` answer is of kind `refused`.
-        """
+        """Sends a command to each named process, then gathers the answers: process → its `ok`.
+        Raises WorkerFailed; an `error` answer is of kind `refused`."""
         return self.gather(
             [self.post(process, cmd, fields) for process, (cmd, fields) in requests.items()],
             timeout_s,
@@ -313,11 +310,11 @@ class Crew:
     def ask_daemon(
         self, name: str, cmd: str, fields: Mapping[str, Any], timeout_s: float
     ) -> dict[str, Any]:
-        """Asks one command of a daemon: its `ok`. Raises as `ask` does."""
+        """Sends a command to a daemon, and returns its `ok`. Raises as `ask` does."""
         return self._ask_one(self.daemons[name], cmd, fields, timeout_s)
 
     def ask_network(self, cmd: str, fields: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
-        """Asks one command of the network's process: its `ok`. Raises as `ask` does."""
+        """Sends a command to the network's process, and returns its `ok`. Raises as `ask` does."""
         assert self.network is not None
         return self._ask_one(self.network, cmd, fields, timeout_s)
 
@@ -329,8 +326,8 @@ class Crew:
         return command.take()
 
     def kill_daemons(self, *, host: str | None = None, first_only: bool = False) -> list[str]:
-        """Kills every daemon at once, as a crash does, or those on one host, or the first of them
-        alone; their ends are then no failure. Their names."""
+        """Kills all daemons, or those on one host, or only the first of these. Their ends are then
+        no failure. Returns their names."""
         on_host = None if host is None else self._host(host)
         living = [
             name
@@ -346,8 +343,7 @@ class Crew:
         return killed
 
     def kill(self, process: str) -> None:
-        """SIGKILL for a worker, and for no other process: its end is then no failure, and what it
-        owes is forgotten."""
+        """Kills a worker alone. Its end is then no failure, and its open commands are dropped."""
         worker = self.workers[process]
         worker.killed = worker.leaving = True
         worker.pending.clear()
@@ -356,7 +352,7 @@ class Crew:
 
     @property
     def living(self) -> dict[str, WorkerProcess]:
-        """The workers that nobody killed."""
+        """The workers that were not killed."""
         return {name: worker for name, worker in self.workers.items() if not worker.killed}
 
     def signal(self, process: str, number: signal.Signals) -> None:
@@ -370,7 +366,7 @@ class Crew:
         return self.workers[process].request(cmd, fields)
 
     def post_daemon(self, name: str, cmd: str, fields: Mapping[str, Any]) -> Command:
-        """Posts a command to a daemon."""
+        """Sends a command to a daemon and does not wait."""
         return self.daemons[name].request(cmd, fields)
 
     def gather(
@@ -398,7 +394,7 @@ class Crew:
     def ask_all(
         self, cmd: str, fields: Mapping[str, Any], timeout_s: float
     ) -> dict[str, dict[str, Any]]:
-        """Asks one command of every worker that nobody killed."""
+        """Sends a command to every living worker, and gathers the answers as `ask` does."""
         return self.ask({process: (cmd, fields) for process in self.living}, timeout_s)
 
     def wait(
@@ -431,15 +427,15 @@ class Crew:
         return True
 
     def watch_until(self, deadline_ns: int) -> None:
-        """Sleeps until the time (CLOCK_MONOTONIC), awake only for what workers say or for their
-        end."""
+        """Sleeps until the time (CLOCK_MONOTONIC), and wakes only for messages of processes and for
+        their ends."""
         while (rest_ns := deadline_ns - time.monotonic_ns()) > 0:
             self.turn(rest_ns / 1e9)
 
     def turn(self, timeout_s: float) -> None:
-        """One round of input and output. Raises WorkerFailed at the end of a worker or daemon that
-        was not told to exit."""
-        for worker in self._everyone:
+        """Takes one round of input and output. Raises WorkerFailed at the end of a worker or daemon
+        that was not told to exit."""
+        for worker in self._all_processes:
             if not worker.ended:
                 events = selectors.EVENT_READ | (
                     selectors.EVENT_WRITE if worker.wants_to_write else 0
@@ -448,28 +444,25 @@ class Crew:
                     self._selector.modify(worker.control, events, worker)
         for key, mask in self._selector.select(timeout_s):
             if not isinstance(key.data, WorkerProcess):
-                # All of it: who says hello has been reported before, and its PID is needed by then.
-                while self._hear_host(key.data):
+                # All reports are taken, because the PID of a process is needed at its hello.
+                while self._receive_report(key.data):
                     pass
             else:
-                self._hear_worker(key.data, mask)
-        for worker in self._everyone:
-            # A child that inherited the socket may hold it open after the worker's own end.
+                if mask & selectors.EVENT_WRITE:
+                    key.data.flush()
+                if mask & selectors.EVENT_READ:
+                    self._read(key.data)
+        for worker in self._all_processes:
+            # A child that inherited the socket may keep it open after the worker's own end.
             if worker.wait_status is not None and not worker.ended:
-                self._take(worker)
+                self._read(worker)
                 if not worker.ended:
                     worker.ended = True
                     self._on_end(worker)
 
-    def _hear_worker(self, worker: WorkerProcess, mask: int) -> None:
-        if mask & selectors.EVENT_WRITE:
-            worker.flush()
-        if mask & selectors.EVENT_READ:
-            self._take(worker)
-
-    def _take(self, worker: WorkerProcess) -> None:
-        """Takes what it said, and whether it ended. A tool that breaks the protocol is not listened
-        to any more."""
+    def _read(self, worker: WorkerProcess) -> None:
+        """Reads the messages of a process, or its end. A tool that breaks the protocol is not read
+        any more."""
         try:
             worker.pump()
             if worker.ended:
@@ -487,17 +480,18 @@ class Crew:
         if worker.role == "tool":
             worker.lost = worker.failure("crashed", "ended before its answer")
         elif not worker.leaving or worker.pending:
-            raise self._ended(worker)
+            raise self._end_failure(worker)
 
-    def _ended(self, worker: WorkerProcess) -> WorkerFailed:
-        """Why the control socket closed: waits for the exit status, which travels another way."""
+    def _end_failure(self, worker: WorkerProcess) -> WorkerFailed:
+        """The reason why a control socket was closed. Waits for the exit status, which comes from
+        the host."""
         deadline = time.monotonic() + STATUS_TIMEOUT_S
         while (
             worker.wait_status is None
             and worker.spawn_errno is None
             and (rest := deadline - time.monotonic()) > 0
         ):
-            if not self._hear_host(worker.host, rest):
+            if not self._receive_report(worker.host, rest):
                 break
         if worker.spawn_errno is not None:
             return worker.failure("spawn", f"cannot be executed: {os.strerror(worker.spawn_errno)}")
@@ -505,9 +499,9 @@ class Crew:
             return worker.failure("protocol", "closed its control socket but still runs")
         return worker.failure("crashed", "ended" if worker.hello else "ended before its hello")
 
-    def _hear_host(self, host: Host | RemoteHost, timeout_s: float = 0.0) -> bool:
-        """Takes one report of a host's init; False when there is none in time."""
-        host_workers = [worker for worker in self._everyone if worker.host is host]
+    def _receive_report(self, host: Host | RemoteHost, timeout_s: float = 0.0) -> bool:
+        """Takes a report of a host's init, and returns whether there was one in time."""
+        host_workers = [worker for worker in self._all_processes if worker.host is host]
         try:
             report = host.receive(timeout_s)
         except HostBroken as broken:
@@ -531,7 +525,7 @@ class Crew:
                 processes[token].spawn_errno = number
             case Exited(inner_pid, status):
                 for process in processes.values():
-                    # The number of one that has ended may be used again.
+                    # The PID of a process that has ended may be used again.
                     if process.inner_pid == inner_pid and process.wait_status is None:
                         process.wait_status = status
         return True
@@ -539,7 +533,7 @@ class Crew:
 
 @dataclass
 class Program:
-    """A process that speaks no protocol, with the PIDs and the end that a worker has."""
+    """A process that does not speak the protocol, with its PIDs and its end as for a worker."""
 
     inner_pid: int | None = None
     pid: int | None = None
@@ -552,8 +546,8 @@ class Program:
 
 
 class ProgramResult(NamedTuple):
-    """`wait_status` is None for a program that did not end in time; `output` is what it wrote to
-    descriptor 4."""
+    """The result of a program: `wait_status` is None where it did not end in time; `output` are the
+    bytes that it wrote to descriptor 4."""
 
     wait_status: int | None
     output: bytes
@@ -564,6 +558,6 @@ def _content(fd: int) -> bytes:
 
 
 def _token(role: Role, process: str) -> str:
-    """What the host calls a process: names of workers are the suite's, and may be the same as a
-    daemon's."""
+    """The host's name for a process. A worker has its name from the suite, and a daemon may have
+    the same."""
     return f"{role} {process}"

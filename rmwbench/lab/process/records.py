@@ -1,9 +1,8 @@
-"""Records files as the orchestrator sees them: laid out before a trial, read after it
-(docs/formats/records.md).
+"""Lays out records files before a trial, and reads them after it (docs/formats/records.md).
 
-Written from the format page alone, not from the Rust code, so that a mistake on either side shows
-as a disagreement over the golden corpus. The file is a memfd: it survives a killed worker, never
-touches a disk, and vanishes with its last descriptor.
+This was written from the format page alone, not from the Rust code, so that a mistake on either
+side shows as a disagreement over the golden corpus. The file is a memfd: it survives a killed
+worker, is never on a disk, and ends with its last descriptor.
 """
 
 import contextlib
@@ -49,7 +48,7 @@ KIND_NAMES = {SENT: "SENT", RECEIVED: "RECEIVED", SPAN: "SPAN"}
 
 
 class RecordsDamaged(Exception):
-    """A records file that contradicts its own layout: the worker wrote where it must not."""
+    """A records file contradicts its own layout: the worker wrote where it must not."""
 
 
 class SectionPlan(NamedTuple):
@@ -62,9 +61,9 @@ class SectionPlan(NamedTuple):
 
 @dataclass(frozen=True)
 class RecordSection:
-    """What one endpoint recorded of one kind. `rows` is a structured array with the slot's fields,
-    the last word split into `flags` (u32); it holds finished slots only, in the order in which they
-    were claimed."""
+    """The records of one kind of an endpoint. `rows` is a structured array of the finished slots,
+    in the order in which they were claimed, with the fields of the slot; `flags` (u32) are those of
+    its last word."""
 
     kind: int
     endpoint: int
@@ -75,13 +74,13 @@ class RecordSection:
 
     @property
     def overflow(self) -> int:
-        """Messages that found no slot and were not recorded."""
+        """The number of messages for which there was no slot, so that they were not recorded."""
         return max(0, self.claimed - self.capacity)
 
 
 def make(sections: Sequence[SectionPlan], nonce: int, name: str = "rmwbench-records") -> int:
-    """A new memfd laid out for `sections`; the caller owns the descriptor. Pages are not touched:
-    the worker pre-faults its own."""
+    """Makes a memfd that is laid out for `sections`; the caller owns the descriptor. Pages are not
+    touched, since the worker pre-faults its own."""
     size, offsets = _layout(sections)
     fd = os.memfd_create(name, os.MFD_CLOEXEC)
     os.ftruncate(fd, size)
@@ -115,10 +114,8 @@ def _layout(sections: Sequence[SectionPlan]) -> tuple[int, list[int]]:
 
 
 def read(fd: int, nonce: int) -> list[RecordSection]:
-    """All sections of a records file, copied out of it, also while or after its worker died.
-
-    Raises RecordsDamaged where header, entries or finished slots contradict the format or `nonce`.
-    """
+    """Copies all sections out of a records file, whether its worker lives or not. Raises
+    RecordsDamaged where header, entries or finished slots contradict the format or `nonce`."""
     size = os.fstat(fd).st_size
     if size < HEADER_BYTES:
         raise RecordsDamaged(f"records file of {size} bytes is shorter than its header")
@@ -127,10 +124,10 @@ def read(fd: int, nonce: int) -> list[RecordSection]:
 
 
 def parse(data: mmap.mmap | bytes, nonce: int) -> list[RecordSection]:
-    """The sections of a records file that is in memory; errors as of `read`."""
+    """The sections of a records file that is in memory. Raises RecordsDamaged as `read` does."""
     size = len(data)
-    magic, version, count, found_nonce, found_size = _HEADER.unpack_from(data, 0)
-    header = (magic, version, found_nonce, found_size)
+    magic, version, count, header_nonce, header_size = _HEADER.unpack_from(data, 0)
+    header = (magic, version, header_nonce, header_size)
     expected = (MAGIC, VERSION, nonce, size)
     if header != expected:
         raise RecordsDamaged(
@@ -145,13 +142,12 @@ def _section(data: mmap.mmap | bytes, size: int, index: int) -> RecordSection:
     kind, endpoint, offset, capacity, claimed = _ENTRY.unpack_from(
         data, HEADER_BYTES + ENTRY_BYTES * index
     )
-    place = f"section {index} (kind {kind}, endpoint {endpoint})"
+    name = f"section {index} (kind {kind}, endpoint {endpoint})"
     if kind not in _SLOT:
-        raise RecordsDamaged(f"{place}: unknown kind")
+        raise RecordsDamaged(f"{name}: unknown kind")
     if offset % ALIGNMENT_BYTES or offset + capacity * SLOT_BYTES > size:
         raise RecordsDamaged(
-            f"{place}: slots at {offset} × {capacity} lie outside of {size} bytes or are not "
-            "aligned"
+            f"{name}: slots at {offset} × {capacity} lie outside of {size} bytes or are not aligned"
         )
     used = min(claimed, capacity)
     # The copy ends the view: an mmap with exported buffers cannot be closed.
@@ -162,7 +158,7 @@ def _section(data: mmap.mmap | bytes, size: int, index: int) -> RecordSection:
     if foreign.any():
         slot = int(np.flatnonzero(foreign)[0])
         actual = f"kind {rows['word'][slot] & 0xFF}, endpoint {rows['endpoint'][slot]}"
-        raise RecordsDamaged(f"{place}: finished slot {slot} says {actual}")
+        raise RecordsDamaged(f"{name}: finished slot {slot} says {actual}")
     return RecordSection(
         kind, endpoint, capacity, claimed, int(used - len(rows)), _with_flags(rows)
     )

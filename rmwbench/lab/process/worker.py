@@ -1,10 +1,9 @@
-"""One worker process and the protocol with it (docs/formats/worker-protocol.md); `crew.py` is all
-of them together.
+"""A worker process and the protocol with it (docs/formats/worker-protocol.md); `crew.py` has all
+processes of a trial.
 
-Whatever a worker does wrong (dies, hangs, talks nonsense) becomes one exception, WorkerFailed, that
-carries what its report needs: signal or exit code and the end of its stderr. A daemon is held to
-the same, and so is the network between hosts; a tool (the sampler) only loses what it would have
-told.
+Any failure of a worker (it dies, hangs or breaks the protocol) becomes one exception, WorkerFailed,
+with the signal or exit code and the end of stderr. The same holds for a daemon and for the network
+between hosts; the failure of a tool (the sampler) only costs its answer.
 """
 
 import json
@@ -22,15 +21,15 @@ from rmwbench.lab.host import control_socket
 from rmwbench.lab.middleware.find import PROTOCOL
 from rmwbench.lab.process.worker_messages import REPLIES, event_model, message_problem
 
-# of the worker's machine; here it is Python's time.monotonic_ns (clock.py compares them)
 CLOCK = "CLOCK_MONOTONIC"
+"""The clock of a worker's stamps, on its own machine; clock.py compares it with ours."""
 LINE_BYTES = 1 << 20
 REQUEST_BYTES = 64 << 20
-"""What a worker takes as one command (MAX_LINE_BYTES of native/harness/src/protocol.rs)."""
+"""The longest command that a worker takes (MAX_LINE_BYTES of native/harness/src/protocol.rs)."""
 STDERR_TAIL_BYTES = 2000
-# After the end of file on the control socket: how long the exit status may take to arrive from the
-# host's init.
 STATUS_TIMEOUT_S = 1.0
+"""The time in which the exit status must arrive from the host's init, after the end of file on the
+control socket."""
 
 CONTROL_FD, RECORDS_FD = 3, 4
 
@@ -38,9 +37,9 @@ Role = Literal["worker", "daemon", "tool", "network"]
 
 
 class WorkerFailed(Exception):
-    """A worker cost its trial. `kind` is `crashed`, `timeout`, `protocol`, `refused` (it answered
-    with an error, which is `error`, with the command as `cmd`), `spawn`, `clock` (its host's clock was
-    stepped) or `host` (its host is lost)."""
+    """The failure of a worker, which spoils its trial. `kind` is `crashed`, `timeout`, `protocol`,
+    `refused` (it answered with an error, which is `error`, with the command as `cmd`), `spawn`,
+    `clock` (the clock of its host was stepped) or `host` (its host is lost)."""
 
     def __init__(
         self,
@@ -60,15 +59,15 @@ class WorkerFailed(Exception):
 
     @property
     def signal_name(self) -> str | None:
-        """What ended it; None where no signal did, as far as anybody knows."""
+        """The signal that ended the worker; None where none did, or none is known."""
         if self.wait_status is None or not os.WIFSIGNALED(self.wait_status):
             return None
         return _signal_name(os.WTERMSIG(self.wait_status))
 
     @property
     def unsupported(self) -> str | None:
-        """What it said is impossible with this middleware, and why; None where it failed at
-        something else, or where the worker merely does not know a command."""
+        """The request that the worker called impossible with its middleware, and its reason; None
+        for any other failure, and where the worker does not know a command."""
         if (
             self.error is None
             or self.error.get("kind") != "unsupported"
@@ -78,7 +77,8 @@ class WorkerFailed(Exception):
         return f"{self.error.get('object')}: {self.error.get('message')}"
 
     def reason(self) -> str:
-        """One line for the trial's `reason`; the last line of stderr is often the whole story."""
+        """One line for the trial's `reason`, with the last line of stderr, which often explains the
+        failure."""
         ending = ""
         if self.wait_status is not None:
             ending = f" ({self.signal_name or f'exit code {os.WEXITSTATUS(self.wait_status)}'})"
@@ -89,8 +89,8 @@ class WorkerFailed(Exception):
 
 
 class WorkerProcess:
-    """One process of a Crew: its identity, what it said, and what it still owes. `program` is what
-    a daemon calls itself, which two in one trial may share."""
+    """A process of a Crew: its identity, its messages, and the commands that it has yet to answer.
+    `program` is the name that a daemon gives itself, which two daemons of a trial may share."""
 
     def __init__(
         self,
@@ -115,11 +115,11 @@ class WorkerProcess:
         self.events: deque[dict[str, Any]] = deque()
         self.ended = False  # end of file on the control socket
         self.leaving = False  # `exit` was sent: the end of file is expected
-        self.killed = False  # by us, since the suite says so
-        self.lost: WorkerFailed | None = None  # why a tool is out of use
+        self.killed = False  # by us, since the suite demands it
+        self.lost: WorkerFailed | None = None  # why a tool is no longer used
         self.pending: dict[int, Command] = {}  # those without an answer, by their ids
         self._next_id = 1
-        self._read_ns = 0  # when the bytes came that are being taken apart
+        self._read_ns = 0  # when the bytes that are being parsed were read
         self._incoming = bytearray()
         self._outgoing = bytearray()
 
@@ -137,7 +137,7 @@ class WorkerProcess:
         message: str,
         error: Mapping[str, Any] | None = None,
     ) -> WorkerFailed:
-        """The exception for this worker, with what is known of its end."""
+        """The exception for this worker, with all that is known of its end."""
         tail = self.stderr(STDERR_TAIL_BYTES).decode(errors="replace")
         return WorkerFailed(
             kind,
@@ -179,8 +179,8 @@ class WorkerProcess:
         control_socket.send_queued(self.control, self._outgoing)
 
     def pump(self) -> None:
-        """Reads what has arrived, but no more than a few megabytes, so that a worker that never
-        stops talking cannot hold the time limits up. Raises WorkerFailed (`protocol`)."""
+        """Reads the messages that have arrived, but no more than a few megabytes, so that a worker
+        that sends without end cannot delay the time limits. Raises WorkerFailed (`protocol`)."""
         for _ in range(64):
             data = control_socket.receive(self.control)
             if data is None:
@@ -214,7 +214,7 @@ class WorkerProcess:
         if "hello" in line:
             self._on_hello(line["hello"])
         elif self.hello is None:
-            raise self.failure("protocol", f"spoke before its hello: {text[:120]!r}")
+            raise self.failure("protocol", f"sent a line before its hello: {text[:120]!r}")
         elif "event" in line:
             self._on_event(line)
         elif isinstance(line.get("id"), int):
@@ -247,26 +247,20 @@ class WorkerProcess:
         if model is None:
             return
         if problem := message_problem(model, event):
-            raise self.failure(
-                "protocol", f"sent event {event['event']} without what belongs to it: {problem}"
-            )
+            raise self.failure("protocol", f"sent a malformed event {event['event']}: {problem}")
         self.events.append(event)
 
     def _on_reply(self, line: dict[str, Any], text: bytes) -> None:
         number = line["id"]
         if number not in self.pending:
-            raise self.failure(
-                "protocol", f"answered id {number}, which was not asked or is answered already"
-            )
+            raise self.failure("protocol", f"answered id {number}, which has no open command")
         if not isinstance(line.get("ok"), dict) and not isinstance(line.get("error"), dict):
             raise self.failure("protocol", f"answered with neither ok nor error: {text[:120]!r}")
         command = self.pending.pop(number)
         model = REPLIES.get(command.cmd)
         checked = self.role == "worker" and isinstance(line.get("ok"), dict)
         if checked and model is not None and (problem := message_problem(model, line["ok"])):
-            raise self.failure(
-                "protocol", f"answered {command.cmd} without what belongs to it: {problem}"
-            )
+            raise self.failure("protocol", f"sent a malformed answer to {command.cmd}: {problem}")
         command.reply, command.answered_ns = line, self._read_ns
 
 

@@ -7,20 +7,20 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 EndpointNumber = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,10}$")]
-"""A key of a JSON object, so it is a number in text, of at most ten digits."""
+"""A number of at most ten digits as text, since the keys of a JSON object are texts."""
 
 
 class _MessagePart(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
 
 
-class _FirstMessage(_MessagePart):
+class _FirstMessageEvent(_MessagePart):
     endpoint: int
     writer: int
     time_ns: int
 
 
-class _Finished(_MessagePart):
+class _FinishedEvent(_MessagePart):
     endpoint: int
     scheduled: int
     sent: int
@@ -30,12 +30,12 @@ class _Finished(_MessagePart):
     time_ns: int
 
 
-class _Log(_MessagePart):
+class _LogEvent(_MessagePart):
     level: str
     message: str
 
 
-class _Step(_MessagePart):
+class _StepEvent(_MessagePart):
     node: str
     step: Literal["service", "configure", "activate"]
     outcome: Literal["done", "timed_out", "refused"]
@@ -43,7 +43,7 @@ class _Step(_MessagePart):
     time_ns: int
 
 
-class _Granted(_MessagePart):
+class _GrantedEndpoint(_MessagePart):
     qos: dict[str, Any]
     publish_mode: str | None = None
     wait: str | None = None
@@ -61,44 +61,44 @@ class _Configuration(_MessagePart):
     text: str
 
 
-class _Opened(_MessagePart):
+class _OpenReply(_MessagePart):
     configuration: _Configuration | None = None
     time_ns: int | None = None
 
 
-class _Created(_MessagePart):
-    endpoints: dict[EndpointNumber, _Granted]
+class _CreateReply(_MessagePart):
+    endpoints: dict[EndpointNumber, _GrantedEndpoint]
     time_ns: int | None = None
 
 
-class _Started(_MessagePart):
+class _StartReply(_MessagePart):
     schedule: Literal["own", "shared"] | None = None
 
 
-class _MatchedEndpoint(_MessagePart):
+class _EndpointMatches(_MessagePart):
     matched: int
     time_ns: int
 
 
-class _Matched(_MessagePart):
-    endpoints: dict[EndpointNumber, _MatchedEndpoint]
+class _MatchReply(_MessagePart):
+    endpoints: dict[EndpointNumber, _EndpointMatches]
 
 
-class _Probed(_MessagePart):
+class _ProbeReply(_MessagePart):
     sent: dict[EndpointNumber, int] = {}
 
 
-class _ProbesHeard(_MessagePart):
+class _ProbeCounts(_MessagePart):
     count: int
     seen: int
 
 
-class _Settled(_MessagePart):
+class _SettleReply(_MessagePart):
     quiet: bool
-    heard: dict[EndpointNumber, dict[EndpointNumber, _ProbesHeard]]
+    heard: dict[EndpointNumber, dict[EndpointNumber, _ProbeCounts]]
 
 
-class _Drained(_MessagePart):
+class _DrainReply(_MessagePart):
     complete: bool
     time_ns: int
 
@@ -139,40 +139,40 @@ class _Evidence(_MessagePart):
     messages: int
 
 
-class _Account(_MessagePart):
+class _EndpointAccount(_MessagePart):
     publish_failures: int | None = None
     reader_drops: int | None = None
     counters: dict[str, int] = {}
     evidence: list[_Evidence] = []
 
 
-class _Collected(_MessagePart):
+class _CollectReply(_MessagePart):
     usage: list[_Usage]
     memory: _Memory
-    endpoints: dict[EndpointNumber, _Account]
+    endpoints: dict[EndpointNumber, _EndpointAccount]
 
 
-class _Clock(_MessagePart):
+class _ClockReply(_MessagePart):
     received_ns: int
     sent_ns: int
 
 
 EVENTS: dict[str, type[BaseModel]] = {
-    "first_message": _FirstMessage,
-    "finished": _Finished,
-    "log": _Log,
-    "step": _Step,
+    "first_message": _FirstMessageEvent,
+    "finished": _FinishedEvent,
+    "log": _LogEvent,
+    "step": _StepEvent,
 }
 REPLIES: dict[str, type[BaseModel]] = {
-    "open": _Opened,
-    "create": _Created,
-    "match": _Matched,
-    "probe": _Probed,
-    "settle": _Settled,
-    "start": _Started,
-    "drain": _Drained,
-    "collect": _Collected,
-    "clock": _Clock,
+    "open": _OpenReply,
+    "create": _CreateReply,
+    "match": _MatchReply,
+    "probe": _ProbeReply,
+    "settle": _SettleReply,
+    "start": _StartReply,
+    "drain": _DrainReply,
+    "collect": _CollectReply,
+    "clock": _ClockReply,
 }
 
 

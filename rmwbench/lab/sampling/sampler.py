@@ -361,7 +361,7 @@ class _Canary(_SamplerPart):
     processors: dict[str, dict[str, int]]
 
 
-class _Own(_SamplerPart):
+class _SamplerUsage(_SamplerPart):
     cpu_ns: int
     window_cpu_ns: int
     rss_bytes: int
@@ -374,7 +374,7 @@ class _Document(_SamplerPart):
     memory: dict[str, dict[str, Any]]
     energy: dict[str, dict[str, float]] = {}
     no_data: dict[str, str]
-    own: _Own
+    own: _SamplerUsage
 
 
 def parse(raw: bytes) -> dict[str, Any]:
