@@ -125,7 +125,7 @@ def test_a_state_file_that_cannot_be_read_is_an_error(kernel):
     fixes.state_file().parent.mkdir(parents=True)
     fixes.state_file().write_text("{}")
     with pytest.raises(UserError, match="not known what"):
-        fixes.kept_steps(kernel)
+        fixes.saved_steps(kernel)
 
 
 def test_a_limit_is_set_in_the_shell_that_called_and_in_no_other(kernel):

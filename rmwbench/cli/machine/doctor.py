@@ -239,10 +239,10 @@ def fix_findings(
 
 def undo_fixes(*, yes: bool, as_json: bool) -> int:
     """Set back what --fix has changed, and return the exit code."""
-    from rmwbench.lab.machine.fixes import KernelFiles, command_of, kept_steps, undo
+    from rmwbench.lab.machine.fixes import KernelFiles, command_of, saved_steps, undo
 
     kernel = KernelFiles()
-    steps = [step for step in reversed(kept_steps(kernel)) if step.before is not None]
+    steps = [step for step in reversed(saved_steps(kernel)) if step.before is not None]
     if not steps:
         text = "Nothing is to be set back: --fix has changed nothing."
         return _print_outcomes([], as_json, text)

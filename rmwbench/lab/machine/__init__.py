@@ -1,5 +1,5 @@
-"""The machine that trials run on: what it is, how it behaves right now, and when it, not a
-middleware, spoiled a trial."""
+"""The machine that trials run on: its description, its behaviour right now, and the rules by which
+it, and not a middleware, spoiled a trial."""
 
 from rmwbench.lab.machine.card import state
 from rmwbench.lab.machine.checkup import Checkup, checkup, describe

@@ -1,5 +1,5 @@
 """The machine card, as JSON: a reader of a report must be able to tell whether the machine
-resembles theirs. What is unknown is None."""
+resembles theirs. An unknown fact is None."""
 
 import os
 import platform
@@ -111,7 +111,7 @@ def sysctls() -> dict[str, str | None]:
 
 
 def state() -> dict[str, Any]:
-    """The facts that change, which are taken at the start and at the end of a campaign."""
+    """The facts that change, taken at the start and at the end of a campaign."""
     ticks, meminfo = read_ticks(), meminfo_bytes()
     load = os.getloadavg()
     return {
@@ -147,9 +147,10 @@ def _fact(
     note: str | None = None,
     absent: tuple[str, str] | None = None,
 ) -> dict[str, Any]:
-    """`absent` is value and note where there is no value, if they are not those of `hidden`."""
-    text, why = (str(value), note) if value is not None else absent or hidden
-    return {"name": name, "value": text, "note": why}
+    """A fact with its note. `absent` are the value and the note of a fact without a value, where
+    they are not those of `hidden`."""
+    text, shown_note = (str(value), note) if value is not None else absent or hidden
+    return {"name": name, "value": text, "note": shown_note}
 
 
 def _facts(raw: dict[str, Any]) -> list[dict[str, Any]]:
@@ -236,8 +237,8 @@ def _idle_states() -> list[dict[str, Any]]:
 
 
 def _virtualization() -> str | None:
-    """The signs that need no helper program: the hypervisor bit of the processor, and files of a
-    container."""
+    """The signs of a virtual machine or a container that need no helper program: the hypervisor bit
+    of the processor, and files of a container; None without any."""
     signs = []
     if re.search(r"^flags\s*:.*\bhypervisor\b", file_text("/proc/cpuinfo") or "", re.MULTILINE):
         signs.append(file_text("/sys/hypervisor/type") or "hypervisor")
@@ -249,8 +250,8 @@ def _virtualization() -> str | None:
 
 
 def _container_limits() -> dict[str, Any]:
-    """Limits of the control group of this process, in either version; absent keys mean that no
-    limit was set."""
+    """The limits of this process's control group, in either version; a key is absent where no limit
+    is set."""
     limits: dict[str, Any] = {}
     for root, group in own_groups("cpu").items():
         version1 = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
@@ -267,6 +268,6 @@ def _container_limits() -> dict[str, Any]:
 
 
 def container_processes() -> int | None:
-    """How many processes this control group may have; None without a limit."""
+    """The number of processes that this control group may have; None without a limit."""
     limits = (file_number(group / "pids.max") for group in own_groups("pids").values())
     return next((limit for limit in limits if limit is not None), None)

@@ -1,6 +1,6 @@
 """The card with its warnings, for every campaign; and the whole check-up, for `rmwbench doctor`.
 
-Both use the same rules on facts; a campaign gathers only those that cost milliseconds.
+Both apply the same rules to facts; a campaign gathers only facts that cost milliseconds.
 """
 
 from collections.abc import Mapping
@@ -15,15 +15,15 @@ SCHEMA, VERSION = "rmwbench/doctor", 1
 
 
 def describe() -> dict[str, Any]:
-    """The machine card (`card.describe`) with `warnings`: what a reader of the numbers should know,
-    in plain words, red ones first and marked `RED`."""
+    """The machine card (`card.describe`) with `warnings`, which a reader of the numbers should
+    know: sentences, red ones first and marked `RED`."""
     machine_card = card.describe()
-    return {**machine_card, "warnings": warnings(machine_facts.quick(machine_card))}
+    return {**machine_card, "warnings": warnings(machine_facts.report_facts(machine_card))}
 
 
 @dataclass(frozen=True)
 class Checkup:
-    """`findings` are sorted, worst first."""
+    """The result of a check-up; `findings` are sorted, worst first."""
 
     summary: str
     findings: tuple[Finding, ...]
@@ -45,9 +45,9 @@ class Checkup:
 
 
 def checkup(*, tools: Mapping[str, Any], calibration: Mapping[str, Any] | None) -> Checkup:
-    """Looks at everything, for about two seconds. `tools` is {"middlewares": {name: problem},
-    "tools": {name: problem}} with "" for what is ready; `calibration` is {"summary", "age_days"} of
-    the newest one of this machine."""
+    """Applies all rules, which takes about two seconds. `tools` is {"middlewares": {name: problem},
+    "tools": {name: problem}}, with the problem "" where one is ready; `calibration` is {"summary",
+    "age_days"} of the newest calibration of this machine."""
     machine_card = card.describe()
-    facts = machine_facts.everything(machine_card, tools=tools, calibration=calibration)
+    facts = machine_facts.all_facts(machine_card, tools=tools, calibration=calibration)
     return Checkup(machine_card["summary"], tuple(checks(facts)))

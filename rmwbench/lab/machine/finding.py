@@ -1,4 +1,4 @@
-"""A finding of the doctor, and the rule that makes it of facts."""
+"""A finding of the doctor, and the rule that derives it from facts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -12,8 +12,8 @@ LEVELS: tuple[Level, ...] = ("red", "yellow", "unknown", "green")
 @dataclass(frozen=True)
 class FixChange:
     """A change that `rmwbench doctor --fix` makes for a finding, and can take back. `file`: the
-    kernel's files of that pattern get the value; `limit`: the shell that called gets it
-    (`memlock`, `nofile`), as `SOFT:HARD`."""
+    kernel's files that match the pattern `target` get the value. `limit`: the calling shell gets
+    the limit `target` (`memlock`, `nofile`), as `SOFT:HARD`."""
 
     kind: Literal["file", "limit"]
     target: str
@@ -22,12 +22,13 @@ class FixChange:
 
 @dataclass(frozen=True)
 class Finding:
-    """`check` is the short name; `found` and `expected` are values; `why` is one sentence.
+    """The finding of a rule. `check` is its short name, `found` and `expected` are values, and
+    `why` is a sentence.
 
-    `fix` is a command for now and `permanent` one that survives a reboot; `worth` is the measured
-    worth of the fix (docs/doctor.md says how), None where it was not measured. `spoils` says that
-    trials themselves suffer, so that reports repeat it. `changes` are those of `--fix`; empty where
-    only a person can make them, or where more than benchmarks would feel them.
+    `fix` is a command for now, and `permanent` a change that survives a reboot; `worth` is the
+    measured effect of the fix (docs/doctor.md), None where it was not measured. `spoils`: trials
+    themselves are affected, so that reports repeat the finding. `changes` are those that `--fix`
+    makes; it is empty where only a person can make them, or where they affect more than benchmarks.
     """
 
     check: str
@@ -46,7 +47,7 @@ class Finding:
 
     def lines(self) -> list[tuple[str, str, bool]]:
         """The lines below the head in a terminal: label, text, and whether the text is a command,
-        which stays in one piece so that it can be copied."""
+        which is not wrapped so that it can be copied."""
         rows = [
             ("expected", self.expected, False),
             ("why", self.why, False),
@@ -63,7 +64,7 @@ class Finding:
 
 
 class Absent(Exception):
-    """A fact that a rule needs was not looked for, so the rule says nothing."""
+    """A fact that a rule needs was not gathered, so the rule makes no finding."""
 
 
 Facts = Mapping[str, Any]
@@ -71,8 +72,8 @@ Facts = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A rule's answer: the fields of a Finding that depend on the facts. `expected` and `why` are
-    those of the rule where None."""
+    """The fields of a Finding that depend on the facts. Where `expected` or `why` is None, that of
+    the rule is used."""
 
     level: Level
     found: str
@@ -87,7 +88,7 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class DoctorRule:
-    """One row of the doctor's table. `judge` raises Absent where its facts were not looked for."""
+    """A row of the doctor's table. `judge` raises Absent where its facts were not gathered."""
 
     check: str
     expected: str
@@ -105,13 +106,13 @@ class DoctorRule:
 def rule(
     check: str, *, expected: str, why: str
 ) -> Callable[[Callable[[Facts], Diagnosis]], DoctorRule]:
-    """Makes a row of the table of a function that judges facts."""
+    """Turns a function that judges facts into a row of the table."""
     return lambda judge: DoctorRule(check, expected, why, judge)
 
 
 def fact(facts: Mapping[str, Any], *path: str) -> Any:
-    """The fact at that path; None where it was looked for and is unknown. Raises Absent where it
-    was not looked for."""
+    """The fact at that path; None where it was gathered and is unknown. Raises Absent where it was
+    not gathered."""
     value: Any = facts
     for depth, key in enumerate(path):
         if value is None and depth:
@@ -130,6 +131,7 @@ def bytes_text(value: float) -> str:
 
 
 def idle_state_text(state: Mapping[str, Any]) -> str:
-    """`C6 133 µs`; the name alone where the kernel does not say how long waking from it takes."""
+    """The name of an idle state with its wake-up time, such as `C6 133 µs`; the name alone where
+    the kernel does not tell the time."""
     latency_us = state["latency_us"]
     return str(state["name"]) if latency_us is None else f"{state['name']} {latency_us} µs"

@@ -1,9 +1,9 @@
-"""What `rmwbench doctor --fix` changes on this machine, and how it takes that back.
+"""Makes the changes of `rmwbench doctor --fix` on this machine, and takes them back.
 
-A finding names its changes as data (`Finding.changes`): a file of the kernel's that gets a value,
-or a limit of the shell that called. What the doctor shows as a command and what is done are made of
-the same data, so neither can differ from the other. Values as they were are written to the state
-file before anything is changed; taking back touches only what still has the value that was set.
+A finding names its changes as data (`Finding.changes`): a file of the kernel that gets a value, or
+a limit of the calling shell. The command that the doctor shows and the change that is made come
+from the same data, so they cannot differ. The old values are written to the state file before any
+change; taking back touches only places that still have the value that was set.
 """
 
 import json
@@ -31,8 +31,8 @@ LIMITS = {"memlock": resource.RLIMIT_MEMLOCK, "nofile": resource.RLIMIT_NOFILE}
 
 @dataclass(frozen=True)
 class FixStep:
-    """One change in one place. `before` is None where it cannot be read; `process` is (pid, start
-    time) of the shell whose limit it is."""
+    """A change of one file or one limit. `before` is None where it cannot be read; `process` is
+    (PID, start time) of the shell whose limit is changed."""
 
     kind: str
     target: str
@@ -47,14 +47,14 @@ class FixStep:
 
 @dataclass(frozen=True)
 class FixOutcome:
-    """A step that was taken. `problem` says why it failed; it is empty where it did not."""
+    """The outcome of a step; `problem` tells why the step failed, and is empty where it did not."""
 
     step: FixStep
     problem: str = ""
 
 
 def steps_of(findings: Sequence[Finding], kernel: "KernelFiles") -> list[FixStep]:
-    """The changes that these findings ask for, each place once, in their order."""
+    """The needed steps of these findings, each once, in the order of the findings."""
     steps = [
         step for finding in findings for change in finding.changes for step in kernel.steps(change)
     ]
@@ -62,7 +62,7 @@ def steps_of(findings: Sequence[Finding], kernel: "KernelFiles") -> list[FixStep
 
 
 def fixable(findings: Sequence[Finding], only: Sequence[str] = ()) -> list[Finding]:
-    """Findings that are red or yellow and have changes; of those, the ones named by `only`. Raises
+    """The red and yellow findings that have changes; with `only`, those of these names. Raises
     UserError for a name that no finding has."""
     names = [finding.check for finding in findings]
     for name in only:
@@ -85,7 +85,7 @@ class KernelFiles:
         self.shell = os.getppid() if shell is None else shell
 
     def steps(self, change: FixChange) -> list[FixStep]:
-        """A step for each file that the change's pattern names; one for a limit."""
+        """The steps of a change: one for each file that matches its pattern, or one for a limit."""
         if change.kind == "limit":
             process = (self.shell, started_ticks(self.shell) or -1)
             before = _limit(self.shell, change.target)
@@ -105,7 +105,7 @@ class KernelFiles:
         return not raises or machine_facts.has_capability(CAP_SYS_RESOURCE)
 
     def set(self, step: FixStep, value: str) -> str:
-        """Sets the value. Returns why it could not be set, or an empty text."""
+        """Sets the value. Returns the reason why that failed, or an empty text."""
         try:
             if step.kind == "limit":
                 pid = step.process[0] if step.process else os.getppid()
@@ -118,7 +118,7 @@ class KernelFiles:
         return "" if now == value else f"it is {now} afterwards"
 
     def now(self, step: FixStep) -> str | None:
-        """The present value; None where the place is not there any more."""
+        """The present value; None where the file or the process is gone."""
         if step.kind == "file":
             return kernel_value(self._path(step))
         if step.process is None or (started_ticks(step.process[0]) or -1) != step.process[1]:
@@ -136,7 +136,7 @@ class KernelFiles:
 
 
 def command_of(step: FixStep, value: str | None = None, sudo: bool = False) -> str:
-    """The shell command that does the same as a step."""
+    """The shell command that has the effect of a step."""
     value = step.value if value is None else value
     root = "sudo " if sudo else ""
     if step.kind == "limit":
@@ -152,28 +152,28 @@ def sysctl_name(target: str) -> str:
 
 
 def apply(steps: Sequence[FixStep], kernel: KernelFiles) -> list[FixOutcome]:
-    """Takes the steps in order. The values before them are written to the state file first; a place
-    that an earlier run changed keeps its oldest value there."""
-    earlier_steps = kept_steps(kernel)
+    """Takes the steps in order. The old values are written to the state file first; for a step that
+    an earlier run took, the file keeps the oldest value."""
+    earlier_steps = saved_steps(kernel)
     step_of = {(step.kind, step.target, step.process): step for step in earlier_steps}
     for step in steps:
         key = (step.kind, step.target, step.process)
         before = step_of[key].before if key in step_of else step.before
         step_of[key] = replace(step, before=before)
-    _keep(list(step_of.values()), kernel)
+    _save(list(step_of.values()), kernel)
     outcomes = [FixOutcome(step, kernel.set(step, step.value)) for step in steps]
     failed = {outcome.step.target for outcome in outcomes if outcome.problem}
     unchanged = [s for s in step_of.values() if s.target in failed and kernel.now(s) == s.before]
-    _keep([step for step in step_of.values() if step not in unchanged], kernel)
+    _save([step for step in step_of.values() if step not in unchanged], kernel)
     return outcomes
 
 
 def undo(kernel: KernelFiles) -> list[FixOutcome]:
-    """Takes the steps of the state file back, the last one first. A place that is gone, such as a
-    shell that ended, is forgotten; so is one that has another value by now, which is left alone; a
-    step that could not be taken back stays in the file."""
+    """Takes the steps of the state file back, the last one first. A step is dropped where its file
+    or shell is gone, and where its value has been changed since, which is left as it is. A step
+    that could not be taken back stays in the file."""
     outcomes, remaining = [], []
-    for step in reversed(kept_steps(kernel)):
+    for step in reversed(saved_steps(kernel)):
         now = kernel.now(step)
         if now is None or step.before is None:
             continue
@@ -184,7 +184,7 @@ def undo(kernel: KernelFiles) -> list[FixOutcome]:
             remaining.append(step)
         else:
             outcomes.append(FixOutcome(step))
-    _keep(list(reversed(remaining)), kernel)
+    _save(list(reversed(remaining)), kernel)
     return outcomes
 
 
@@ -192,9 +192,9 @@ def state_file() -> Path:
     return home.state() / "doctor-fix.json"
 
 
-def kept_steps(kernel: KernelFiles) -> list[FixStep]:
-    """The steps that can be taken back; none where the machine was started anew since. Raises
-    UserError where the state file cannot be read."""
+def saved_steps(kernel: KernelFiles) -> list[FixStep]:
+    """The steps of the state file, which can be taken back; empty where the machine was rebooted
+    since. Raises UserError where the state file cannot be read."""
     path = state_file()
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -205,7 +205,7 @@ def kept_steps(kernel: KernelFiles) -> list[FixStep]:
         return []
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(
-            "it is not known what `rmwbench doctor --fix` changed",
+            "the changes of `rmwbench doctor --fix` are not known",
             where=str(path),
             expected="the file that it left",
             actual=str(error),
@@ -224,7 +224,7 @@ def _step(row: dict[str, Any]) -> FixStep:
     )
 
 
-def _keep(steps: Sequence[FixStep], kernel: KernelFiles) -> None:
+def _save(steps: Sequence[FixStep], kernel: KernelFiles) -> None:
     path = state_file()
     if not steps:
         path.unlink(missing_ok=True)
@@ -236,7 +236,8 @@ def _keep(steps: Sequence[FixStep], kernel: KernelFiles) -> None:
 
 
 def _limit(pid: int, name: str) -> str | None:
-    """`SOFT:HARD`, as prlimit(1) takes it."""
+    """A limit of a process as `SOFT:HARD`, as prlimit(1) takes it; None where it cannot be
+    read."""
     try:
         pair = resource.prlimit(pid, LIMITS[name])
     except (OSError, ValueError):
@@ -245,7 +246,7 @@ def _limit(pid: int, name: str) -> str | None:
 
 
 def _pair(value: str) -> tuple[int, int]:
-    """Soft and hard of `SOFT:HARD`."""
+    """The soft and the hard limit of `SOFT:HARD`."""
     soft, _, hard = value.partition(":")
     return _number(soft), _number(hard)
 

@@ -1,10 +1,9 @@
-"""The facts that the doctor's rules look at. Reading only what is cheap takes milliseconds, for
-reports; the doctor itself also looks for a second at who uses the processors, and tries things.
+"""Gathers the facts that the doctor's rules judge. The facts for reports take milliseconds; the
+doctor also watches for a second which processes use the processors, and tries out abilities.
 
-A fact that was not looked for is absent; one that was looked for and is unknown is None. Whether
-the machine lets us do a thing is tried, because a capability that a version has may still be
-denied: each attempt returns "" when it worked and the reason when not, and one that would change
-this process runs in a child of its own.
+A fact that was not gathered is absent; a fact that was gathered and is unknown is None. Abilities
+are tried, because a version may have an ability that this machine denies. An attempt returns "" if
+it succeeds, and else the reason; an attempt that would change this process runs in a child process.
 """
 
 import ctypes
@@ -33,7 +32,7 @@ from rmwbench.lab.sampling.cgroup import ControlGroup
 
 _libc = ctypes.CDLL(None, use_errno=True)
 GROUP = "239.255.77.77"
-"""Nobody's: not the group that DDS or Zenoh announce themselves in."""
+"""An unused group: DDS and Zenoh announce themselves in others."""
 HOST_TRY_S = 3.0
 
 # Sends a datagram to the group over each device (NAME=ADDRESS), to a socket that joined it there.
@@ -67,7 +66,7 @@ def host() -> tuple[str, str | None]:
 
 
 def shared_host() -> str | None:
-    """A sentence that trials run on the shared host, and why; None where they do not."""
+    """The sentence that tells why trials run on the shared host; None where they do not."""
     return host_kind().text() if host_kind().shared else None
 
 
@@ -141,7 +140,7 @@ def control_group() -> str:
 
 
 def latency_device() -> str:
-    """Opening and closing it leaves everything as it was."""
+    """Tries to open /dev/cpu_dma_latency; closing it ends its effect."""
     return _in_child(lambda: os.close(os.open("/dev/cpu_dma_latency", os.O_WRONLY)))
 
 
@@ -150,8 +149,8 @@ def real_time() -> str:
 
 
 def perf_events() -> str:
-    """Counts this thread's context switches, kernel included, as the sampler does for the
-    workers'."""
+    """Tries to count the context switches of this thread, kernel included, as the sampler counts
+    those of the workers."""
     number = {"x86_64": 298, "aarch64": 241, "riscv64": 241}.get(platform.machine())
     if number is None:
         return f"unknown system call on {platform.machine()}"
@@ -166,7 +165,7 @@ def perf_events() -> str:
 
 
 def _in_child(attempt: Callable[[], object]) -> str:
-    """Runs the attempt in a forked child, which ends with it, and returns its error."""
+    """Runs the attempt in a forked child. Returns its error, "" where it succeeds."""
     pid = os.fork()
     if not pid:
         try:
@@ -185,8 +184,11 @@ SAMPLE_S = 1.0
 TOP = 3
 
 
-def quick(machine_card: Mapping[str, Any], walk: processes.Walk | None = None) -> dict[str, Any]:
-    """Facts for a report, from the card's raw documents and a few more files. About 10 ms."""
+def report_facts(
+    machine_card: Mapping[str, Any], walk: processes.Walk | None = None
+) -> dict[str, Any]:
+    """Gathers the facts for a report, from the raw documents of the card and a few more files. It
+    takes about 10 ms."""
     programs = (walk or processes.walk()).programs
     return {
         **{key: machine_card[key] for key in ("hardware", "kernel", "sysctls", "state")},
@@ -195,16 +197,16 @@ def quick(machine_card: Mapping[str, Any], walk: processes.Walk | None = None) -
     }
 
 
-def everything(
+def all_facts(
     machine_card: Mapping[str, Any],
     *,
     tools: Mapping[str, Any],
     calibration: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """Everything that a rule looks at. `tools` is {"middlewares": {name: problem}, "tools": {name:
+    """Gathers the facts of all rules. `tools` is {"middlewares": {name: problem}, "tools": {name:
     problem}}."""
     walk = processes.walk()
-    facts = quick(machine_card, walk)
+    facts = report_facts(machine_card, walk)
     problem, fix = host()
     facts["sampled"] = sampled(SAMPLE_S)
     facts["shm"] = shm(walk)
@@ -224,7 +226,7 @@ def everything(
 
 
 def limits() -> dict[str, Any]:
-    """The limits of a process that is started from here; None is unlimited."""
+    """The limits of a process that is started from here; None stands for unlimited."""
 
     def soft(resource_number: int) -> int | None:
         value = resource.getrlimit(resource_number)[0]
@@ -278,8 +280,8 @@ def network(with_host: bool) -> dict[str, Any]:
 
 
 def sampled(seconds: float) -> dict[str, Any]:
-    """A trial's probes over some seconds, the share of our processors that was busy, and the
-    programs that used most: (pid, name, share of one core)."""
+    """Samples the machine for some seconds: the probes of a trial, the busy share of our
+    processors, and the programs that used most: (PID, name, share of one core)."""
     before, times, begun = read_edge(), _process_ticks(), time.monotonic()
     time.sleep(seconds)
     elapsed, after, later = time.monotonic() - begun, read_edge(), _process_ticks()
@@ -314,7 +316,8 @@ def _process_ticks() -> dict[int, tuple[str, int]]:
 
 
 def _interfaces_up() -> list[str] | None:
-    """The interfaces of this network namespace; /sys may show another's."""
+    """The interfaces of this network namespace that are up, by the kernel's answers: /sys may show
+    those of another namespace."""
 
     def is_up(name: str) -> bool:
         answer = fcntl.ioctl(asking, SIOCGIFFLAGS, struct.pack("16sH22x", name.encode(), 0))
@@ -331,7 +334,7 @@ CAP_IPC_LOCK, CAP_SYS_NICE = 14, 23
 
 
 def has_capability(number: int) -> bool:
-    """Whether the set of effective capabilities has that one, by its number of capabilities(7)."""
+    """Whether this process has a capability in force, by its number (capabilities(7))."""
     lines = (file_text("/proc/self/status") or "").splitlines()
     mask = next((line.split()[1] for line in lines if line.startswith("CapEff:")), "0")
     return bool(int(mask, 16) >> number & 1)
