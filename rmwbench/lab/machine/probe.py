@@ -1,9 +1,9 @@
-"""How the machine behaves around a trial: a few milliseconds of probing before it, and the kernel's
-counters over its window. A plan also asks here how fast the machine copies memory.
+"""Probes of the machine around a trial: a few milliseconds before it, and the kernel's counters
+over its window; and, for plans, the speed at which the machine copies memory.
 
-The counters cost one reading before and one after the window, so nothing of ours runs inside it.
-There is no detector of gaps in a spinning loop: within the few milliseconds that a trial can pay
-for it, it would see next to nothing, and the sampler's canary watches the window itself.
+The counters cost one reading before and one after the window, so nothing of ours runs inside it. No
+spinning loop searches for gaps: in the few milliseconds that a trial can spend on it, it would
+detect almost nothing, and the sampler's canary watches the window itself.
 """
 
 import os
@@ -20,17 +20,18 @@ from rmwbench.lab.probe_row import probe_row
 SLEEPS = 4
 SLEEP_NS = 1_000_000
 COPIED_BYTES = 64 << 20
-"""Beyond the caches, as ten large messages of a history are together."""
+"""More than the caches hold, as ten large messages of a history are."""
 COPYING_S = 0.15
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 _STAT = Path("/proc/stat")
 USABLE = "processors_usable"
-"""The probe that says how many processors the shares beside it are of."""
+"""The probe with the number of processors that the other probes' shares refer to."""
 _FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 
 class Ticks(NamedTuple):
-    """Sums since boot over the processors that a trial may use, in ticks of 10 ms (USER_HZ)."""
+    """Times since boot, summed over the processors that a trial may use, in ticks of 10 ms
+    (USER_HZ)."""
 
     busy: int
     idle: int
@@ -42,52 +43,50 @@ class Ticks(NamedTuple):
         return self.busy + self.idle + self.softirq + self.steal
 
 
-def usable() -> Collection[int]:
-    """The processors that this process may use, which its trials inherit."""
+def usable_processors() -> Collection[int]:
+    """The processors that this process may use, and so may its trials."""
     return os.sched_getaffinity(0)
 
 
 def read_ticks(text: str | None = None, processors: Collection[int] | None = None) -> Ticks:
-    """The ticks of those processors by /proc/stat, of the usable ones where None; of all where the
-    file does not list those: a container may have a file of its own, with its processors under
-    other numbers. Guest time is part of user time and not counted twice."""
+    """The ticks of these processors by /proc/stat; of the usable ones where None is given. They are
+    those of all processors where the file does not list these: a container may have a file of its
+    own, with other numbers. Guest time is part of user time and not counted twice."""
     stat = _STAT.read_text() if text is None else text
     rows = (line.split() for line in stat.splitlines() if line.startswith("cpu"))
     ticks = {name: [int(word) for word in words] for name, *words in rows}
     processor_names = [
-        f"cpu{number}" for number in (usable() if processors is None else processors)
+        f"cpu{number}" for number in (usable_processors() if processors is None else processors)
     ]
-    listed = processor_names if ticks.keys() >= set(processor_names) else ["cpu"]
-    lines = [dict(zip(_FIELDS, ticks[name], strict=False)) for name in listed]
+    names = processor_names if ticks.keys() >= set(processor_names) else ["cpu"]
+    lines = [dict(zip(_FIELDS, ticks[name], strict=False)) for name in names]
     value = {name: sum(line.get(name, 0) for line in lines) for name in _FIELDS}
     busy = value["user"] + value["nice"] + value["system"] + value["irq"]
     return Ticks(busy, value["idle"] + value["iowait"], value["softirq"], value["steal"])
 
 
 def idle_probe() -> list[dict[str, Any]]:
-    """Rows of the table `probes`, `at` = `before`: how late short sleeps wake, and how many tasks
-    want to run. About 5 ms.
-
-    The sleeps use the default timer slack of 50 µs: a slack set here would be inherited by every
-    worker.
-    """
+    """Rows of the table `probes`, `at` = `before`: how late short sleeps wake, and the number of
+    runnable tasks. It takes about 5 ms. The sleeps use the default timer slack of 50 µs: every
+    worker would inherit a slack that is set here."""
     late = []
     for _ in range(SLEEPS):
         due = time.monotonic_ns() + SLEEP_NS
         time.sleep(SLEEP_NS / 1e9)
         late.append(time.monotonic_ns() - due)
-    runnable = int(Path("/proc/loadavg").read_text().split()[3].split("/")[0]) - 1  # less ourselves
+    others_runnable = int(Path("/proc/loadavg").read_text().split()[3].split("/")[0]) - 1
     return [
         probe_row("sleep_overshoot_median", float(sorted(late)[SLEEPS // 2]), "ns", "before"),
         probe_row("sleep_overshoot_max", float(max(late)), "ns", "before"),
-        probe_row("runnable_tasks", float(max(0, runnable)), "count", "before"),
+        probe_row("runnable_tasks", float(max(0, others_runnable)), "count", "before"),
     ]
 
 
 class EdgeReading(NamedTuple):
-    """One edge of the window. `slewed_ns` and `raw_ns` are CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW
-    at the same moment; `throttled_ns` is how long a CPU quota has stopped this control group so
-    far, None without one; `processors` is how many the ticks are of."""
+    """The reading at an edge of the window. `slewed_ns` and `raw_ns` are CLOCK_MONOTONIC and
+    CLOCK_MONOTONIC_RAW at the same moment; `throttled_ns` is the time for which a CPU quota has
+    stopped this control group so far, None without a quota; `processors` is the number of
+    processors that the ticks are of."""
 
     ticks: Ticks
     slewed_ns: int
@@ -97,14 +96,14 @@ class EdgeReading(NamedTuple):
 
 
 def read_edge() -> EdgeReading:
-    """About 60 µs."""
-    return EdgeReading(read_ticks(), *read_clocks(), read_throttled_ns(), len(usable()))
+    """Takes the reading of an edge, in about 60 µs."""
+    return EdgeReading(read_ticks(), *read_clocks(), read_throttled_ns(), len(usable_processors()))
 
 
 def read_clocks() -> tuple[int, int]:
-    """CLOCK_MONOTONIC, which NTP slews and every stamp uses, and CLOCK_MONOTONIC_RAW, which nothing
-    touches. The fastest of a few tries counts, so that being preempted in between does not look
-    like a clock that runs wrong."""
+    """Reads CLOCK_MONOTONIC, which NTP slews and every stamp uses, and CLOCK_MONOTONIC_RAW, which
+    is never adjusted. The fastest of a few tries counts, so that a preemption in between does not
+    look like a wrong clock."""
     best: tuple[int, int, int] | None = None
     for _ in range(5):
         before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
@@ -117,8 +116,8 @@ def read_clocks() -> tuple[int, int]:
 
 
 def read_throttled_ns() -> int | None:
-    """The time that a CPU quota has stopped us, summed over this process's control group and those
-    above it; None where no quota is set."""
+    """The time for which CPU quotas have stopped this process, summed over its control group and
+    those above; None where no quota is set."""
     throttled_ns = None
     for path, name, factor in _throttled_files():
         try:
@@ -131,8 +130,8 @@ def read_throttled_ns() -> int | None:
 
 @cache
 def _throttled_files() -> tuple[tuple[Path, str, int], ...]:
-    """(file, counter, ns per unit) of every group on our way up that has a quota, in either
-    version."""
+    """The (file, counter, ns per unit) of this process's control group and of each group above it
+    that has a quota, in either version."""
     files = []
     for root, directory in own_groups("cpu").items():
         version1 = root.name == "cpu"
@@ -146,10 +145,10 @@ def _throttled_files() -> tuple[tuple[Path, str, int], ...]:
 
 
 def edge_probes(begin: EdgeReading, end: EdgeReading) -> list[dict[str, Any]]:
-    """Rows with `at` = `window` from the readings at both edges: shares of the processor time and
-    `processors_usable`, which it is of, `stolen` (steal over the window's length: 2 where two
-    processors were away all the time) and `stolen_ticks`, `clock_slew`, and `throttled` (share of
-    the window) where there is a quota."""
+    """Rows with `at` = `window` from the readings at both edges: the shares of processor time, and
+    `processors_usable`, the number of processors that they refer to; `stolen` (steal divided by the
+    window's length: 2 where two processors were away all the time) and `stolen_ticks`;
+    `clock_slew`; and `throttled` (share of the window) where there is a quota."""
     rows = window_probes(begin.ticks, end.ticks)
     rows.append(probe_row(USABLE, end.processors, "count"))
     raw_ns = end.raw_ns - begin.raw_ns
@@ -164,9 +163,10 @@ def edge_probes(begin: EdgeReading, end: EdgeReading) -> list[dict[str, Any]]:
 
 
 def window_probes(begin: Ticks, end: Ticks) -> list[dict[str, Any]]:
-    """Rows with `at` = `window`: shares of the processor time between two readings; none where no
-    tick passed. `steal` is the share of what was demanded: a hypervisor steals only from processors
-    that have work, so as a share of all time it would be larger for an arm that works more."""
+    """Rows with `at` = `window`: the shares of processor time between two readings; no rows where
+    no tick passed. `steal` is a share of the demanded time: a hypervisor steals only from
+    processors that have work, so as a share of all time it would be larger for an arm that works
+    more."""
     total = end.total - begin.total
     if total <= 0:
         return []
@@ -178,15 +178,15 @@ def window_probes(begin: Ticks, end: Ticks) -> list[dict[str, Any]]:
 
 
 def awake_as_idle(probes: Sequence[Mapping[str, Any]], awake: float) -> list[dict[str, Any]]:
-    """The probes with the share of processor time that the spinners of `host_idle: awake` used
-    moved from busy to idle, which it is by another name."""
+    """The probes with the share of the spinners of `host_idle: awake` moved from busy to idle: a
+    processor is available to the trial while a spinner runs on it."""
     busy = next(
         (row["value"] for row in probes if (row["probe"], row["at"]) == ("busy", "window")), 0.0
     )
-    more = {"busy": -min(awake, busy), "idle": min(awake, busy)}
+    corrections = {"busy": -min(awake, busy), "idle": min(awake, busy)}
     return [
-        {**row, "value": row["value"] + more[row["probe"]]}
-        if row["at"] == "window" and row["probe"] in more
+        {**row, "value": row["value"] + corrections[row["probe"]]}
+        if row["at"] == "window" and row["probe"] in corrections
         else dict(row)
         for row in probes
     ]
@@ -195,13 +195,10 @@ def awake_as_idle(probes: Sequence[Mapping[str, Any]], awake: float) -> list[dic
 def attributed_probes(
     window: Sequence[Mapping[str, Any]], cpu_ns: Mapping[str, int], window_ns: int
 ) -> list[dict[str, Any]]:
-    """Rows `own` and `foreign`: what the trial's processes used of the processor time, and what
-    others did. `window` are rows of `edge_probes`; `cpu_ns` maps each role to its processor time
-    in the window.
-
-    `own` counts every role but the spinners of `host_idle: awake`; `foreign` is the remainder of
-    busy time, softirq not included, for most of that is the trial's own traffic.
-    """
+    """Rows `own` and `foreign`: the shares of processor time that the trial's processes and those
+    of others used. `window` are rows of `edge_probes`; `cpu_ns` maps each role to its processor
+    time in the window. `own` counts every role but the spinners of `host_idle: awake`; `foreign` is
+    the rest of the busy time, without softirq, most of which is the trial's own traffic."""
     share = {row["probe"]: float(row["value"]) for row in window}
     if "busy" not in share or window_ns <= 0 or not share.get(USABLE) or not cpu_ns:
         return []
@@ -215,10 +212,10 @@ def attributed_probes(
 
 @cache
 def copy_bytes_per_s() -> float:
-    """Bytes copied per second by one thread, which bounds every middleware that carries large
-    messages: the best of as many whole copies as fit into COPYING_S,
-    since a slower one was interrupted. To one significant digit, so that two plans of one day
-    agree. Measured once per process."""
+    """The bytes that a thread copies per second, which bounds every middleware for large messages:
+    the fastest of the copies that fit into COPYING_S, since a slower one was interrupted. It is
+    rounded to one significant digit, so that two plans of a day agree, and measured once per
+    process."""
     import numpy as np
 
     source, target = np.ones(COPIED_BYTES, dtype=np.uint8), np.empty(COPIED_BYTES, dtype=np.uint8)

@@ -1,5 +1,5 @@
-"""One walk over /proc: which processes belong to a middleware, and which shared files have a living
-owner. Both need every process's memory map, which is the expensive part.
+"""One walk over /proc finds the processes that belong to a middleware, and the shared files that a
+living process uses. Both need the memory map of every process, which is the expensive part.
 """
 
 import os
@@ -30,8 +30,9 @@ ICEORYX2_SERVICES = Path("/tmp/iceoryx2")
 
 @dataclass
 class Walk:
-    """`programs` are of middlewares; `mapped` are (device, inode) of every file that some process
-    maps or holds open; `unseen` counts processes of which only the command line could be read."""
+    """The result of a walk. `programs` are those of middlewares; `mapped` are (device, inode) of
+    every file that a process maps or has open; `unseen` is the number of processes of which only
+    the command line could be read."""
 
     programs: list[dict[str, Any]] = field(default_factory=list)
     mapped: set[tuple[int, int]] = field(default_factory=set)
@@ -52,13 +53,13 @@ def walk() -> Walk:
             continue  # a kernel thread, or gone
         try:
             maps = (entry / "maps").read_text(errors="replace")
-        except PermissionError:  # of another user: its words still tell a daemon or a node
+        except PermissionError:  # another user's; a daemon or a node is known by its command line
             result.unseen += 1
             maps = ""
         except OSError:
             continue
-        result.mapped.update(_mapped(maps))
-        result.mapped.update(_open(entry))
+        result.mapped.update(_mapped_files(maps))
+        result.mapped.update(_open_files(entry))
         program = _program(words, maps)
         if program:
             result.programs.append({"pid": int(entry.name), **program})
@@ -66,13 +67,14 @@ def walk() -> Walk:
 
 
 def is_of_middleware(words: list[str], maps: str) -> bool:
-    """Whether a process is a middleware's, by the words of its command line and the libraries that
-    it maps."""
+    """Whether a process belongs to a middleware, by its command line and the libraries that it
+    maps."""
     return _program(words, maps) is not None
 
 
 def display_name(pid: int, proc: Path = Path("/proc")) -> str | None:
-    """The name that people give a process: its program, and the script that it interprets."""
+    """The name of a process for people: its program, and the script that it interprets; None where
+    it is gone."""
     try:
         words = command_words((proc / str(pid) / "cmdline").read_bytes())
     except OSError:
@@ -82,9 +84,9 @@ def display_name(pid: int, proc: Path = Path("/proc")) -> str | None:
 
 
 def leftovers(mapped: set[tuple[int, int]]) -> tuple[list[dict[str, Any]], int]:
-    """Files of middlewares in shared memory that nobody maps or holds open, and how many such files
-    there are altogether. iceoryx2 keeps its directory of services apart; it is left over where none
-    of its files is in use."""
+    """The files of middlewares in shared memory that no process maps or has open, and the number of
+    all files of middlewares there. The directory of iceoryx2's services lies elsewhere; it is a
+    leftover where none of its files is in use."""
     leftover_files, used_middlewares, count = [], set(), 0
     for path in sorted(Path("/dev/shm").glob("*")):
         middleware, status = middleware_of_file(path.name), _status(path)
@@ -109,7 +111,7 @@ def leftovers(mapped: set[tuple[int, int]]) -> tuple[list[dict[str, Any]], int]:
 
 
 def middleware_of_file(name: str) -> str | None:
-    """The middleware whose files in shared memory are called so."""
+    """The middleware whose files in shared memory have such a name; None for other names."""
     return next(
         (middleware for middleware, pattern in MIDDLEWARE_FILES.items() if pattern.search(name)),
         None,
@@ -123,7 +125,7 @@ def _status(path: Path) -> os.stat_result | None:
         return None
 
 
-def _mapped(maps: str) -> Iterator[tuple[int, int]]:
+def _mapped_files(maps: str) -> Iterator[tuple[int, int]]:
     for line in maps.splitlines():
         words = line.split(None, 5)
         if len(words) > 4 and words[4] != "0":
@@ -131,7 +133,7 @@ def _mapped(maps: str) -> Iterator[tuple[int, int]]:
             yield os.makedev(int(major, 16), int(minor, 16)), int(words[4])
 
 
-def _open(entry: Path) -> Iterator[tuple[int, int]]:
+def _open_files(entry: Path) -> Iterator[tuple[int, int]]:
     try:
         for name in os.listdir(entry / "fd"):
             target = os.readlink(entry / "fd" / name)
@@ -143,15 +145,15 @@ def _open(entry: Path) -> Iterator[tuple[int, int]]:
 
 
 def command_words(command_line: bytes) -> list[str]:
-    """The words of a command line. Browsers rewrite theirs as one string with the options in it."""
+    """The words of a command line. A browser may have rewritten its own as one string."""
     words = command_line.decode(errors="replace").split("\0")
     rewritten = not any(words[1:]) and " -" in words[0]
     return words[0].split() if rewritten else words
 
 
 def _program(words: list[str], maps: str) -> dict[str, Any] | None:
-    """Name, kind and reason of a process that is a middleware's, or None. Our own workers are not a
-    robot's."""
+    """The name, kind and reason of a process that belongs to a middleware; None for others, and for
+    our own workers, which are no robot's."""
     name = os.path.basename(words[0])
     if name.startswith(OURS):
         return None
@@ -169,7 +171,8 @@ def _program(words: list[str], maps: str) -> dict[str, Any] | None:
 
 
 def _script(words: list[str]) -> str:
-    """The script that an interpreter runs, "" for any other program and for commands in words."""
+    """The script or module that an interpreter runs; "" for any other program, and for code that is
+    given on the command line."""
     if not os.path.basename(words[0]).startswith(("python", "ruby", "perl", "node", "sh", "bash")):
         return ""
     module = words[words.index("-m") + 1 : words.index("-m") + 2] if "-m" in words else []
@@ -182,6 +185,6 @@ def _script(words: list[str]) -> str:
 
 
 def _module(words: list[str]) -> list[str]:
-    """The daemon of ROS 2 is a Python process whose command line names it: `… -c "from
-    ros2cli.daemon …"`."""
+    """The name of ROS 2's daemon, if the process is that: Python code on a command line (`… -c
+    "from ros2cli.daemon …"`)."""
     return ["ros2-daemon"] if any("ros2cli.daemon" in word for word in words[1:]) else []

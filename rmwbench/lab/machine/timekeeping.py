@@ -1,8 +1,8 @@
-"""Who keeps this machine's clock, and how well it says it does: the kernel's own account
-(adjtimex(2)), and chrony's or PTP's where they run. What is not there is None.
+"""The service that keeps this machine's clock, and its accuracy by its own account: that of the
+kernel (adjtimex(2)), and those of chrony and PTP where they run. An absent account is None.
 
-Trials on one machine need none of it. Over several, their own exchanges measure the offset,
-whatever is claimed here; this is the second opinion that is stored beside them.
+Trials on one machine do not need it. Trials over several machines measure the offset by their own
+exchanges; these accounts are stored beside them for comparison.
 """
 
 import ctypes
@@ -19,10 +19,10 @@ UNSYNCHRONISED = 0x0040  # of the kernel's status word
 
 
 def timekeeping() -> dict[str, Any]:
-    """`kernel` {synchronised, frequency_ppm, tick_ppm, estimated_error_ns, maximum_error_ns},
-    `chrony` {reference, stratum, offset_ns, rms_offset_ns, frequency_ppm, root_delay_ns,
-    root_dispersion_ns, leap}, `ptp` {offset_ns, path_delay_ns, port_state}, `ptp_devices` {name:
-    clock_name}; each None where there is none."""
+    """The accounts `kernel` {synchronised, frequency_ppm, tick_ppm, estimated_error_ns,
+    maximum_error_ns}, `chrony` {reference, stratum, offset_ns, rms_offset_ns, frequency_ppm,
+    root_delay_ns, root_dispersion_ns, leap} and `ptp` {offset_ns, path_delay_ns, port_state}, and
+    `ptp_devices` {name: clock_name}; each is None where there is none."""
     devices = {
         path.name: file_text(path / "clock_name")
         for path in sorted(Path("/sys/class/ptp").glob("ptp*"))
@@ -31,11 +31,11 @@ def timekeeping() -> dict[str, Any]:
 
 
 def keeper(state: Mapping[str, Any]) -> str:
-    """The service that keeps the clock, and how far off it says the clock is, in words."""
+    """A text with the service that keeps the clock, and the offset by its account."""
     if account := state["ptp"]:
         return (
             f"PTP, {account['offset_ns']:.0f} ns from its master "
-            f"({account['port_state'] or 'state not told'})"
+            f"({account['port_state'] or 'unknown state'})"
         )
     if account := state["chrony"]:
         if not account["reference"]:
@@ -52,7 +52,7 @@ def keeper(state: Mapping[str, Any]) -> str:
     )
     if (account := state["kernel"]) and account["synchronised"]:
         return f"a service that is not chrony, within {_text(account['maximum_error_ns'])}{devices}"
-    return f"nobody: no PTP, no chrony, and the kernel was told by no other{devices}"
+    return f"no service: no PTP, no chrony, and no other set the kernel's clock{devices}"
 
 
 def _text(ns: float) -> str:
@@ -71,7 +71,7 @@ class _Timex(ctypes.Structure):
 
 
 def kernel() -> dict[str, Any] | None:
-    """The kernel's own account. Reading it needs no privilege."""
+    """The account of the kernel, which every user may read; None where it has none."""
     timex = _Timex()
     try:
         if ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(timex)) < 0:
@@ -93,9 +93,10 @@ def chrony() -> dict[str, Any] | None:
 
 
 def parse_chrony(text: str) -> dict[str, Any] | None:
-    """The line of `chronyc -c tracking` (chronyc(1)): reference ID, name, stratum, time of
+    """Parses the line of `chronyc -c tracking` (chronyc(1)): reference ID, name, stratum, time of
     reference, correction of the system's time, last offset, RMS offset, frequency, residual
-    frequency, skew, root delay, root dispersion, update interval, leap status."""
+    frequency, skew, root delay, root dispersion, update interval, leap status. None for any other
+    text."""
     words = text.strip().split(",")
     if len(words) < 14:
         return None
@@ -123,7 +124,8 @@ def ptp() -> dict[str, Any] | None:
 
 
 def parse_ptp(text: str) -> dict[str, Any] | None:
-    """The answers of `pmc` (pmc(8)): lines of a name and a value."""
+    """Parses the answers of `pmc` (pmc(8)), which are lines of a name and a value; None for any
+    other text."""
     words = dict(line.split()[:2] for line in text.splitlines() if len(line.split()) == 2)
     if "offsetFromMaster" not in words:
         return None
