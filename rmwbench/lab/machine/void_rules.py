@@ -1,32 +1,31 @@
-"""The rules that void or mark a trial for the machine's sake: data in one place, fixed in advance.
+"""The rules by which the machine voids or flags a trial: data in one place, fixed in advance.
 
-Shares of processor time are of the processors that a trial may use: what others of the machine do
-or leave idle says nothing of it.
+The shares of processor time refer to the processors that a trial may use: the other processors of
+the machine do not matter to the trial.
 
-They look at machine signals only, never at a result: a rule that sees results can be made to say
-anything. A trial is *void* where even its median would be the machine's and not the middleware's;
-it keeps a *flag* where a part of it stays usable (medians without tails, latency without scaling).
-Below the limits, blocks and their randomised order carry the noise.
+The rules judge signals of the machine only, never a result: a rule that sees results could produce
+any result. A trial is *void* where even its median would be the machine's and not the middleware's;
+it has a *flag* where a part of it stays usable (medians without tails, latency without scaling).
+Below the limits, blocks and their randomised order absorb the noise.
 
-The limits, with what was measured on a virtual machine of two processors (docs/doctor.md has the
-table):
+The limits, with measurements on a virtual machine of two processors (docs/doctor.md has the table):
 
-* steal, as a share of the processor time that was asked for: small virtual machines always have
-  some. With 15 % of all time (the measure then) a wake-up's p99 went from 0.1 to 4.9 ms. It is
-  counted in ticks of 10 ms, and what asks for little asks for a few of them: one stolen tick of
-  three is not evidence. An arm of short wake-ups also waits for the hypervisor at each of them: of
-  20 µs of work, 1 500 times a second, 12 % were stolen while a spinner lost 0.6 %. So steal voids
-  only where it is also more than 5 % of the window, and three ticks. One or two took 8 % of the
-  trials of `quick` away, whose shortest window has 50 of them.
-* canary: a thread on each processor that only sleeps; the shares are the worst processor's. Late is
-  a wake-up after more than 1 ms: at 1 % of them the p99 of *anything* that sleeps on this machine
-  exceeds 1 ms. Builds beside it, with a load average of 6 to 9 on two processors, made 11 % of the
-  wake-ups late in the median trial and 75 % in the worst of 51, but stalled (more than 10 ms) only
-  0 and 44 %. A processor taken away by a real-time thread: more than half stalled. So half of the
-  wake-ups stalled is a processor that somebody keeps. An arm with very many busy threads could do
-  that too, and what an arm does must not void its trial: where the trial's own processes used more
-  than half of the processors that it may use, the lateness is a flag and nothing more.
-* foreign: builds and desktops disturb tails; as long as the canary wakes, blocks carry it.
+* steal, as a share of the demanded processor time: small virtual machines always have some. With
+  15 % of all time (the measure then), the p99 of a wake-up rose from 0.1 to 4.9 ms. Steal is
+  counted in ticks of 10 ms, and a small load demands only a few of them: one stolen tick of three
+  is not evidence. An arm of short wake-ups also waits for the hypervisor at each of them: of 20 µs
+  of work, 1 500 times a second, 12 % were stolen while a spinner lost 0.6 %. So steal voids only
+  where it is also more than 5 % of the window, and at least three ticks. A limit of one or two
+  ticks would have voided 8 % of the trials of `quick`, whose shortest window has 50 ticks.
+* canary: a thread on each processor that only sleeps; the shares are those of the worst processor.
+  A wake-up is late after more than 1 ms: at a share of 1 %, the p99 of *any* thread that sleeps on
+  this machine exceeds 1 ms. Builds beside it, with a load average of 6 to 9 on two processors, made
+  11 % of the wake-ups late in the median trial and 75 % in the worst of 51; but only 0 and 44 %
+  stalled (more than 10 ms). With a processor taken by a real-time thread, more than half stalled.
+  So a share of half shows that another program keeps the processor. An arm with very many busy
+  threads could cause that too, and an arm must not void its own trial: where the trial's processes
+  used more than half of the usable processor time, the lateness is a flag and nothing more.
+* foreign: builds and desktops disturb tails; blocks absorb that as long as the canary wakes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -40,10 +39,11 @@ Kind = Literal["void", "flag"]
 
 @dataclass(frozen=True)
 class Rule:
-    """Fires where a probe of the window exceeds `limit` (or is below it). `text` shows {value} and
-    {limit}, in percent where the probe is a fraction and in ms where it is ns. `excused_by` is a
-    probe with a limit: above it this rule is silent, and a milder one of the same name may speak.
-    `only_with` are others: unless each is there and above its limit, this rule is silent too."""
+    """A rule, which fires where a probe of the window exceeds `limit`, or is below it. `text` shows
+    {value} and {limit}, in percent where the probe is a fraction and in ms where it is in ns.
+    `excused_by` is a probe with a limit above which this rule does not fire, so that a milder rule
+    of the same name may. `only_with` are probes with limits: the rule fires only where each of them
+    exists and exceeds its limit."""
 
     name: str
     probe: str
@@ -58,7 +58,7 @@ class Rule:
     def broken_by(self, value: float) -> bool:
         return value < self.limit if self.below else value > self.limit
 
-    def explained(self, value: float) -> str:
+    def explanation(self, value: float) -> str:
         return self.text.format(value=self._value_text(value), limit=self._value_text(self.limit))
 
     def _value_text(self, value: float) -> str:
@@ -69,7 +69,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Violation:
-    """A rule that fired: its name, `void` or `flag`, and the reason in words."""
+    """A rule that fired: its name, its kind, and the reason in words."""
 
     rule: str
     kind: Kind
@@ -78,7 +78,7 @@ class Violation:
 
 STEAL_VOID_FRACTION = 0.05
 STOLEN_VOID_FRACTION = 0.05
-"""The share of the window: how long the processors were away, summed over them."""
+"""The time for which the processors were away, summed over them, as a share of the window."""
 STOLEN_VOID_TICKS = 2
 
 RULES: tuple[Rule, ...] = (
@@ -173,34 +173,35 @@ RULES: tuple[Rule, ...] = (
         below=True,
     ),
 )
-"""Void before flag: of several rules with one name the first that fires speaks."""
+"""The rules that void stand before those that flag: of the rules of one name, the first that fires
+counts."""
 
 
 def violations(probes: Iterable[Mapping[str, object]]) -> list[Violation]:
-    """Every rule that fires on rows of the table `probes`, at most one per name. A probe that is
-    not there says nothing: it fires no rule and excuses none."""
+    """The rules that fire on rows of the table `probes`, at most one per name. A probe that is
+    absent fires no rule and excuses none."""
     values = {str(row["probe"]): float(row["value"]) for row in probes if row["at"] == "window"}  # type: ignore[arg-type]
-    fired: dict[str, Violation] = {}
+    violation_of: dict[str, Violation] = {}
     for rule in RULES:
-        if rule.name in fired or rule.probe not in values or not rule.broken_by(values[rule.probe]):
+        value = values.get(rule.probe)
+        if rule.name in violation_of or value is None or not rule.broken_by(value):
             continue
         if rule.excused_by and values.get(rule.excused_by[0], 0.0) > rule.excused_by[1]:
             continue
         if any(values.get(probe, 0.0) <= limit for probe, limit in rule.only_with):
             continue
-        fired[rule.name] = Violation(rule.name, rule.kind, rule.explained(values[rule.probe]))
-    return list(fired.values())
+        violation_of[rule.name] = Violation(rule.name, rule.kind, rule.explanation(value))
+    return list(violation_of.values())
 
 
 def voids(probes: Iterable[Mapping[str, object]]) -> list[Reason]:
-    """The reasons why a trial with these rows of the table `probes` is void, one per rule that
+    """The reasons why a trial with these rows of the table `probes` is void, one for each rule that
     fires; empty for a good trial."""
     return _reasons(probes, "void", "machine: ")
 
 
 def flags(probes: Iterable[Mapping[str, object]]) -> list[Reason]:
-    """The reasons that a report shows beside the trial: one per rule that fires without voiding
-    it."""
+    """The reasons that a report shows beside the trial: one for each rule that flags it."""
     return _reasons(probes, "flag")
 
 

@@ -1,9 +1,9 @@
-"""Facts → findings: every rule of the doctor, pure, so that each is tested with facts that were
-made up.
+"""All rules of the doctor, which turn facts into findings. They are pure functions, so that each is
+tested with invented facts.
 
-A rule is a row of a table: its name, what is expected, why, and the function that judges the facts.
-It says nothing where these were not gathered (`Absent`). Reports use the same rules with the facts
-that are cheap to gather, so there is one source of truth.
+A rule is a row of a table: its name, the expected value, the reason, and the function that judges
+the facts. It makes no finding where its facts were not gathered (`Absent`). Reports apply the same
+rules to the facts that are cheap to gather.
 """
 
 from rmwbench.lab.machine.checks import ability_rules, memory_rules, network_rules, processor_rules
@@ -11,7 +11,7 @@ from rmwbench.lab.machine.finding import LEVELS, Absent, DoctorRule, Facts, Find
 
 RULES: tuple[DoctorRule, ...] = (
     *ability_rules.RULES,
-    processor_rules.robot,  # before all that is slower by it
+    processor_rules.robot,  # before the findings that a robot causes
     *network_rules.RULES,
     *processor_rules.RULES,
     *memory_rules.RULES,
@@ -19,7 +19,7 @@ RULES: tuple[DoctorRule, ...] = (
 
 
 def checks(facts: Facts) -> list[Finding]:
-    """Every finding that these facts allow, worst first, otherwise in the order of the rules."""
+    """The findings on these facts, worst first, otherwise in the order of the rules."""
     findings = []
     for rule in RULES:
         try:
@@ -30,10 +30,9 @@ def checks(facts: Facts) -> list[Finding]:
 
 
 def warnings(facts: Facts) -> list[str]:
-    """The warnings of a report: red and yellow findings that spoil trials, red ones marked."""
-    repeated = [
-        finding
+    """The warnings of a report: the red and yellow findings that spoil trials, red ones marked."""
+    return [
+        ("RED " if finding.level == "red" else "") + finding.warning()
         for finding in checks(facts)
         if finding.spoils and finding.level in ("red", "yellow")
     ]
-    return [("RED " if finding.level == "red" else "") + finding.warning() for finding in repeated]

@@ -1,4 +1,4 @@
-"""Rules on what rmwbench itself can do here, which was tried and not guessed from versions."""
+"""Rules on the abilities that rmwbench has here. They were tried, and not guessed from versions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -43,7 +43,8 @@ def workers(facts: Facts) -> Diagnosis:
 
 
 def _build_fix(unbuilt: Sequence[str], commands: Mapping[str, str]) -> str | None:
-    """The command that builds all that only have to be built; else the first other command."""
+    """The command that builds all middlewares which need nothing else; without any, the first
+    other command."""
     known_commands = [commands[name] for name in unbuilt if name in commands]
     only_built = [name for name in unbuilt if commands.get(name) == build_command(name)]
     return build_command(*only_built) if only_built else next(iter(known_commands), None)

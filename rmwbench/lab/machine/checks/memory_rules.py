@@ -1,4 +1,4 @@
-"""Memory, shared memory, and what dead processes left in it."""
+"""Rules on memory, on shared memory, and on files of dead processes in it."""
 
 from rmwbench.lab.machine.finding import Diagnosis, Facts, FixChange, Level, bytes_text, fact, rule
 
@@ -13,7 +13,8 @@ LITTLE_MEMORY_BYTES, FAIR_MEMORY_BYTES = 512 << 20, 2 << 30
     "when it is too small",
 )
 def shared_memory(facts: Facts) -> Diagnosis:
-    """Trials have a /dev/shm of their own of half the free memory; this one is the robot's."""
+    """Judges the machine's own /dev/shm, which robots use. Trials have one of their own, with half
+    of the available memory."""
     size, used = fact(facts, "shm", "bytes"), fact(facts, "shm", "used_bytes")
     if size is None:
         fix = "mkdir -m 1777 /dev/shm && mount -t tmpfs shm /dev/shm"

@@ -1,4 +1,5 @@
-"""Buffers, queues, fragments, multicast: what decides whether large messages over UDP arrive."""
+"""Rules on buffers, queues, fragments and multicast, which decide whether large messages over UDP
+arrive."""
 
 from rmwbench.lab.machine.finding import (
     Diagnosis,
@@ -12,10 +13,10 @@ from rmwbench.lab.machine.finding import (
 )
 
 LARGEST_MESSAGE_BYTES = 6_220_800
-"""One uncompressed 1080p image: the message that small socket buffers drop."""
+"""An uncompressed 1080p image, which small socket buffers drop."""
 MOST_ASKED_BYTES = 1 << 24
-"""The largest receive buffer that a profile of ours asks for: where the kernel grants less, its arm
-is not what it says (rmwbench/campaign/plan/socket_buffers.py)."""
+"""The largest receive buffer that a profile of ours requests. Where the kernel grants less, its arm
+is not as configured (rmwbench/campaign/plan/socket_buffers.py)."""
 SMALL_BUFFER_BYTES = 1 << 20
 WANTED_BUFFER_BYTES = 1 << 25
 BACKLOG_NAME, BACKLOG = "net.core.netdev_max_backlog", 1000
@@ -32,7 +33,7 @@ FRAGMENTS_LOST = (
 
 
 def sysctl(name: str, value: object) -> tuple[str, str]:
-    """The command for now and the one that lasts."""
+    """The command that sets a sysctl for now, and the command that sets it for good."""
     last = name.rsplit(".", 1)[-1]
     return (
         f"sysctl -w {name}={value}",
@@ -41,14 +42,15 @@ def sysctl(name: str, value: object) -> tuple[str, str]:
 
 
 def setting(name: str, value: object) -> FixChange:
-    """The change of a sysctl for `rmwbench doctor --fix`."""
+    """The change that sets a sysctl, for `rmwbench doctor --fix`."""
     return FixChange("file", "/proc/sys/" + name.replace(".", "/"), str(value))
 
 
 def _buffer(
     name: str, check: str, enough: int, purpose: str, why: str, worth: str | None
 ) -> DoctorRule:
-    """`worth` says of a buffer what raising it brought, and makes a small one red."""
+    """Makes the rule of a buffer. `worth` is the measured effect of raising it; with that, a small
+    buffer is red."""
 
     @rule(check, expected=f"{name} of at least {enough} ({purpose})", why=why)
     def buffer(facts: Facts) -> Diagnosis:
@@ -93,8 +95,8 @@ send_buffer = _buffer(
     why="a middleware that does not set its socket's buffer, as some do untouched, gets this one",
 )
 def default_buffer(facts: Facts) -> Diagnosis:
-    """Shows the buffer of sockets that never ask for one. Raising it costs every socket memory, so
-    no value of it is a fault."""
+    """Shows the buffer of sockets that never request one. Raising it costs every socket memory, so
+    no value is a fault."""
     value = fact(facts, "sysctls", "net.core.rmem_default")
     most = fact(facts, "sysctls", "net.core.rmem_max")
     if value is None:
@@ -132,8 +134,9 @@ def backlog(facts: Facts) -> Diagnosis:
     "stop arriving",
 )
 def fragments(facts: Facts) -> Diagnosis:
-    """Per network namespace and never inherited: what is set here holds for the robot's own
-    processes, not for trials, which run with the kernel's defaults. Hence no warning in reports."""
+    """Judges settings that belong to a network namespace and are never inherited: they hold for the
+    robot's own processes, and trials run with the kernel's defaults. Hence no warning in
+    reports."""
     memory, time_s = (
         fact(facts, "sysctls", f"net.ipv4.ipfrag_{name}") for name in ("high_thresh", "time")
     )
@@ -257,8 +260,8 @@ def multicast_in_host(facts: Facts) -> Diagnosis:
     "of this",
 )
 def kernel_backend(facts: Facts) -> Diagnosis:
-    """Tells which parts of the kernel backend work. Only suites that ask for it need it, so it is
-    blamed only where nothing of it works."""
+    """Tells which parts of the kernel backend work. Only some suites need it, so the finding is
+    yellow only where no part works."""
     works = fact(facts, "network", "kernel_backend")
     if works is None:
         return Diagnosis("unknown", "no host could be made to try it in")

@@ -1,4 +1,4 @@
-"""Cores, clocks, sleep states, and who else takes processor time."""
+"""Rules on cores, clocks and idle states, and on other programs that take processor time."""
 
 from rmwbench.lab.machine.card import CLOCK_SOURCES
 from rmwbench.lab.machine.finding import (
@@ -94,8 +94,8 @@ def steal_since_boot(facts: Facts) -> Diagnosis:
     "trials; yellow: its tails would be this machine's",
 )
 def steal_now(facts: Facts) -> Diagnosis:
-    """Judges steal by the rule of trials, as if the time of looking had been a window: steal is a
-    share of the demanded time, which is little while nothing runs."""
+    """Judges the sampled steal by the rule of trials, as if the sample were a window: steal is a
+    share of the demanded time, which is small while nothing runs."""
     probes, seconds = fact(facts, "sampled", "probes"), fact(facts, "sampled", "seconds")
     value = {row["probe"]: row["value"] for row in probes}
     if "steal" not in value:
@@ -116,7 +116,7 @@ def steal_now(facts: Facts) -> Diagnosis:
     why="whatever else runs takes turns with the middleware on the same cores",
 )
 def load_now(facts: Facts) -> Diagnosis:
-    """Judges the sampled share where there is one, else the load average."""
+    """Judges the sampled share of busy time where there is one, and else the load average."""
     usable = fact(facts, "hardware", "cores_usable")
     if "sampled" in facts and fact(facts, "sampled", "busy") is not None:
         share = fact(facts, "sampled", "busy")
@@ -228,7 +228,7 @@ def clock_source(facts: Facts) -> Diagnosis:
         fix = f"echo {better} > {CLOCK_SOURCES}/current_clocksource"
         permanent = f"add clocksource={better} to the kernel's command line"
     elif fact(facts, "hardware", "architecture") == "x86_64":
-        # the kernel has set its tsc aside
+        # the kernel has rejected the tsc
         permanent = "add tsc=reliable to the kernel's command line"
     return Diagnosis("red", value, fix, permanent, spoils=True)
 
@@ -276,8 +276,8 @@ def timer_slack(facts: Facts) -> Diagnosis:
     why="a campaign cannot reach them, but it takes the processor from them, and they from it",
 )
 def robot(facts: Facts) -> Diagnosis:
-    """Trials cannot reach it (they have a network of their own), but they take its processor and
-    memory."""
+    """Judges running robots: trials cannot reach them, since they have a network of their own, but
+    take their processor time and memory."""
     programs = fact(facts, "programs")
     if programs is None:
         return Diagnosis("unknown", "processes cannot be listed")
