@@ -1,5 +1,5 @@
-"""The network between the hosts of a trial: their addresses and devices, the link process between
-them, and the proof that it does what was asked for."""
+"""The network between the hosts of a trial: their addresses and devices, the link between them, and
+the checks that it does what was asked for."""
 
 from rmwbench.lab.network.emulation import Emulation
 from rmwbench.lab.network.host_network import NetworkBroken

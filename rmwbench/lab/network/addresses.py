@@ -1,7 +1,8 @@
-"""Addresses of the hosts of a trial: a number each, from 1, in the order of the workload's hosts.
+"""Addresses of the hosts of a trial. They follow from the hosts' numbers, which count from 1 in the
+order of the workload's hosts.
 
-Fixed, because all of it lies in namespaces of the trial's own: nothing here can meet an address of
-the machine's, or of another trial's.
+The addresses are fixed: they lie in namespaces of the trial's own and cannot collide with those of
+the machine or of another trial.
 """
 
 import socket
@@ -15,7 +16,8 @@ would share one."""
 
 
 def ipv4(number: int, *, second: bool = False, network: int = 0) -> bytes:
-    """`network`: 0 is that of `eth0`; each network beside it has addresses of its own."""
+    """The IPv4 address of a host. `network` 0 is that of `eth0`; each network beside it has
+    addresses of its own."""
     return bytes([10, 77, network, number + (SECOND_ADDRESS_OFFSET if second else 0)])
 
 

@@ -1,16 +1,17 @@
-"""The network of the kernel backend, as messages for the namespace that it lies in: a bridge, and
-for each host three devices before it.
+"""The network of the kernel backend, composed as messages for its namespace: a bridge, and three
+devices between each host and the bridge.
 
     eth0 = a  ->  b = c  ->  bridge  ->  c = b  ->  a = eth0  (= is a pair of veth, -> crosses over)
               up: rate at b, loss at c      down: rate at c, loss at b
 
-So every direction has its rate before its loss, as in the switch; each is counted apart; and a
+So every direction has its rate before its loss, as in the switch, and each is counted on its own. A
 frame that has left its host no longer counts against its sender's socket, as behind a real wire. An
-outage drops where the losses are, behind the queue, so what waits in one goes with it.
+outage drops frames where the losses are, behind the queue, so frames that wait in the queue are
+lost too.
 
-Which frames of a direction are lost is decided by programs of classic BPF (linux/filter.h). The
-kernel takes classic programs with an rtnetlink message from whoever may configure a device, and
-they are short enough to be read back and compared. They draw from the kernel's own generator, which
+Programs of classic BPF (linux/filter.h) decide which frames of a direction are lost. The kernel
+takes classic programs with an rtnetlink message from any user who may configure a device, and they
+are short enough to be read back and compared. They draw from the kernel's own generator, which
 takes no seed. Their offsets count from the frame's Ethernet header.
 """
 
@@ -45,6 +46,8 @@ _FIRST_DISCOVERY, _LAST_DISCOVERY = 133, 137
 
 @dataclass(frozen=True)
 class _If:
+    """A conditional jump to the places `yes` and `no`; an empty place is the next line."""
+
     code: int
     value: int
     yes: str = ""
@@ -52,19 +55,19 @@ class _If:
 
 
 def pass_program() -> bytes:
-    """Lets every frame go on to what comes next."""
+    """A program that passes every frame to the next filter."""
     return _instruction(_RETURN, ACT_UNSPEC)
 
 
 def drop_program() -> bytes:
-    """Drops every frame, whatever it is."""
+    """A program that drops every frame."""
     return _instruction(_RETURN, ACT_SHOT)
 
 
 def loss_program(chance: float, *, exempt: bool) -> bytes:
-    """Drops each frame with this chance, but for address resolution and group membership where
-    `exempt`: ARP, IGMP, neighbour discovery and what MLD puts behind a hop-by-hop header, as the
-    switch has it."""
+    """A program that drops each frame with this chance. With `exempt` it passes address resolution
+    and group membership, as the switch does: ARP, IGMP, neighbour discovery, and MLD behind a
+    hop-by-hop header."""
     if chance == 0:
         return pass_program()
     if chance == 1 and not exempt:
@@ -75,8 +78,8 @@ def loss_program(chance: float, *, exempt: bool) -> bytes:
         draw += [(_LOAD_WORD, _RANDOM), _If(_IF_AT_LEAST, limit, "pass")]
     draw += [(_RETURN, ACT_SHOT), "pass", (_RETURN, ACT_UNSPEC)]
     if not exempt:
-        return _assembled(draw)
-    return _assembled(
+        return _assemble(draw)
+    return _assemble(
         [
             (_LOAD_HALF, _ETHER_TYPE),
             _If(_IF_EQUAL, _ARP, "pass"),
@@ -99,8 +102,8 @@ def loss_program(chance: float, *, exempt: bool) -> bytes:
     )
 
 
-def _assembled(lines: list[tuple[int, int] | _If | str]) -> bytes:
-    """Words are places; a jump without one goes on to the next line."""
+def _assemble(lines: list[tuple[int, int] | _If | str]) -> bytes:
+    """Assembles a program, in which texts name the places that jumps lead to."""
     places: dict[str, int] = {}
     code: list[tuple[int, int] | _If] = []
     for line in lines:
@@ -130,7 +133,7 @@ WRITES: tuple[Write, ...] = (
         for name in ("iptables", "ip6tables", "arptables")
     ),
 )
-"""The network's own devices must say nothing by themselves, and no filter or reassembly of IP may
+"""The network's own devices must send nothing by themselves, and no filter or reassembly of IP may
 touch a frame."""
 LOSS, CROSS = 1, 2  # priorities of filters
 UNLIMITED_FRAMES = 100_000
@@ -140,7 +143,7 @@ _MAKE, _REPLACE = netlink.CREATE | netlink.EXCL, netlink.CREATE | netlink.REPLAC
 
 @dataclass(frozen=True)
 class Ports:
-    """The devices before a host: names and indices."""
+    """The devices between a host and the bridge: their names and indices."""
 
     number: int
 
@@ -160,17 +163,17 @@ class Ports:
         return {self.a: f"a{self.number}", self.b: f"b{self.number}", self.c: f"c{self.number}"}
 
     def paced(self, direction: str) -> int:
-        """Where the rate of a direction is."""
+        """The index of the device with the rate of a direction."""
         return self.b if direction == "up" else self.c
 
     def lossy(self, direction: str) -> int:
-        """Where its losses are."""
+        """The index of the device with the losses of a direction."""
         return self.c if direction == "up" else self.b
 
 
 def setup(links: Links) -> tuple[list[NetlinkMessage], list[Write]]:
-    """Makes everything but the pairs that lead to the hosts, which are there; the last messages are
-    the dumps for `check`."""
+    """The messages and writes that make the network, but for the pairs that lead to the hosts,
+    which exist already. The last messages are the dumps for `check`."""
     messages: list[NetlinkMessage] = [
         ("bridge", netlink.NEWLINK, _MAKE, netlink.bridge(BRIDGE, "switch"))
     ]
@@ -185,18 +188,18 @@ def setup(links: Links) -> tuple[list[NetlinkMessage], list[Write]]:
 
 
 def _before_host(links: Links, host: str, ports: Ports) -> list[NetlinkMessage]:
-    """The devices before a host, with their settings, filters and schedulers."""
+    """The messages that make the devices of a host, with settings, filters and schedulers."""
     names = ports.names()
     pair = netlink.veth(ports.b, names[ports.b], ports.c, names[ports.c])
     messages: list[NetlinkMessage] = [(f"veth before {host}", netlink.NEWLINK, _MAKE, pair)]
     for index in names:
         sized = netlink.link(index, mtu=links.mtu_bytes(host), queue_frames=QUEUE_FRAMES)
         messages.append((f"MTU before {host}", netlink.NEWLINK, 0, sized))
-    port, deaf = netlink.port_of(ports.c, BRIDGE), netlink.knows_its_hosts(ports.c)
+    port, static = netlink.port_of(ports.c, BRIDGE), netlink.static_port(ports.c)
     forwarding = netlink.forwarding(ports.c, addresses.mac(ports.number))
     messages += [
         (f"port of {host}", netlink.NEWLINK, 0, port),
-        (f"port of {host} learns nothing", netlink.SETLINK, 0, deaf),
+        (f"port of {host} learns nothing", netlink.SETLINK, 0, static),
         (f"address of {host} at its port", netlink.NEWNEIGH, _MAKE, forwarding),
     ]
     for index in names:
@@ -207,11 +210,12 @@ def _before_host(links: Links, host: str, ports: Ports) -> list[NetlinkMessage]:
         messages.append((step, netlink.NEWTFILTER, _MAKE, body))
     for direction in ("up", "down"):
         spec = links.spec(host, direction)
-        messages += [_loss(ports, direction, spec, _MAKE), *_paced(ports, direction, spec)]
+        messages += [_loss(ports, direction, spec, _MAKE), *_rate_and_delay(ports, direction, spec)]
     return messages
 
 
 def dumps(links: Links) -> list[NetlinkMessage]:
+    """The messages that read the network back."""
     messages: list[NetlinkMessage] = [
         ("read links", netlink.GETLINK, netlink.DUMP, netlink.link(0)),
         ("read schedulers", netlink.GETQDISC, netlink.DUMP, netlink.of_device(0)),
@@ -226,7 +230,8 @@ def dumps(links: Links) -> list[NetlinkMessage]:
 
 
 def check(links: Links, configured: Configured) -> None:
-    """Raises NetworkBroken where the network is not what was asked for."""
+    """Checks the network that was read back. Raises NetworkBroken where it is not what was asked
+    for."""
     if configured.failed is not None:
         raise NetworkBroken(failure(*configured.failed))
     count = 2 + 4 * len(links.hosts)
@@ -252,24 +257,24 @@ def check(links: Links, configured: Configured) -> None:
 def change(
     links: Links, number: int, before: Mapping[str, Spec], after: Mapping[str, Spec]
 ) -> list[NetlinkMessage]:
-    """Gives some directions other specs. A new rate leaves what waits where it is; a rate or delay
-    that comes or goes takes it along."""
+    """The messages that give some directions other specs. A new rate keeps the frames that wait; a
+    rate or delay that is added or removed drops them."""
     ports, messages = Ports(number), []
     for direction, new in after.items():
         old = before[direction]
         messages.append(_loss(ports, direction, new, _REPLACE))
-        if _parts(old) == _parts(new):
-            messages += _paced(ports, direction, new, _REPLACE)
+        if _structure(old) == _structure(new):
+            messages += _rate_and_delay(ports, direction, new, _REPLACE)
             continue
-        if any(_parts(old)[:2]):
+        if any(_structure(old)[:2]):
             root = netlink.of_device(ports.paced(direction), parent=netlink.ROOT)
-            messages.append(("the old rate goes", netlink.DELQDISC, 0, root))
-        messages += _paced(ports, direction, new)
+            messages.append(("remove the old rate", netlink.DELQDISC, 0, root))
+        messages += _rate_and_delay(ports, direction, new)
     return messages
 
 
 def outage(number: int, specs: Mapping[str, Spec], *, on: bool) -> list[NetlinkMessage]:
-    """Begins or ends a blackhole."""
+    """The messages that begin or end a blackhole."""
     messages: list[NetlinkMessage] = []
     for direction, spec in specs.items():
         program = drop_program() if on else _program(spec)
@@ -279,25 +284,26 @@ def outage(number: int, specs: Mapping[str, Spec], *, on: bool) -> list[NetlinkM
 
 
 def carrier(number: int, *, on: bool) -> list[NetlinkMessage]:
-    """Takes the other end of the host's own device up or down; down, the host sees no carrier."""
+    """The messages that take the peer of the host's own device up or down; with it down, the host
+    has no carrier."""
     return [("carrier", netlink.NEWLINK, 0, netlink.link(Ports(number).a, up=on))]
 
 
 def counters(links: Links, answers: list[bytes]) -> dict[str, dict[str, dict[str, int]]]:
-    """Host → direction → counters, named as the switch's; of a dump of GETQDISC."""
+    """Host → direction → counters, with the names of the switch's, from a dump of GETQDISC."""
     schedulers = netlink.schedulers_of(b"".join(answers))
-    nothing = {"frames": 0, "bytes": 0, "dropped": 0}
+    zeros = {"frames": 0, "bytes": 0, "dropped": 0}
 
     def of_direction(ports: Ports, direction: str) -> dict[str, int]:
         paced = ports.paced(direction)
-        crossed = schedulers.get((ports.lossy(direction), "ingress"), nothing)
-        rated = schedulers.get((paced, "htb")) or schedulers.get((paced, "netem"), nothing)
+        ingress = schedulers.get((ports.lossy(direction), "ingress"), zeros)
+        queue = schedulers.get((paced, "htb")) or schedulers.get((paced, "netem"), zeros)
         return {
-            "frames": crossed["frames"] + rated["dropped"],
-            "bytes": crossed["bytes"] + ETHERNET_BYTES * crossed["frames"],
-            "lost": crossed["dropped"],
-            "queue_full": rated["dropped"],
-            "delivered": crossed["frames"] - crossed["dropped"],
+            "frames": ingress["frames"] + queue["dropped"],
+            "bytes": ingress["bytes"] + ETHERNET_BYTES * ingress["frames"],
+            "lost": ingress["dropped"],
+            "queue_full": queue["dropped"],
+            "delivered": ingress["frames"] - ingress["dropped"],
         }
 
     return {
@@ -307,8 +313,7 @@ def counters(links: Links, answers: list[bytes]) -> dict[str, dict[str, dict[str
 
 
 def mean_bytes(links: Links, answers: list[bytes]) -> Iterator[tuple[str, float]]:
-    """Host and bytes per frame of what came from it, with the Ethernet header; of those that sent
-    anything."""
+    """Yields each host that sent frames, and the mean bytes of a frame with its Ethernet header."""
     schedulers = netlink.schedulers_of(b"".join(answers))
     for number, host in enumerate(links.hosts, start=1):
         sent = schedulers.get((Ports(number).a, "ingress"), {"frames": 0, "bytes": 0})
@@ -320,14 +325,11 @@ def failure(step: str, error_number: int) -> str:
     return f"kernel backend: {step}: {os.strerror(error_number)}"
 
 
-def _parts(spec: Spec) -> tuple[bool, bool, bool]:
+def _structure(spec: Spec) -> tuple[bool, bool, bool]:
     """Whether a direction has a rate here, a delay, and a queue that counts bytes."""
-    rated, delayed = spec.rate_bps is not None and not spec.at_nic, bool(spec.delay_ms)
-    return (
-        rated,
-        delayed,
-        rated and not delayed and (spec.queue_kb is not None or spec.queue_ms is not None),
-    )
+    has_rate, has_delay = spec.rate_bps is not None and not spec.at_nic, bool(spec.delay_ms)
+    counts_bytes = spec.queue_kb is not None or spec.queue_ms is not None
+    return has_rate, has_delay, has_rate and not has_delay and counts_bytes
 
 
 def _program(spec: Spec) -> bytes:
@@ -335,34 +337,36 @@ def _program(spec: Spec) -> bytes:
     return loss_program(spec.loss.mean if spec.loss else 0.0, exempt=spec.exempt_arp)
 
 
-def _loss(ports: Ports, direction: str, spec: Spec, how: int) -> NetlinkMessage:
+def _loss(ports: Ports, direction: str, spec: Spec, flags: int) -> NetlinkMessage:
     body = netlink.decide(ports.lossy(direction), LOSS, _program(spec))
-    return f"loss of {direction} (cls_bpf)", netlink.NEWTFILTER, how, body
+    return f"loss of {direction} (cls_bpf)", netlink.NEWTFILTER, flags, body
 
 
-def _paced(ports: Ports, direction: str, spec: Spec, how: int = _MAKE) -> list[NetlinkMessage]:
-    """Rate, queue and delay of a direction; `how` replaces what is there already."""
-    index, (rated, delayed, _) = ports.paced(direction), _parts(spec)
+def _rate_and_delay(
+    ports: Ports, direction: str, spec: Spec, flags: int = _MAKE
+) -> list[NetlinkMessage]:
+    """The messages that make the rate, queue and delay of a direction, or replace them."""
+    index, (has_rate, has_delay, _) = ports.paced(direction), _structure(spec)
     delay_ns = ms_to_ns(spec.delay_ms or 0)
-    words = f"delay of {direction} (sch_netem)"
-    if not rated:
+    step = f"delay of {direction} (sch_netem)"
+    if not has_rate:
         alone = netlink.netem(index, delay_ns, UNLIMITED_FRAMES, leaf=False)
-        return [(words, netlink.NEWQDISC, how, alone)] if delayed else []
+        return [(step, netlink.NEWQDISC, flags, alone)] if has_delay else []
     rate_bps = spec.rate_bps or 0
     messages: list[NetlinkMessage] = []
-    if how & netlink.EXCL:
-        scheduler = f"rate of {direction} (sch_htb)", netlink.NEWQDISC, how, netlink.htb(index)
+    if flags & netlink.EXCL:
+        scheduler = f"rate of {direction} (sch_htb)", netlink.NEWQDISC, flags, netlink.htb(index)
         messages.append(scheduler)
     body = netlink.htb_class(index, rate_bps, burst_bytes(rate_bps))
-    messages.append((f"rate of {direction}", netlink.NEWTCLASS, how, body))
-    if delayed:
+    messages.append((f"rate of {direction}", netlink.NEWTCLASS, flags, body))
+    if has_delay:
         under_way = rate_bps * delay_ns // 1_000_000_000 // _SMALL_FRAME_BITS
         most_frames = (spec.queue_frames or NIC_QUEUE_FRAMES) + under_way
         leaf = netlink.netem(index, delay_ns, most_frames, leaf=True)
-        messages.append((words, netlink.NEWQDISC, how, leaf))
+        messages.append((step, netlink.NEWQDISC, flags, leaf))
     else:
         fifo = netlink.fifo(index, *queue_limit(spec.wire()))
-        messages.append((f"queue of {direction}", netlink.NEWQDISC, how, fifo))
+        messages.append((f"queue of {direction}", netlink.NEWQDISC, flags, fifo))
     return messages
 
 

@@ -1,8 +1,8 @@
-"""Bodies of rtnetlink messages (rtnetlink(7), linux/rtnetlink.h, linux/pkt_sched.h), and what a
-dump says.
+"""Composes the bodies of rtnetlink messages (rtnetlink(7), linux/rtnetlink.h, linux/pkt_sched.h),
+and parses dumps.
 
-Composed here and sent by the host's init, which alone is inside of its namespaces and needs to
-understand nothing.
+The init of a host sends the messages, since it alone is within the namespaces, and need not
+understand them.
 """
 
 import socket
@@ -36,7 +36,7 @@ _ACT_KIND, _ACT_OPTIONS, _MIRRED_PARMS, _MIRRED_EGRESS_MIRROR = 1, 2, 2, 2
 _NETEM_LATENCY64 = 10
 _HTB_PARMS, _HTB_INIT = 1, 2
 _TICK_NS = 64
-"""Unit of times in packet schedulers (PSCHED_SHIFT of linux/pkt_sched.h)."""
+"""The unit of times in packet schedulers (PSCHED_SHIFT of linux/pkt_sched.h)."""
 _ETHERNET = 1
 
 ROOT = 0xFFFFFFFF
@@ -48,7 +48,7 @@ HTB_HANDLE, HTB_CLASS, LEAF_HANDLE = 1 << 16, 1 << 16 | 1, 2 << 16
 def link(
     index: int, *, up: bool | None = None, mac: bytes = b"", mtu: int = 0, queue_frames: int = 0
 ) -> bytes:
-    """What is left out stays as it is."""
+    """Settings of a device; those that are left out stay as they are."""
     flags, mask = (0, 0) if up is None else (IFF_UP if up else 0, IFF_UP)
     body = struct.pack("=BBHiII", 0, 0, 0, index, flags, mask)
     body += attribute(_IFLA_ADDRESS, mac) if mac else b""
@@ -67,8 +67,8 @@ def veth(
     peer_name: str,
     namespaces: tuple[int, int] | None = None,
 ) -> bytes:
-    """A pair of devices, with indices of our choice: what comes later names them by these. Each is
-    in the network namespace of its descriptor in `namespaces`, or both in the sender's."""
+    """A pair of devices with the given indices, by which later messages name them. They are in the
+    network namespaces of the descriptors `namespaces`, or in the sender's."""
     own, peer = _named(index, name), _named(peer_index, peer_name)
     if namespaces is not None:
         own += attribute(_IFLA_NET_NS_FD, u32(namespaces[0]))
@@ -89,22 +89,22 @@ def port_of(index: int, bridge_index: int) -> bytes:
     return link(index) + attribute(_IFLA_MASTER, u32(bridge_index))
 
 
-def knows_its_hosts(index: int) -> bytes:
-    """A port that learns nothing, and gets no frame for an address that nobody has."""
+def static_port(index: int) -> bytes:
+    """A port of a bridge that learns no address, and gets no frame for an unknown address."""
     off = attribute(_BRPORT_LEARNING, b"\0") + attribute(_BRPORT_UNICAST_FLOOD, b"\0")
     body = struct.pack("=BBHiII", _AF_BRIDGE, 0, 0, index, 0, 0)
     return body + attribute(_IFLA_PROTINFO | _NESTED, off)
 
 
 def forwarding(index: int, mac: bytes) -> bytes:
-    """The port of a bridge at which a MAC address is."""
+    """The port of a bridge to which frames for a MAC address go."""
     return struct.pack(
         "=BBHiHBB", _AF_BRIDGE, 0, 0, index, _NUD_STATIC, _NTF_MASTER, 0
     ) + attribute(_NDA_LLADDR, mac)
 
 
 def without_multicast(index: int) -> bytes:
-    """A device without multicast and address resolution, as a tunnel is."""
+    """A device without multicast and address resolution, like a tunnel."""
     return struct.pack("=BBHiII", 0, 0, 0, index, IFF_NOARP, IFF_NOARP | IFF_MULTICAST)
 
 
@@ -127,7 +127,7 @@ def default_route(index: int, gateway: bytes) -> bytes:
 
 
 def neighbour(index: int, ip: bytes, mac: bytes) -> bytes:
-    """A permanent entry; IPv4 or IPv6 by the address's length."""
+    """A permanent neighbour; the length of the address tells IPv4 from IPv6."""
     family = socket.AF_INET if len(ip) == 4 else socket.AF_INET6
     body = struct.pack("=BBHiHBB", family, 0, 0, index, NUD_PERMANENT, 0, 0)
     return body + attribute(_NDA_DST, ip) + attribute(_NDA_LLADDR, mac)
@@ -138,7 +138,7 @@ def of_device(index: int, handle: int = 0, parent: int = 0) -> bytes:
 
 
 def htb(index: int) -> bytes:
-    """The scheduler, with everything in its one class."""
+    """The scheduler HTB, with all frames in one class."""
     options = attribute(_HTB_INIT, struct.pack("=5I", 3, 10, HTB_CLASS & 0xFFFF, 0, 0))
     return (
         of_device(index, HTB_HANDLE, ROOT)
@@ -148,7 +148,7 @@ def htb(index: int) -> bytes:
 
 
 def htb_class(index: int, rate_bps: int, burst_bytes: int) -> bytes:
-    """A class with that rate and no more. With a link layer named, the kernel computes times itself
+    """The class of HTB with that rate. With a link layer named, the kernel computes times itself
     and needs no rate table."""
     rate = struct.pack("=BBHhHI", 0, _ETHERNET, 0, 0, 0, max(1, rate_bps // 8))
     ticks = round(burst_bytes * 8e9 / rate_bps / _TICK_NS)
@@ -159,14 +159,15 @@ def htb_class(index: int, rate_bps: int, burst_bytes: int) -> bytes:
 
 
 def fifo(index: int, kind: str, limit: int) -> bytes:
-    """What waits for the class: `limit` are the frames of a `pfifo`, the bytes of a `bfifo`."""
+    """The queue before the class; `limit` counts the frames of a `pfifo`, the bytes of a
+    `bfifo`."""
     body = of_device(index, LEAF_HANDLE, HTB_CLASS)
     body += attribute(_TCA_KIND, kind.encode() + b"\0")
     return body + attribute(_TCA_OPTIONS, u32(limit))
 
 
 def netem(index: int, delay_ns: int, limit_frames: int, *, leaf: bool) -> bytes:
-    """A delay, alone or for what waits for the class."""
+    """A delay, alone or as the queue before the class."""
     body = of_device(index, LEAF_HANDLE, HTB_CLASS if leaf else ROOT)
     ticks = min(0xFFFFFFFF, round(delay_ns / _TICK_NS))
     options = struct.pack("=6I", ticks, limit_frames, 0, 0, 0, 0)
@@ -175,7 +176,7 @@ def netem(index: int, delay_ns: int, limit_frames: int, *, leaf: bool) -> bytes:
 
 
 def ingress(index: int) -> bytes:
-    """The place where frames that come in can be dropped, copied and counted."""
+    """The ingress of a device, where incoming frames can be dropped, copied and counted."""
     return of_device(index, INGRESS_HANDLE, INGRESS) + attribute(_TCA_KIND, b"ingress\0")
 
 
@@ -188,7 +189,7 @@ def _filter(index: int, priority: int, options: bytes) -> bytes:
 
 
 def decide(index: int, priority: int, program: bytes) -> bytes:
-    """What comes in meets what a program of classic BPF returns."""
+    """A filter by which the program (classic BPF) decides on each incoming frame."""
     options = attribute(_BPF_FLAGS, u32(_BPF_DIRECT))
     options += attribute(_BPF_OPS_LEN, struct.pack("=H", len(program) // 8)) + attribute(
         _BPF_OPS, program
@@ -197,8 +198,8 @@ def decide(index: int, priority: int, program: bytes) -> bytes:
 
 
 def cross_over(index: int, priority: int, to: int) -> bytes:
-    """What comes in goes out of another device, as a copy that its sender's socket does not pay for
-    any more."""
+    """A filter that sends each incoming frame out of another device, as a copy that no longer
+    counts against its sender's socket."""
     always = struct.pack("=HBBI", 6, 0, 0, 0xFFFFFFFF)
     parameters = struct.pack("=IIiiiiI", 0, 0, ACT_STOLEN, 0, 0, _MIRRED_EGRESS_MIRROR, to)
     mirred = attribute(_ACT_KIND, b"mirred\0") + attribute(
@@ -210,7 +211,7 @@ def cross_over(index: int, priority: int, to: int) -> bytes:
 
 
 def messages(answer: bytes) -> Iterator[tuple[int, bytes]]:
-    """(type, body) of what a dump answered."""
+    """Yields the (type, body) of each message of an answer."""
     while len(answer) >= 16:
         size, kind = struct.unpack_from("=IH", answer)
         if size < 16:
@@ -231,7 +232,7 @@ def attributes(data: bytes) -> dict[int, bytes]:
 
 
 def links_of(answer: bytes) -> dict[int, dict[str, int | bytes | bool]]:
-    """Index → what a dump of GETLINK says of a device."""
+    """Index → settings of a device, from a dump of GETLINK."""
     devices: dict[int, dict[str, int | bytes | bool]] = {}
     for kind, body in messages(answer):
         if kind == NEWLINK:
@@ -249,27 +250,29 @@ def links_of(answer: bytes) -> dict[int, dict[str, int | bytes | bool]]:
 
 
 def addresses_of(answer: bytes, index: int) -> set[bytes]:
-    """IPv4 and IPv6 addresses of a device, of a dump of GETADDR."""
-    own = set()
+    """The IPv4 and IPv6 addresses of a device, from a dump of GETADDR."""
+    device_addresses = set()
     for kind, body in messages(answer):
         if kind == NEWADDR and struct.unpack_from("=I", body, 4)[0] == index:
             parts = attributes(body[8:])
-            own.add(parts.get(_IFA_LOCAL) or parts.get(_IFA_ADDRESS, b""))
-    return own
+            device_addresses.add(parts.get(_IFA_LOCAL) or parts.get(_IFA_ADDRESS, b""))
+    return device_addresses
 
 
 def permanent_neighbours_of(answer: bytes, index: int) -> set[bytes]:
-    permanent = set()
+    """The addresses of a device's permanent neighbours, from a dump of GETNEIGH."""
+    neighbours = set()
     for kind, body in messages(answer):
         if kind == NEWNEIGH:
             device, state = struct.unpack_from("=iH", body, 4)
             if device == index and state & NUD_PERMANENT:
-                permanent.add(attributes(body[12:]).get(_NDA_DST, b""))
-    return permanent
+                neighbours.add(attributes(body[12:]).get(_NDA_DST, b""))
+    return neighbours
 
 
 def schedulers_of(answer: bytes) -> dict[tuple[int, str], dict[str, int]]:
-    """(index, kind) → what passed and was dropped, of a dump of GETQDISC."""
+    """(index, kind) → the frames and bytes that passed and the frames that were dropped, from a
+    dump of GETQDISC."""
     counters = {}
     for index, _, parts in _traffic_control(answer, NEWQDISC):
         stats = attributes(parts.get(_TCA_STATS2, b""))
@@ -280,7 +283,7 @@ def schedulers_of(answer: bytes) -> dict[tuple[int, str], dict[str, int]]:
 
 
 def fifo_limits_of(answer: bytes) -> dict[int, tuple[str, int]]:
-    """Index → (`pfifo` or `bfifo`, frames or bytes that may wait), of a dump of GETQDISC."""
+    """Index → (`pfifo` or `bfifo`, frames or bytes that may wait), from a dump of GETQDISC."""
     limits = {}
     for index, _, parts in _traffic_control(answer, NEWQDISC):
         kind, options = _kind(parts), parts.get(_TCA_OPTIONS, b"")
@@ -290,7 +293,7 @@ def fifo_limits_of(answer: bytes) -> dict[int, tuple[str, int]]:
 
 
 def programs_of(answer: bytes) -> dict[tuple[int, int], bytes]:
-    """(index, priority) → program, of dumps of GETTFILTER."""
+    """(index, priority) → program, from dumps of GETTFILTER."""
     programs = {}
     for index, info, parts in _traffic_control(answer, NEWTFILTER):
         options = attributes(parts.get(_TCA_OPTIONS, b""))
@@ -300,7 +303,7 @@ def programs_of(answer: bytes) -> dict[tuple[int, int], bytes]:
 
 
 def rates_of(answer: bytes) -> dict[int, int]:
-    """Index → rate in bit/s, of dumps of GETTCLASS."""
+    """Index → rate in bit/s, from dumps of GETTCLASS."""
     rates = {}
     for index, _, parts in _traffic_control(answer, NEWTCLASS):
         options = attributes(parts.get(_TCA_OPTIONS, b""))
@@ -309,10 +312,12 @@ def rates_of(answer: bytes) -> dict[int, int]:
     return rates
 
 
-def _traffic_control(answer: bytes, wanted: int) -> Iterator[tuple[int, int, dict[int, bytes]]]:
-    """(index, info, attributes) of each scheduler, class or filter (`struct tcmsg`)."""
+def _traffic_control(
+    answer: bytes, message_type: int
+) -> Iterator[tuple[int, int, dict[int, bytes]]]:
+    """Yields the (index, info, attributes) of each scheduler, class or filter (`struct tcmsg`)."""
     for kind, body in messages(answer):
-        if kind == wanted:
+        if kind == message_type:
             index, info = struct.unpack_from("=i8xI", body, 4)
             yield index, info, attributes(body[20:])
 
