@@ -1,15 +1,16 @@
-"""The network of one trial over several hosts: apply, read back, try, use, check.
+"""The network of one trial over several hosts: it is configured, read back, probed, used and
+checked.
 
     emulation = Emulation(crew, hosts, links, log_records)
-    emulation.up(seed)                   # every host's own part and the link, read back
-    emulation.probe()                    # datagrams through all of it; rows and findings
-    emulation.schedule(steady_ns, end_ns)  # what changes when; the link makes its own changes
+    emulation.up(seed)                     # configures each host and the link, and reads them back
+    emulation.probe()                      # sends datagrams through all of it: rows and findings
+    emulation.schedule(steady_ns, end_ns)  # changes and their times; the link makes its own
     …within the window: due_ns, apply_due, hear
-    emulation.end(begin_ns, end_ns)      # document, frame log, promise
+    emulation.end(begin_ns, end_ns)        # document, frame log, checks
     emulation.close()
 
-Fails closed: what is not as asked for is a Finding, and the trial is void where that cannot be
-borne.
+It fails closed: a difference from the suite is a NetworkFinding, which voids the trial where the
+results do not tolerate it.
 """
 
 import json
@@ -37,23 +38,23 @@ from rmwbench.suite.timeline import to_ns
 
 CONFIGURE_TIMEOUT_S = 5.0
 ROAMED = "roamed"
-"""Event of a host that is on its new medium; `roam` is when it left the old one."""
+"""The event of a host that has joined its new medium; `roam` is that of leaving the old one."""
 STEADY_BEGIN, STEADY_END = "steady_begin", "steady_end"
 QUEUE_DROPPED = "interface.eth0.queue_dropped"
 DEVICE = "eth0"
 _CPU_CLOCK = 2
-"""The clock of all of a process's threads, in the number that the kernel makes of its PID
-(clock_getcpuclockid(3))."""
+"""The kind of clock that counts all threads of a process, in the number that the kernel derives
+from its PID (clock_getcpuclockid(3))."""
 
 Note = Callable[[str, str, int], None]
-"""Host, what was changed, and when it was done (ns of CLOCK_MONOTONIC)."""
+"""Takes a host, its change, and the time at which that was made (ns of CLOCK_MONOTONIC)."""
 
 
 @dataclass(frozen=True)
-class Due:
-    """What has to be told to a host, or to the network's own, at a time; `words` are the event,
-    None for a part of a change that another host's part tells of. With `edge` nothing changes: it
-    reads the queue of a host's own device."""
+class ScheduledRequest:
+    """A request to a host, or to that of the network (`where`), at a time. `words` are the event,
+    None where another part of the same change has the event. With `edge`, the request only reads
+    the queue of a host's own device at an edge of the window."""
 
     at_ns: int
     where: str
@@ -64,10 +65,11 @@ class Due:
 
 
 class Emulation:
-    """`findings` are what is not as asked for, `rows` the probes, `counters` what the queues of
-    hosts' own devices dropped by either end of the window, `unlogged` how many frames found no
-    room in the log though all were counted (`document`), `frames` the log of what passed since
-    the probes, `files` what is kept of it as files of the trial."""
+    """The network of a trial. `findings` are the differences from the suite, `rows` the probes,
+    `counters` the frames that the queues of hosts' own devices had dropped at both edges of the
+    window, `unlogged` the number of frames for which the log had no room although all were counted
+    (`document`), `frames` the log of the frames since the probes, and `files` the trial's files
+    about the network."""
 
     def __init__(self, crew: Crew, hosts: Hosts, links: Links, log_records: int):
         self.findings: list[NetworkFinding] = []
@@ -88,8 +90,8 @@ class Emulation:
         self._switch = self._kernel or Switch(crew, hosts, links, log_records)
         self._record: dict[str, Any] = {"hosts": {}}
         self._first_frame = 0
-        self._due: deque[Due] = deque()
-        self._requests: dict[str, Due] = {}  # by their tokens
+        self._due: deque[ScheduledRequest] = deque()
+        self._requests: dict[str, ScheduledRequest] = {}  # by their tokens
         # in order; None for a change that the host notes itself
         self._link_changes: list[NetworkChange | None] = []
         for sha256, trace in links.traces.items():
@@ -100,7 +102,7 @@ class Emulation:
         return "network.json" in self.files
 
     def cpu_ns(self) -> int | None:
-        """What the link's process has used, read from outside; None where it is gone."""
+        """The CPU time of the link's process, read from outside; None where it is gone."""
         pid = self._switch.pid
         if pid is None:
             return None
@@ -110,12 +112,12 @@ class Emulation:
             return None
 
     def spawn(self) -> None:
-        """Starts the link; whoever waits for the workers' hello waits for it. Raises UserError."""
+        """Starts the link; waiting for the workers' hello includes it. Raises UserError."""
         self._switch.spawn()
 
     def up(self, seed: int) -> None:
-        """Addresses, neighbours, rates, settings, and the link between. Raises NetworkBroken,
-        WorkerFailed or HostBroken."""
+        """Configures the addresses, neighbours, rates and settings of the hosts, and the link.
+        Raises NetworkBroken, WorkerFailed or HostBroken."""
         opened = self._switch.open(seed)
         tokens = []
         for host, place in self._places.items():
@@ -130,7 +132,7 @@ class Emulation:
         self.files["network.json"] = json.dumps(self._record).encode()
 
     def probe(self) -> None:
-        """Tries it. Raises as `up` does."""
+        """Probes the network, and judges the result. Raises as `up` does."""
         before = self._switch.mark()
         arrivals = probe.run(self._crew, self._links)
         after = self._switch.mark()
@@ -140,12 +142,12 @@ class Emulation:
         self._first_frame = after.index
 
     def schedule(self, steady_ns: int, end_ns: int) -> None:
-        """The changes, counted from the start of the steady state, and the end of that. Raises as
+        """Schedules the changes, whose times count from the begin of the steady state. Raises as
         `up` does."""
-        for_link = self._restarted(steady_ns)
+        for_link = self._restarts(steady_ns)
         due = [_queue_reading(steady_ns, host, STEADY_BEGIN) for host in self._paced_hosts]
         self._link_changes = [None] * len(for_link)
-        # what `up` has to end
+        # outages, which a change `up` ends
         in_force: dict[str, set[str]] = {host: set() for host in self._links.hosts}
         for change in sorted(self._links.network.changes, key=lambda change: change.at_s):
             at_ns = steady_ns + to_ns(change.at_s)
@@ -153,11 +155,12 @@ class Emulation:
             if by_host:
                 words: str | None = "new_address" if change.change == ROAM else _words(change)
                 joined_ns = steady_ns + to_ns(change.joined_s)
-                due.append(Due(joined_ns, change.host, change.host, self._messages(change), words))
+                messages = self._messages(change)
+                due.append(ScheduledRequest(joined_ns, change.host, change.host, messages, words))
             if by_link and self._kernel is not None:
                 words = None if by_host else _words(change)
                 messages = self._kernel.change_messages(change)
-                due.append(Due(at_ns, NETWORK_HOST, change.host, messages, words))
+                due.append(ScheduledRequest(at_ns, NETWORK_HOST, change.host, messages, words))
             elif by_link and isinstance(self._switch, Switch):
                 for_link.append(_link_change(change, at_ns))
                 noted_by_host = by_host and change.change != ROAM
@@ -168,32 +171,32 @@ class Emulation:
 
     @property
     def due_ns(self) -> int | None:
-        """When a host has to be told next."""
+        """The time of the next request; None where there is none."""
         return self._due[0].at_ns if self._due else None
 
     def apply_due(self, now_ns: int) -> None:
-        """Tells the hosts what is due; does not wait."""
+        """Sends the requests whose time has come; does not wait."""
         while self._due and self._due[0].at_ns <= now_ns:
             self._request(self._due.popleft())
 
     def hear(self, note: Note) -> None:
-        """Takes what hosts have done since the last time. Raises NetworkBroken where one could
-        not."""
+        """Notes the changes that hosts have made since the last call. Raises NetworkBroken where a
+        host could not make one."""
         for token in [token for token in self._requests if token in self._crew.configured]:
-            due = self._requests.pop(token)
+            request = self._requests.pop(token)
             configured = self._crew.configured.pop(token)
-            if due.edge is not None:
-                self._take_dropped(due, configured)
+            if request.edge is not None:
+                self._take_dropped(request, configured)
             elif configured.failed is not None:
                 step, number = configured.failed
-                change = due.words or "its link"
-                raise NetworkBroken(f"host {due.host}: {change}: {step}: errno {number}")
-            elif due.words is not None:
-                note(due.host, due.words, configured.time_ns)
+                change = request.words or "its link"
+                raise NetworkBroken(f"host {request.host}: {change}: {step}: errno {number}")
+            elif request.words is not None:
+                note(request.host, request.words, configured.time_ns)
 
     def settle(self, note: Note) -> None:
-        """At the end of the window: waits for the hosts that were told, and reads the queues of
-        their devices. Raises as `up` does."""
+        """Reads the queues of the hosts' devices at the end of the window, and waits for all
+        requests. Raises as `up` does."""
         for host in self._paced_hosts:
             self._request(_queue_reading(0, host, STEADY_END))
         deadline = time.monotonic() + CONFIGURE_TIMEOUT_S
@@ -203,7 +206,7 @@ class Emulation:
                 self._crew.turn(min(rest_s, 0.05))
 
     def end(self, begin_ns: int, end_ns: int, note: Note) -> None:
-        """Takes document and log, and checks the promise between these times. Raises as `up`
+        """Takes document and log, and checks the network between these times. Raises as `up`
         does."""
         tokens = [
             self._crew.configure(host, "end", reads=[host_network.DEVICES]) for host in self._places
@@ -246,36 +249,37 @@ class Emulation:
         self._switch.close()
 
     def _device_name(self, port: Port) -> str:
-        """What its host calls the device now: a profile's file may say so."""
+        """The present name of a port's device, which a profile's file may have changed."""
         name = self._hosts[port.host].device_name
         return name if port.device == DEVICE else port.device
 
     @property
     def _paced_hosts(self) -> list[str]:
-        """Those of the workload with a rate at their own device."""
+        """The hosts of the workload with a rate at their own device."""
         return [
             host
             for host in self._links.hosts
             if host not in self._links.traffic_hosts and self._links.spec(host, "up").at_nic
         ]
 
-    def _request(self, due: Due) -> None:
-        subject = "change" if due.edge is None else "queue"
-        self._requests[self._crew.configure(due.where, subject, due.messages)] = due
+    def _request(self, request: ScheduledRequest) -> None:
+        subject = "change" if request.edge is None else "queue"
+        token = self._crew.configure(request.where, subject, request.messages)
+        self._requests[token] = request
 
-    def _take_dropped(self, due: Due, configured: Configured) -> None:
-        """Adds the frames that a device's queue had dropped by an edge of the window."""
+    def _take_dropped(self, request: ScheduledRequest, configured: Configured) -> None:
+        """Adds the frames that a device's queue had dropped at an edge of the window."""
         if configured.failed is not None:
             return
-        dropped = host_network.dropped_by_queue(self._places[due.host], configured.answers[-1])
+        dropped = host_network.dropped_by_queue(self._places[request.host], configured.answers[-1])
         if dropped is not None:
-            row = {"process": due.host, "role": "machine", "counter": QUEUE_DROPPED}
-            self.counters.append(row | {"unit": "count", "at": due.edge, "value": dropped})
+            row = {"process": request.host, "role": "machine", "counter": QUEUE_DROPPED}
+            self.counters.append(row | {"unit": "count", "at": request.edge, "value": dropped})
 
-    def _restarted(self, steady_ns: int) -> list[dict[str, Any]]:
-        """What is a function of time begins again with the steady state: discovery takes each
-        candidate another while, and all should meet the same link at the same place of their
-        windows."""
+    def _restarts(self, steady_ns: int) -> list[dict[str, Any]]:
+        """Changes that restart all functions of time at the begin of the steady state: discovery
+        takes a different time for each candidate, and all must have the same link at the same time
+        of their windows."""
         if not isinstance(self._switch, Switch):
             return []
         return [
@@ -303,8 +307,8 @@ class Emulation:
         return host_network.change_nic(place, spec) if spec is not None else []
 
 
-def _queue_reading(at_ns: int, host: str, edge: str) -> Due:
-    return Due(at_ns, host, host, [host_network.QUEUES], None, edge)
+def _queue_reading(at_ns: int, host: str, edge: str) -> ScheduledRequest:
+    return ScheduledRequest(at_ns, host, host, [host_network.QUEUES], None, edge)
 
 
 def _follows_time(spec: Spec) -> bool:
@@ -312,8 +316,8 @@ def _follows_time(spec: Spec) -> bool:
 
 
 def _link_change(change: NetworkChange, at_ns: int) -> dict[str, Any]:
-    """A change as the link protocol has it, at a time of CLOCK_MONOTONIC. A trace in it begins
-    then."""
+    """A change in the form of the link protocol, at a time of CLOCK_MONOTONIC, at which a trace in
+    it begins."""
     body: Any = change.change
     if body == ROAM:
         assert change.medium is not None
@@ -324,13 +328,13 @@ def _link_change(change: NetworkChange, at_ns: int) -> dict[str, Any]:
 
 
 def _specs(change: NetworkChange) -> dict[str, Spec]:
-    """The specs that begin with a change, by their direction."""
+    """The new specs of a change, by their direction."""
     return {way: spec for way in ("up", "down") if (spec := change.spec(way)) is not None}
 
 
 def _makers(change: NetworkChange, in_force: set[str]) -> tuple[bool, bool]:
-    """Whether the link and the host make a change; `in_force` is kept up to date. `up` ends
-    whatever is in force."""
+    """Whether the link makes a change, and whether the host does. Updates `in_force`; `up` ends all
+    outages in force."""
     name = change.change
     if name is None:
         spec = change.spec("up")
@@ -348,7 +352,7 @@ def _makers(change: NetworkChange, in_force: set[str]) -> tuple[bool, bool]:
 
 
 def _words(change: NetworkChange) -> str:
-    """A change as events have it: its name, or the new spec."""
+    """The text of a change in events: its name, or the new specs."""
     if change.change == ROAM:
         return f"{ROAM} {change.medium}"
     if change.change is not None:

@@ -1,10 +1,10 @@
-"""The network of a trial as the kernel makes it: devices, schedulers and filters in the network's
-own namespace (bridge.py), in the place of the process of `rmwbench-link`. No frame passes through a
+"""The network of a trial that the kernel makes: devices, schedulers and filters in the network's
+own namespace (bridge.py), in place of the process `rmwbench-link`. No frame passes through a
 process of ours, and there is no log of frames.
 
-What it promises is read back, tried by the same probes, and checked on the kernel's counters. What
-this machine's kernel can do is found by building such a network in hosts that are gone a moment
-later: versions and configurations promise too much.
+The network is read back, tried by the same probes, and checked by the kernel's counters. The
+abilities of this machine's kernel are found by building such a network in hosts that end at once:
+versions and configurations promise more than works.
 """
 
 import functools
@@ -35,7 +35,7 @@ _OFFLOADS = Path(__file__).with_name("offload_program.py").read_text()
 
 
 class KernelNetwork:
-    """As `Switch`, without a process: `pid` is None."""
+    """The counterpart of `Switch` without a process, so that `pid` is None."""
 
     pid: int | None = None
 
@@ -49,11 +49,11 @@ class KernelNetwork:
         self._dropped_before: dict[str, int] = {}
 
     def spawn(self) -> None:
-        """Nothing to start."""
+        """Does nothing: there is no process to start."""
 
     def open(self, seed: int) -> dict[str, Any]:
-        """Frames flow once the hosts have their addresses. What is in force. The kernel takes no
-        seed."""
+        """Makes the network, and returns the settings in force. Frames flow once the hosts have
+        their addresses. The seed is not used, since the kernel takes none."""
         self._without_taps()
         for number, host in enumerate(self._links.hosts, start=1):
             self._join(host, number)
@@ -66,16 +66,15 @@ class KernelNetwork:
         }
 
     def hosts_are_up(self) -> None:
-        """Dropped frames count from here on: what a host says as it comes up is dropped before one
-        that is not up yet."""
+        """Counts dropped frames from now on: a frame to a host that was not yet up was dropped."""
         self._dropped_before = self._dropped(self._read())
 
     def mark(self) -> Mark:
         return Mark(0, bridge.counters(self._links, self._read().answers))
 
     def change_messages(self, change: NetworkChange) -> list[NetlinkMessage]:
-        """The messages that make a change. To be asked in the order of time: each change builds on
-        the one before."""
+        """The messages that make a change. Call it in the order of time, since each change builds
+        on the one before."""
         host, number = change.host, self._links.hosts.index(change.host) + 1
         off, specs = self._off[host], self._specs[host]
         match change.change:
@@ -98,11 +97,11 @@ class KernelNetwork:
                 messages = bridge.carrier(number, on=True) if "carrier_loss" in ended else []
                 return messages + (bridge.outage(number, specs, on=False) if ended else [])
             case name:
-                raise NetworkBroken(f"kernel backend: it does not know the change {name}")
+                raise NetworkBroken(f"kernel backend: unknown change {name}")
 
     def collect(self) -> tuple[dict[str, Any], bytes, None, int]:
-        """The document, parsed and as it is kept. No log. Raises NetworkBroken where a device made
-        one frame of several."""
+        """Returns the document, parsed and as bytes, and no log. Raises NetworkBroken where a
+        device joined frames."""
         configured = self._read()
         devices: dict[str, dict[str, Any]] = {}
         for host, mean in bridge.mean_bytes(self._links, configured.answers):
@@ -124,10 +123,10 @@ class KernelNetwork:
         return document, json.dumps(document).encode(), None, 0
 
     def close(self) -> None:
-        """Nothing is left: all of it ends with the hosts."""
+        """Does nothing: the network ends with the hosts."""
 
     def _dropped(self, configured: Configured) -> dict[str, int]:
-        """Frames that the devices before each host have dropped since they are there."""
+        """The frames that the devices before each host have dropped since they were made."""
         text = configured.texts[DEVICES]
         return {
             host: sum(
@@ -137,11 +136,11 @@ class KernelNetwork:
         }
 
     def _without_taps(self) -> None:
-        """The place of each `eth0` is free again."""
+        """Removes the TAP device of each host, in whose place `eth0` is made."""
         tokens = []
         for host in self._links.hosts:
             device = netlink.link(self._hosts[host].device or 0)
-            removal = ("the TAP device goes", netlink.DELLINK, 0, device)
+            removal = ("remove the TAP device", netlink.DELLINK, 0, device)
             tokens.append(self._crew.configure(host, "without tap", [removal]))
         for configured in self._crew.await_configured(tokens, TIMEOUT_S):
             if configured.failed is not None:
@@ -150,7 +149,7 @@ class KernelNetwork:
             self._hosts[host].close_tap()
 
     def _join(self, host: str, number: int) -> None:
-        """A pair of devices between the host and the network, where the host had a TAP device."""
+        """Makes a pair of devices between the host and the network, in place of the TAP device."""
         place, network = self._hosts[host], self._hosts.network
         assert isinstance(place, Host) and network is not None and place.device is not None
         ports = bridge.Ports(number)
@@ -182,13 +181,14 @@ class KernelNetwork:
             for host, result in results.items()
         }
         for host, names in devices.items():
-            for name in names:
-                features: Mapping[str, Any] = in_force[host].get(name, {})
-                # What is computed per frame is exact with or without; what joins frames is not.
-                on = [feature for feature in ("tso", "gso", "gro") if features.get(feature) != 0]
-                if on:
+            for device in names:
+                features: Mapping[str, Any] = in_force[host].get(device, {})
+                # Only these join frames; offloads that work frame by frame change nothing.
+                joining = [name for name in ("tso", "gso", "gro") if features.get(name) != 0]
+                if joining:
                     raise NetworkBroken(
-                        f"kernel backend: {name} of {host.lstrip('/')}: {', '.join(on)} is not off"
+                        f"kernel backend: {device} of {host.lstrip('/')}: {', '.join(joining)} is "
+                        "not off"
                     )
         return {host.lstrip("/"): features for host, features in in_force.items()}
 
@@ -207,7 +207,7 @@ class KernelNetwork:
 
 
 JOINED, RATE, DELAY = "loss, MTU and outages", "rate", "delay"
-_TRIED: Mapping[str, Spec] = {
+_SPEC_OF_EFFECT: Mapping[str, Spec] = {
     JOINED: Spec.model_validate({"loss": 0.5}),
     RATE: Spec(rate_mbps=10),
     DELAY: Spec(delay_ms=5),
@@ -216,16 +216,17 @@ _TRIED: Mapping[str, Spec] = {
 
 @functools.cache
 def works() -> Mapping[str, str]:
-    """Effect → why it cannot be had here, \"\" where it can. Takes a tenth of a second for each."""
+    """Effect → the reason why the kernel cannot make it here, "" where it can. Takes a tenth of a
+    second for each effect."""
     reasons: dict[str, str] = {}
-    for name, spec in _TRIED.items():
+    for name, spec in _SPEC_OF_EFFECT.items():
         reasons[name] = reasons.get(JOINED) or _why_not(spec)
     return reasons
 
 
 def why_not(links: Links) -> str | None:
-    """What of a network the kernel cannot do, never or here; None where it can do all, and of a
-    network of the switch."""
+    """The parts of a network that the kernel cannot make, never or here; None where it can make
+    all, and for a network of the switch."""
     if links.network.backend != KERNEL:
         return None
     never = list(lacking(links))
