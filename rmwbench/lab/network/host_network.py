@@ -1,7 +1,7 @@
-"""What each host's own kernel must be told, and whether it did it: address, routes, neighbours,
-rate at its device, settings of IP.
+"""Configures the network of each host: address, routes, neighbours, rate at its device, settings of
+IP; and checks that the host's kernel has done it.
 
-Everything is read back: a network that silently is not there has fooled benchmarks before.
+Everything is read back: benchmarks have been published whose emulated network was not in force.
 """
 
 import errno
@@ -20,20 +20,21 @@ from rmwbench.suite.network.spec import Spec
 ETHERNET_BYTES = 14
 """The header of a frame, which an MTU does not count."""
 QUEUE_FRAMES = 10_000
-"""The queue of the device: at the usual 1000 a burst of fragments is dropped before any link has seen it."""
+"""The queue of a device. With the usual 1000, a burst of fragments is dropped before it reaches the
+link."""
 NIC_QUEUE_FRAMES = 1000
 SMALLEST_BURST_BYTES, LARGEST_BURST_BYTES, BURST_S = 3_200, 65_536, 0.002
-"""What a device may send at once beyond its rate: two full frames, up to 64 KiB, or what 2 ms
-carry. Less costs the rate at 1 Gbit/s, more is a rate that is not kept."""
+"""The bytes that a device may send at once beyond its rate: those of 2 ms, but at least two full
+frames and at most 64 KiB. With less, 1 Gbit/s is not reached; with more, the rate is exceeded."""
 FAST_BPS, FAST_BURST_S = 1_000_000_000, 0.0008
-"""Above it, 64 KiB cost 5 % at 2.5 Gbit/s, and this 1 %."""
+"""The burst above this rate: at 2.5 Gbit/s it costs 1 % of the rate, where 64 KiB cost 5 %."""
 
 _SYS = "/proc/sys/net/"
 FIRST_FURTHER = 1000
-"""Index of the first device that leads nowhere."""
+"""The index of the first unconnected device."""
 _NO_IPV6 = _SYS + "ipv6/conf/default/disable_ipv6"
-"""For devices that are made from then on: an address that the kernel gives by itself would be one
-more to announce."""
+"""Holds for devices that are made afterwards: middlewares would announce the address that the
+kernel gives them by itself."""
 CONGESTION = _SYS + "ipv4/tcp_congestion_control"
 TUNED_FRAGMENTS = {
     "ipv4/ipfrag_high_thresh": 256 << 20,
@@ -72,14 +73,14 @@ RECORDED = (
 DEVICES = "/proc/net/dev"
 _TX_DROPPED = 11  # column of /proc/net/dev
 LEAST_IPV6_MTU_BYTES = 1280
-"""A device with less has no IPv6 (RFC 8200, section 5), and takes no neighbour of it."""
+"""A device with a smaller MTU has no IPv6 (RFC 8200, section 5), and takes no IPv6 neighbour."""
 HTB_STEP = "scheduler htb at eth0"
-"""A step of `Configured.failed`; ENOENT there: the kernel does not know this scheduler."""
+"""A step of `Configured.failed`; ENOENT means that the kernel does not have this scheduler."""
 
 
 class NetworkBroken(Exception):
-    """The network is not what was asked for: its trial is void. `machine`: a late machine explains
-    it."""
+    """The network is not what was asked for, so the trial is void. `machine`: a late machine
+    explains that."""
 
     def __init__(self, text: str, *, machine: bool = False):
         super().__init__(text)
@@ -88,8 +89,8 @@ class NetworkBroken(Exception):
 
 @dataclass(frozen=True)
 class HostDevices:
-    """One host: its number, the index of its device `eth0`, and those of its devices in the
-    networks beside."""
+    """A host's number, the index of its device `eth0`, and those of its devices in the networks
+    beside."""
 
     host: str
     number: int
@@ -98,7 +99,7 @@ class HostDevices:
 
 
 class HostConfiguration(NamedTuple):
-    """What `Host.configure` takes; the last messages are those of `_read_back`."""
+    """The arguments of `Host.configure`; the last messages are those of `_read_back`."""
 
     messages: list[NetlinkMessage]
     writes: list[Write]
@@ -106,7 +107,7 @@ class HostConfiguration(NamedTuple):
 
 
 def setup(devices: HostDevices, links: Links) -> HostConfiguration:
-    """Everything of one host, in order."""
+    """The whole configuration of a host's network, in order."""
     network, index = links.network, devices.eth0
     mtu = links.mtu_bytes(devices.host)
     writes: list[Write] = [(CONGESTION, network.congestion_control.encode(), False)]
@@ -117,15 +118,15 @@ def setup(devices: HostDevices, links: Links) -> HostConfiguration:
     own = netlink.link(index, mac=addresses.mac(devices.number), mtu=mtu, queue_frames=QUEUE_FRAMES)
     messages: list[NetlinkMessage] = [("device of eth0", netlink.NEWLINK, 0, own)]
     if (nic := network.up(devices.host).nic()) is not None:
-        messages += _nic(index, nic)
+        messages += _nic_rate(index, nic)
     messages.append(("eth0 up", netlink.NEWLINK, 0, netlink.link(index, up=True)))
     messages.append(_address(devices))
     messages += routes(devices, links)
     for port in links.ports_beside(devices.host):
         writes.append((f"{_SYS}ipv6/conf/{port.device}/disable_ipv6", b"1", False))
-        messages += _leads_to_others(devices, port, links)
+        messages += _device_beside(devices, port, links)
     for further_index, interface in further_interfaces(devices, links):
-        messages += _leads_nowhere(further_index, interface)
+        messages += _unconnected_device(further_index, interface)
     if network.further(devices.host):
         writes += [(_NO_IPV6, b"1", False)]
     messages += _read_back(index).values()
@@ -133,7 +134,7 @@ def setup(devices: HostDevices, links: Links) -> HostConfiguration:
 
 
 def _read_back(index: int) -> dict[str, NetlinkMessage]:
-    """The dumps that `check` is given, by name and in order; `index` is that of `eth0`."""
+    """The dumps that `check` needs, by name and in order; `index` is that of `eth0`."""
     dumps = {
         "links": (netlink.GETLINK, netlink.link(0)),
         "addresses": (netlink.GETADDR, bytes(8)),
@@ -146,8 +147,9 @@ def _read_back(index: int) -> dict[str, NetlinkMessage]:
     }
 
 
-def _leads_to_others(devices: HostDevices, port: Port, links: Links) -> list[NetlinkMessage]:
-    """Its device in a network beside, with permanent neighbours as `eth0` has them. IPv4 alone."""
+def _device_beside(devices: HostDevices, port: Port, links: Links) -> list[NetlinkMessage]:
+    """Configures a host's device in a network beside, which has IPv4 alone, with permanent
+    neighbours as for `eth0`."""
     index, flags = devices.beside[port.device], netlink.CREATE | netlink.REPLACE
     mac = addresses.mac(port.number, port.network)
     own = netlink.link(index, mac=mac, mtu=links.port_mtu_bytes(port), queue_frames=QUEUE_FRAMES)
@@ -160,14 +162,14 @@ def _leads_to_others(devices: HostDevices, port: Port, links: Links) -> list[Net
         (f"device of {port.device}", netlink.NEWLINK, 0, own),
         (f"{port.device} up", netlink.NEWLINK, 0, netlink.link(index, up=True)),
         (f"address {addresses.text(local)}", netlink.NEWADDR, flags, address),
-        *_permanent(index, _neighbours_beside(port, links), links),
+        *_permanent_neighbours(index, _neighbours_beside(port, links), links),
     ]
 
 
-def _permanent(
+def _permanent_neighbours(
     index: int, neighbours: Sequence[tuple[bytes, bytes]], links: Links
 ) -> list[NetlinkMessage]:
-    """The (address, MAC) of a device's neighbours, where the network has them permanent."""
+    """Adds the neighbours (address, MAC) of a device, if the network has permanent neighbours."""
     flags = netlink.CREATE | netlink.REPLACE
     if links.network.neighbours != "permanent":
         return []
@@ -230,13 +232,13 @@ def _check_neighbours(host: str, index: int, expected: set[bytes], answer: bytes
 
 
 def further_interfaces(devices: HostDevices, links: Links) -> list[tuple[int, Interface]]:
-    """(index of its device, interface) of those that lead nowhere."""
+    """The (index of the device, interface) of each unconnected interface."""
     interfaces = links.network.further(devices.host)
     return [(FIRST_FURTHER + 2 * k, interface) for k, interface in enumerate(interfaces)]
 
 
-def _leads_nowhere(index: int, interface: Interface) -> list[NetlinkMessage]:
-    """A pair of devices whose other end has no address: what is sent there is counted, and gone."""
+def _unconnected_device(index: int, interface: Interface) -> list[NetlinkMessage]:
+    """Makes a pair of devices whose peer has no address: frames to it are counted and lost."""
     flags = netlink.CREATE | netlink.EXCL
     pair = netlink.veth(index, interface.name, index + 1, interface.name + PEER)
     name = interface.name
@@ -262,35 +264,35 @@ def _check_further(devices: HostDevices, links: Links, answers: Mapping[str, byt
 
 
 def routes(devices: HostDevices, links: Links) -> list[NetlinkMessage]:
-    """The default route, and the neighbours where they are permanent: what a device loses that was
-    down."""
+    """Adds the default route and permanent neighbours, which a device loses when it goes down."""
     flags = netlink.CREATE | netlink.REPLACE
     route = netlink.default_route(devices.eth0, addresses.GATEWAY)
     return [
         ("default route", netlink.NEWROUTE, flags, route),
-        *_permanent(devices.eth0, neighbours(devices, links), links),
+        *_permanent_neighbours(devices.eth0, neighbours(devices, links), links),
     ]
 
 
 def neighbours(devices: HostDevices, links: Links) -> list[tuple[bytes, bytes]]:
-    """(address, MAC) of all others, with the addresses that they will have, and the IPv6 ones of
-    their devices where this host's own speaks IPv6."""
+    """The (address, MAC) of all other hosts, with the addresses that they will have later, and with
+    IPv6 addresses if this host's device has IPv6."""
     renumbered = {change.host for change in links.network.changes if change.renumbers}
     pairs = []
     for number, host in enumerate(links.hosts, start=1):
         if host == devices.host:
             continue
-        of_host = [addresses.ipv4(number)]
+        host_addresses = [addresses.ipv4(number)]
         if links.mtu_bytes(devices.host) >= LEAST_IPV6_MTU_BYTES:
-            of_host.append(addresses.link_local(number))
-        of_host += [addresses.ipv4(number, second=True)] if host in renumbered else []
-        pairs += [(address, addresses.mac(number)) for address in of_host]
+            host_addresses.append(addresses.link_local(number))
+        if host in renumbered:
+            host_addresses.append(addresses.ipv4(number, second=True))
+        pairs += [(address, addresses.mac(number)) for address in host_addresses]
     return pairs
 
 
 def check(devices: HostDevices, links: Links, configured: Configured) -> dict[str, Any]:
-    """What is in force, for the trial's record. Raises NetworkBroken where it is not what was asked
-    for."""
+    """Checks the configuration that was read back. Returns the settings in force, for the trial's
+    record. Raises NetworkBroken where they are not what was asked for."""
     if configured.failed is not None:
         raise NetworkBroken(_failure(devices.host, *configured.failed))
     names = _read_back(devices.eth0)
@@ -323,14 +325,17 @@ def check(devices: HostDevices, links: Links, configured: Configured) -> dict[st
     if nic:
         limit = netlink.fifo_limits_of(answers["schedulers"]).get(devices.eth0)
         _expect(devices.host, "queue at eth0", queue_limit(nic), limit)
-    sysctls = {path.removeprefix(_SYS): _text(value) for path, value in configured.texts.items()}
+    sysctls = {
+        path.removeprefix(_SYS): None if text is None else " ".join(text.decode().split())
+        for path, text in configured.texts.items()
+    }
     if "congestion_control" in links.network.model_fields_set:
         control = sysctls.get("ipv4/tcp_congestion_control")
         _expect(devices.host, "TCP congestion control", links.network.congestion_control, control)
-    return _in_force(devices, links, sysctls)
+    return _record(devices, links, sysctls)
 
 
-def _in_force(devices: HostDevices, links: Links, sysctls: Mapping[str, Any]) -> dict[str, Any]:
+def _record(devices: HostDevices, links: Links, sysctls: Mapping[str, Any]) -> dict[str, Any]:
     interfaces = links.network.further(devices.host)
     ports = {
         port.device: addresses.text(addresses.ipv4(port.number, network=port.network))
@@ -351,12 +356,12 @@ def _in_force(devices: HostDevices, links: Links, sysctls: Mapping[str, Any]) ->
 
 
 HOST_FIELDS = {"ip_fragments", "congestion_control"}
-"""Fields of a network that each host's kernel must support, besides the device rate."""
+"""The fields of a network that each host's kernel must support, besides the rate of a device."""
 
 
 def rehearse_host(links: Links, host: str) -> None:
-    """Sets up one host alone and lets it go. Raises NetworkBroken if its kernel does not support
-    what is asked for."""
+    """Configures one host alone and ends it. Raises NetworkBroken if its kernel does not support a
+    setting."""
     with Host("check", tap=True, beside=links.beside(host)) as alone:
         alone.wait_ready()
         devices = HostDevices(
@@ -373,7 +378,8 @@ def admin_down(devices: HostDevices) -> list[NetlinkMessage]:
 
 
 def admin_up(devices: HostDevices, links: Links) -> list[NetlinkMessage]:
-    """Takes the device up again, with what it lost, as a network manager does."""
+    """Takes the device up again, and adds the routes and neighbours that it lost, as a network
+    manager does."""
     return [
         ("eth0 up", netlink.NEWLINK, 0, netlink.link(devices.eth0, up=True)),
         *routes(devices, links),
@@ -381,35 +387,36 @@ def admin_up(devices: HostDevices, links: Links) -> list[NetlinkMessage]:
 
 
 def new_address(devices: HostDevices, links: Links, *, second: bool) -> list[NetlinkMessage]:
-    """Replaces the address, with the routes that went with it. A host has two of them, and goes
-    back to the first from its second."""
+    """Replaces the address, and adds the routes that are lost with it. A host has two addresses,
+    between which it alternates."""
     address = addresses.ipv4(devices.number, second=not second)
     old = netlink.address(devices.eth0, address, addresses.PREFIX_BITS, addresses.BROADCAST)
-    removal = ("the old address goes", netlink.DELADDR, 0, old)
+    removal = ("remove the old address", netlink.DELADDR, 0, old)
     return [removal, _address(devices, second=second), *routes(devices, links)]
 
 
 def change_nic(devices: HostDevices, spec: Spec) -> list[NetlinkMessage]:
-    """Gives the device another rate, and another limit of what waits there; what waits stays."""
+    """Gives the device another rate and another limit of its queue; frames in the queue stay."""
     nic = spec.nic()
     if nic is None:
         return []
-    how = netlink.CREATE | netlink.REPLACE
-    return [_class(devices.eth0, nic["rate_bps"], how), _queue(devices.eth0, nic, how)]
+    flags = netlink.CREATE | netlink.REPLACE
+    return [_class(devices.eth0, nic["rate_bps"], flags), _queue(devices.eth0, nic, flags)]
 
 
 QUEUES: NetlinkMessage = ("read queues", netlink.GETQDISC, netlink.DUMP, netlink.of_device(0))
 
 
 def dropped_by_queue(devices: HostDevices, schedulers: bytes) -> int | None:
-    """Frames that found the queue before a rate at `eth0` full, of an answer to QUEUES: no counter
-    of the device has them, and the sender is told of nothing."""
+    """The frames that the full queue before a rate at `eth0` dropped, from an answer to QUEUES. No
+    counter of the device has them, and the sender gets no error."""
     counters = netlink.schedulers_of(schedulers).get((devices.eth0, "htb"))
     return None if counters is None else counters["dropped"]
 
 
 def dropped_frames(text: bytes | None, device: str = "eth0") -> int | None:
-    """Frames that a device dropped because nobody took them, of /proc/net/dev."""
+    """The frames that a device dropped because nothing took them, from /proc/net/dev; None without
+    such a device."""
     for line in (text or b"").decode().splitlines():
         name, _, numbers = line.partition(":")
         if name.strip() == device:
@@ -417,22 +424,22 @@ def dropped_frames(text: bytes | None, device: str = "eth0") -> int | None:
     return None
 
 
-def _nic(index: int, nic: Mapping[str, int]) -> Sequence[NetlinkMessage]:
-    how = netlink.CREATE | netlink.EXCL
+def _nic_rate(index: int, nic: Mapping[str, int]) -> Sequence[NetlinkMessage]:
+    flags = netlink.CREATE | netlink.EXCL
     return [
-        (HTB_STEP, netlink.NEWQDISC, how, netlink.htb(index)),
-        _class(index, nic["rate_bps"], how),
-        _queue(index, nic, how),
+        (HTB_STEP, netlink.NEWQDISC, flags, netlink.htb(index)),
+        _class(index, nic["rate_bps"], flags),
+        _queue(index, nic, flags),
     ]
 
 
-def _class(index: int, rate_bps: int, how: int) -> NetlinkMessage:
+def _class(index: int, rate_bps: int, flags: int) -> NetlinkMessage:
     body = netlink.htb_class(index, rate_bps, burst_bytes(rate_bps))
-    return "rate at eth0", netlink.NEWTCLASS, how, body
+    return "rate at eth0", netlink.NEWTCLASS, flags, body
 
 
-def _queue(index: int, nic: Mapping[str, int], how: int) -> NetlinkMessage:
-    return "queue at eth0", netlink.NEWQDISC, how, netlink.fifo(index, *queue_limit(nic))
+def _queue(index: int, nic: Mapping[str, int], flags: int) -> NetlinkMessage:
+    return "queue at eth0", netlink.NEWQDISC, flags, netlink.fifo(index, *queue_limit(nic))
 
 
 def queue_limit(nic: Mapping[str, int]) -> tuple[str, int]:
@@ -447,7 +454,7 @@ def queue_limit(nic: Mapping[str, int]) -> tuple[str, int]:
 
 
 def burst_bytes(rate_bps: int) -> int:
-    """What a scheduler of the kernel's lets go at once."""
+    """The bytes that a scheduler of the kernel may send at once beyond this rate."""
     if rate_bps > FAST_BPS:
         return round(rate_bps / 8 * FAST_BURST_S)
     return min(LARGEST_BURST_BYTES, max(SMALLEST_BURST_BYTES, round(rate_bps / 8 * BURST_S)))
@@ -463,7 +470,7 @@ def _failure(host: str, step: str, error_number: int) -> str:
     text = f"host {host}: {step}: {os.strerror(error_number)}"
     if step == HTB_STEP and error_number == errno.ENOENT:
         return (
-            f"{text}; this kernel has no HTB (sch_htb), so `bottleneck: nic` cannot be: use "
+            f"{text}; this kernel has no HTB (sch_htb), so `bottleneck: nic` is impossible: use "
             "`bottleneck: path`"
         )
     return text
@@ -472,13 +479,9 @@ def _failure(host: str, step: str, error_number: int) -> str:
 def _expect(host: str, setting: str, expected: object, actual: object) -> None:
     if actual != expected:
         raise NetworkBroken(
-            f"host {host}: {setting} is {_shown(actual)}, expected {_shown(expected)}"
+            f"host {host}: {setting} is {_value_text(actual)}, expected {_value_text(expected)}"
         )
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     return value.hex(":") if isinstance(value, bytes) else str(value)
-
-
-def _text(value: bytes | None) -> str | None:
-    return None if value is None else " ".join(value.decode().split())

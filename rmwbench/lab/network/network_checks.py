@@ -1,8 +1,8 @@
-"""What the network promises of a trial, checked on what it wrote down: never assumed.
+"""Checks of the network after a trial, on the document and the log that it wrote.
 
-Late delivery is a busy machine's; a loss that chance does not explain, frames that a device dropped
-or that stand in no log are the network's own. Either makes a trial void where it goes beyond what
-the results can bear.
+Late delivery is the fault of a busy machine. A loss that chance does not explain, and frames that a
+device dropped or that are in no log, are faults of the network. Either voids the trial where the
+results do not tolerate it.
 """
 
 import math
@@ -23,8 +23,8 @@ FEWEST_FOR_P50, FEWEST_FOR_P99 = 20, 1000
 
 
 def lateness(frames: np.ndarray, begin_ns: int, end_ns: int) -> dict[str, float]:
-    """How late frames of the window were delivered, in ns: `p50`, and `p99` where ten lie beyond
-    it; empty without any."""
+    """Quantiles of the lateness of the frames that were delivered in the window, in ns: `p50`, and
+    `p99` where ten frames lie beyond it; empty without frames."""
     inside = (
         (frames["verdict"] == DELIVERED)
         & (frames["in_ns"] >= begin_ns)
@@ -46,10 +46,10 @@ def check_wake_ups(
     end_ns: int,
     no_priority: str | None,
 ) -> tuple[list[dict[str, Any]], list[NetworkFinding]]:
-    """How late the link got its processor in the window, by wake-ups at known times: rows of the
-    table `probes`, of what is later than the link keeps no account of, and what was not kept. A
-    frame that waited for the link says nothing of it, since it counts from when it was read.
-    `no_priority`: why the link has no real-time priority, where it has none."""
+    """Checks how late the link got its processor in the window, by its wake-ups at known times: the
+    delay of a frame counts from when the link read it, so it does not show a late link. Returns
+    rows of the table `probes`, and findings on late wake-ups and on those that were not recorded.
+    `no_priority` tells why the link has no real-time priority; None where it has."""
     wakes = document.get("wakes")
     if wakes is None:
         return [], []
@@ -65,10 +65,10 @@ def check_wake_ups(
             continue
         delay_ns = delays_ns[len(delays_ns) - 1 - above]
         rows.append(probe_row(f"network.woke_{name}", float(delay_ns), "ns"))
-        own_ns = delay_ns - links.quantum_ns  # which is meant
+        own_ns = delay_ns - links.quantum_ns  # the quantum is intended
         if own_ns > limit_ns:
             text = (
-                f"the link woke up {own_ns / 1e3:.0f} us late in the {name} (promised: "
+                f"the link woke up {own_ns / 1e3:.0f} us late in the {name} (limit: "
                 f"{limit_ns / 1e3:.0f} us), and frames waited for it"
             )
             text += f"; it has no real-time priority: {no_priority}" if no_priority else ""
@@ -86,11 +86,11 @@ def check(
     late: Mapping[str, float],
     dropped: Mapping[str, int | None],
 ) -> list[NetworkFinding]:
-    """Checks all but the wake-ups: what was not kept. `dropped` are frames that the device of each
+    """The findings on everything but the wake-ups. `dropped` are the frames that the device of each
     port dropped."""
     findings = [
-        *_late(links, late, "p50", LATE_P50_NS),
-        *_late(links, late, "p99", LATE_P99_NS),
+        *_lateness_findings(links, late, "p50", LATE_P50_NS),
+        *_lateness_findings(links, late, "p99", LATE_P99_NS),
     ]
     if unlogged:
         findings.append(NetworkFinding(f"{unlogged} frames found no room in the log", True))
@@ -100,15 +100,16 @@ def check(
             findings.append(NetworkFinding(text, True))
     for port in links.ports:
         device = document["devices"].get(port.name, {})
-        findings += _of_device(links, port, device, dropped.get(port.name))
-        findings += _of_links(links, port, document)
+        findings += _device_findings(links, port, device, dropped.get(port.name))
+        findings += _loss_findings(links, port, document)
     return findings
 
 
-def _of_device(
+def _device_findings(
     links: Links, port: Port, device: Mapping[str, Any], dropped: int | None
 ) -> Iterator[NetworkFinding]:
-    """What the device of a port lost, and what its host sent that is larger than its MTU."""
+    """Findings on the frames that the device of a port lost, and on frames that are larger than its
+    MTU."""
     host, most = port.name, links.port_mtu_bytes(port) + ETHERNET_BYTES
     if errors := device.get("write_errors"):
         yield NetworkFinding(f"{errors} frames could not be written to the device of {host}", True)
@@ -118,7 +119,7 @@ def _of_device(
         )
     if (size := device.get("largest_frame_bytes") or 0) > most:
         yield NetworkFinding(f"a frame of {size} bytes left {host}, whose MTU allows {most}", True)
-    if _without_device(links, host):
+    if _is_switched_off(links, host):
         return
     if count := device.get("dropped"):
         text = f"the kernel's devices before {host} dropped {count} frames: its backlog was full"
@@ -130,11 +131,13 @@ def _of_device(
         yield NetworkFinding(text, True, machine=True)
 
 
-def _of_links(links: Links, port: Port, document: Mapping[str, Any]) -> Iterator[NetworkFinding]:
-    """Losses that are not those that were asked for."""
+def _loss_findings(
+    links: Links, port: Port, document: Mapping[str, Any]
+) -> Iterator[NetworkFinding]:
+    """Findings on losses that differ from those that were asked for."""
     host, uncounted = port.name, document.get("backend") == KERNEL and _is_cut(links, port.name)
     for direction in ("up", "down"):
-        if uncounted or _changes(links, host, direction):
+        if uncounted or _has_changes(links, host, direction):
             continue
         spec, counters = links.port_spec(port, direction), document["links"][host][direction]
         if (frames := exposed(counters, spec)) > 0:
@@ -143,35 +146,36 @@ def _of_links(links: Links, port: Port, document: Mapping[str, Any]) -> Iterator
                 yield finding
 
 
-def _late(
+def _lateness_findings(
     links: Links, late: Mapping[str, float], name: str, limit_ns: int
 ) -> Iterator[NetworkFinding]:
     if name not in late or (own_ns := late[name] - links.quantum_ns) <= limit_ns:
-        return  # the quantum is meant
+        return  # the quantum is intended
     text = (
-        f"frames were delivered {own_ns / 1e3:.0f} us late in the {name} (promised: "
+        f"frames were delivered {own_ns / 1e3:.0f} us late in the {name} (limit: "
         f"{limit_ns / 1e3:.0f} us)"
     )
     yield NetworkFinding(text, own_ns > VOID_FACTOR * limit_ns, machine=True)
 
 
-def _without_device(links: Links, host: str) -> bool:
-    """Whether nobody takes the frames of its device for a while, as asked."""
+def _is_switched_off(links: Links, host: str) -> bool:
+    """Whether a change of the suite switches a host's device off, so that its frames are
+    dropped."""
     off = ("carrier_loss", "admin_down")
     return any(change.host == host and change.change in off for change in links.network.changes)
 
 
 def _is_cut(links: Links, host: str) -> bool:
-    """Whether its link vanishes for a while: the kernel's counters do not tell such losses from
-    others."""
+    """Whether a change of the suite cuts the link of a host: the kernel's counters do not
+    distinguish such losses from others."""
     return any(
         change.host == host and change.change in ("blackhole", "carrier_loss")
         for change in links.network.changes
     )
 
 
-def _changes(links: Links, host: str, direction: str) -> bool:
-    """Whether its spec is another one for a part of the trial."""
+def _has_changes(links: Links, host: str, direction: str) -> bool:
+    """Whether the spec of a direction changes within the trial."""
     return any(
         change.host == host and change.spec(direction) is not None
         for change in links.network.changes
