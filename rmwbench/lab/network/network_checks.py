@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.lab.network.host_network import ETHERNET_BYTES, QUEUE_FRAMES
-from rmwbench.lab.network.network_probe import NetworkFinding, exposed, loss_finding
+from rmwbench.lab.network.network_probe import NetworkFinding, exposed_frames, loss_finding
 from rmwbench.lab.network.switch import DELIVERED
 from rmwbench.lab.probe_row import probe_row
 from rmwbench.suite.network.network import KERNEL, Links, Port
@@ -140,7 +140,7 @@ def _loss_findings(
         if uncounted or _has_changes(links, host, direction):
             continue
         spec, counters = links.port_spec(port, direction), document["links"][host][direction]
-        if (frames := exposed(counters, spec)) > 0:
+        if (frames := exposed_frames(counters, spec)) > 0:
             finding = loss_finding(f"{host}.{direction}", spec, counters["lost"], frames)
             if finding is not None:
                 yield finding

@@ -1,9 +1,9 @@
-"""The network, tried before a trial uses it: datagrams from every host to the next one, over the
+"""Probes the network before a trial uses it: every host sends datagrams to the next one, over the
 real devices.
 
-What the specs say is held against what a receiver saw (delay, rate, that frames arrive at all) and
-against what the link counted (loss per direction). Only what a spec asks for is tried; a network
-without effects takes 20 datagrams.
+The specs are compared with the arrivals at the receivers (delay, rate, missing frames) and with the
+counters of the link (loss per direction). Only the effects of a spec are probed; a network without
+effects takes 20 datagrams.
 """
 
 import itertools
@@ -30,31 +30,32 @@ MARGIN_S = 0.5
 TIMEOUT_MARGIN_S = 8.0
 
 FEWEST_AT_ONCE, MOST_TURNS, GAP_NS = 2, 10, 5_000_000
-"""Flows at a time: many at once would measure the processors."""
+"""The flows follow each other in turns, since many at once would measure the processors."""
 FEW, MANY = 20, 300
-"""Datagrams of a flow: without and with loss."""
+"""The datagrams of a flow without and with loss."""
 LONGEST_S, INTERVAL_NS = 0.4, 200_000
 LARGEST_BURST_BYTES, BURST_S, FEWEST, MOST = 1400, 0.06, 24, 400
 FASTEST_BPS = 500_000_000
-"""A burst from Python is not faster; beyond it only the frame log tells the rate."""
+"""The fastest burst from Python; above this rate only the frame log tells the rate."""
 IP_BYTES = 20 + 8
 HEADERS_BYTES = 14 + IP_BYTES
 SLOWEST_SENDING = 0.7
-"""The share of the time that the burst takes to arrive: who sends more slowly measures itself."""
+"""The longest sending time of a burst, as a share of its arrival time: a slower sender would
+measure itself."""
 RATE_FLAG, RATE_VOID = 0.15, 0.5
 FLAG_CHANCE, VOID_CHANCE = 0.01, 1e-6
-"""One good trial in a hundred is flagged. To void those too would throw away what is merely far
-from the mean, and bend the results; a link that is not what it should be is found at this chance
-within a few hundred frames."""
+"""Of a hundred good trials, one is flagged. Voiding those too would discard trials that are merely
+far from the mean, and bias the results; a faulty link is found at the smaller chance within a few
+hundred frames."""
 MOST_IN_ORDER = 0.7
-"""Where more are held back by `reorder`, chance may make one of them the median."""
+"""Below this share of frames in order, the median delay may be that of a reordered frame."""
 LATE_FLAG_NS, LATE_VOID_NS, EARLY_NS = 1_000_000, 20_000_000, 100_000
 
 
 @dataclass(frozen=True)
 class NetworkFinding:
-    """Something that is not as asked for. `void`: beyond what chance or a busy machine explains;
-    `machine`: whether a late machine explains it."""
+    """A difference between the network and the suite. `void`: chance or a busy machine does not
+    explain it; `machine`: a late machine explains it."""
 
     text: str
     void: bool
@@ -63,19 +64,20 @@ class NetworkFinding:
 
 @dataclass(frozen=True)
 class ProbeFlow:
-    """Datagrams from one host to the next: what is sent, and what is to be expected of it."""
+    """The datagrams from one host to the next, and the expectations of them."""
 
     sender: str
     receiver: str
     up: Spec
     down: Spec
     shared: bool
-    """On a medium: airtime belongs to all stations, so neither rate nor delay is one flow's."""
+    """Whether the flow is on a medium, whose airtime all stations share, so that a flow has no rate
+    and no delay of its own."""
     buckets: bool = False
-    """Rates are the kernel's everywhere, and not only at the NIC: a frame alone takes no time
-    there."""
+    """Whether all rates, and not only those at the NIC, are the kernel's, with which a frame alone
+    takes no time."""
     quantum_ns: int = 0
-    """How far apart the link reads and writes frames."""
+    """The interval at which the link reads and writes frames."""
 
     @property
     def count(self) -> int:
@@ -94,20 +96,20 @@ class ProbeFlow:
 
     @property
     def burst_bytes(self) -> int:
-        """The payload of a large datagram: it is one frame in both directions, as what is larger
-        than the MTU would be two frames up and none down."""
+        """The payload of a large datagram, which is one frame in both directions: a datagram above
+        the MTU would be two frames up and none down."""
         mtus = [spec.mtu_bytes for spec in (self.up, self.down) if spec.mtu_bytes is not None]
         return min([LARGEST_BURST_BYTES, *(mtu - IP_BYTES for mtu in mtus)])
 
     @property
     def burst_bits(self) -> int:
-        """The size of the frame that a large datagram is in."""
+        """The size of the frame of a large datagram."""
         return 8 * (self.burst_bytes + HEADERS_BYTES)
 
     @property
     def burst(self) -> int:
-        """Large datagrams back to back, as many as the queues hold; 0 where they would tell
-        nothing."""
+        """The number of large datagrams that are sent back to back, as many as the queues hold; 0
+        where they would not show the rate."""
         rate_bps = self.rate_bps
         varying = self.up.trace or self.down.trace or self.up.jitter_ms or self.down.jitter_ms
         policed = self.up.police or self.down.police
@@ -115,12 +117,12 @@ class ProbeFlow:
             return 0
         most = min(MOST, max(FEWEST, round(rate_bps * BURST_S / self.burst_bits)))
         for spec in (self.up, self.down):
-            most = min([most, *_room(spec, self.burst_bits)])
+            most = min([most, *_queue_frames(spec, self.burst_bits)])
         return most if most >= FEWEST else 0
 
     @property
     def delay_ns(self) -> int | None:
-        """How long a small datagram alone takes in the median; None where that is not fixed."""
+        """The median delay of a small datagram that is alone; None where it is not fixed."""
         in_order = (1 - (self.up.reorder or 0)) * (1 - (self.down.reorder or 0))
         if self.shared or self.up.trace or self.down.trace or in_order < MOST_IN_ORDER:
             return None
@@ -128,19 +130,16 @@ class ProbeFlow:
 
     @property
     def _way_ns(self) -> int:
-        """How long a small datagram alone takes that nothing holds back."""
+        """The delay of a small datagram that is alone and not reordered."""
         bits = 8 * (SMALL_BYTES + HEADERS_BYTES)
-        served = (
-            []
-            if self.buckets
-            else [spec.rate_bps for spec in (self.up, self.down) if not spec.at_nic]
-        )
-        serial = sum(round(1e9 * bits / rate_bps) for rate_bps in served if rate_bps)
-        return serial + sum(ms_to_ns(spec.delay_ms or 0) for spec in (self.up, self.down))
+        specs = () if self.buckets else (self.up, self.down)
+        rates_bps = [spec.rate_bps for spec in specs if spec.rate_bps and not spec.at_nic]
+        serialization_ns = sum(round(1e9 * bits / rate_bps) for rate_bps in rates_bps)
+        return serialization_ns + sum(ms_to_ns(spec.delay_ms or 0) for spec in (self.up, self.down))
 
     @property
     def held_ns(self) -> int:
-        """How much later one may come that `reorder`, a jitter or a trace holds back."""
+        """The additional delay of a datagram that `reorder`, a jitter or a trace holds back."""
         both = (self.up, self.down)
         reordered = sum(ms_to_ns(spec.reorder_by_ms or 0) for spec in both)
         traced = sum(spec.trace.longest_delay_ns for spec in both if spec.trace)
@@ -163,7 +162,7 @@ class ProbeFlow:
 
 
 def flows(links: Links) -> list[ProbeFlow]:
-    """A ring, so that each direction of each link is crossed by exactly one."""
+    """The flows form a ring, so that exactly one flow crosses each direction of each link."""
     ring, buckets = [], links.network.backend == KERNEL
     for sender, receiver in itertools.pairwise([*links.hosts, links.hosts[0]]):
         up, down = links.spec(sender, "up"), links.spec(receiver, "down")
@@ -174,16 +173,16 @@ def flows(links: Links) -> list[ProbeFlow]:
 
 @dataclass(frozen=True)
 class FlowArrivals:
-    """What came of one flow: how many were sent of each kind, and (kind, number, sent_ns, seen_ns)
-    of what arrived."""
+    """The result of a flow: the numbers of small and large datagrams that were sent, and the (kind,
+    number, sent_ns, seen_ns) of each arrival."""
 
     sent: tuple[int, int]
     arrived: list[tuple[int, int, int, int]]
 
 
 def run(crew: Crew, links: Links) -> dict[str, FlowArrivals]:
-    """Sends and receives in every host at once: receiver → what it saw. Raises WorkerFailed or
-    HostBroken where the lab breaks."""
+    """Sends and receives in all hosts at the same time: receiver → its arrivals. Raises
+    WorkerFailed or HostBroken where a process or a host fails."""
     ring = flows(links)
     number_of = {host: number for number, host in enumerate(links.hosts, start=1)}
     turn_ns = max(flow.duration_ns for flow in ring) + GAP_NS
@@ -205,18 +204,23 @@ def run(crew: Crew, links: Links) -> dict[str, FlowArrivals]:
         results = crew.run_programs(programs, longest_ns / 1e9 + TIMEOUT_MARGIN_S, shared)
     finally:
         os.close(shared)
-    said = {host: marshal.loads(r.output) for host, r in results.items() if r.output}
+    outputs = {
+        host: marshal.loads(result.output) for host, result in results.items() if result.output
+    }
     return {
-        flow.receiver: FlowArrivals(tuple(said[flow.sender]["sent"]), said[flow.receiver]["seen"])
+        flow.receiver: FlowArrivals(
+            tuple(outputs[flow.sender]["sent"]), outputs[flow.receiver]["seen"]
+        )
         for flow in ring
-        if {flow.sender, flow.receiver} <= said.keys()
+        if {flow.sender, flow.receiver} <= outputs.keys()
     }
 
 
 def judge(
     links: Links, arrivals_of: dict[str, FlowArrivals], before: Mark, after: Mark
 ) -> tuple[list[dict[str, Any]], list[NetworkFinding]]:
-    """Rows of the table `probes`, `at` = `before`, and what is not as asked for."""
+    """Judges the arrivals. Returns rows of the table `probes`, `at` = `before`, and the
+    findings."""
     rows: list[dict[str, Any]] = []
     findings: list[NetworkFinding] = []
     for flow in flows(links):
@@ -233,7 +237,7 @@ def judge(
             loss_rows, loss_findings = _loss(spec, before, after, place, direction)
             rows += loss_rows
             findings += loss_findings
-        findings += _arrived(flow, arrivals, before, after)
+        findings += _missing(flow, arrivals, before, after)
         for row, finding in (_delay(flow, arrivals), _rate(flow, arrivals)):
             rows += [row] if row else []
             findings += [finding] if finding else []
@@ -241,38 +245,39 @@ def judge(
 
 
 STOPPED = ("blackholed", "no_carrier", "too_large", "queue_full", "policed")
-"""Counters of frames that never met a direction's loss."""
+"""The counters of frames that were stopped before the loss of a direction."""
 
 
-def exposed(counters: dict[str, int], spec: Spec) -> int:
-    """Frames of a direction that met its loss: those that were not stopped before and do not wait
-    any more. A queue that is slower than the load holds many at the end, and what is delayed waits
-    too, behind the loss: of the numbers that are possible, the one nearest to what is asked for."""
+def exposed_frames(counters: dict[str, int], spec: Spec) -> int:
+    """The number of frames of a direction that were exposed to its loss: those that were not
+    stopped before it, and no longer wait. A slow queue holds many frames at the end, and delayed
+    frames wait behind the loss, so the number is known only within bounds: it is the possible
+    number that is nearest to the loss of the spec."""
     most = counters["frames"] - sum(counters.get(name, 0) for name in STOPPED)
     lost = counters["lost"]
     crossed = counters.get("delivered", most) - counters.get("duplicated", 0)
     least = min(most, lost + max(0, crossed))
     loss = spec.loss
-    asked = 0.0 if loss is None or isinstance(loss, GilbertElliottTime) else loss.mean
-    return min(max(round(lost / asked), least), most) if asked else most
+    chance = 0.0 if loss is None or isinstance(loss, GilbertElliottTime) else loss.mean
+    return min(max(round(lost / chance), least), most) if chance else most
 
 
 def loss_finding(link: str, spec: Spec, lost: int, frames: int) -> NetworkFinding | None:
-    """Whether so many lost frames are not what the spec asks for; None also where chance says
-    nothing about it."""
+    """The finding on a number of lost frames that the spec does not explain; None where it does,
+    and where chance cannot decide."""
     if (
         spec.trace is not None
         or isinstance(spec.loss, GilbertElliottTime)
         or spec.medium is not None
     ):
         return None
-    asked, correlation = (spec.loss.mean, spec.loss.correlation) if spec.loss else (0.0, 0.0)
-    if asked == 1 and spec.exempt_arp:
-        return None  # what passes is exempt, and no counter of a link tells it from others
-    chance = chance_bound(lost, frames, asked, correlation)
+    loss, correlation = (spec.loss.mean, spec.loss.correlation) if spec.loss else (0.0, 0.0)
+    if loss == 1 and spec.exempt_arp:
+        return None  # the frames that pass are exempt, which no counter of a link tells
+    chance = chance_bound(lost, frames, loss, correlation)
     if chance >= FLAG_CHANCE:
         return None
-    text = f"{link} lost {lost} of {frames} frames, asked for {100 * asked:g} %"
+    text = f"{link} lost {lost} of {frames} frames, asked for {100 * loss:g} %"
     return NetworkFinding(text, chance < VOID_CHANCE)
 
 
@@ -281,7 +286,7 @@ def _loss(
 ) -> tuple[list[dict[str, Any]], list[NetworkFinding]]:
     names = ("frames", "lost", "delivered", "duplicated", *STOPPED)
     grown = {name: after.grown(before, host, direction, name) for name in names}
-    frames, lost = exposed(grown, spec), grown["lost"]
+    frames, lost = exposed_frames(grown, spec), grown["lost"]
     if frames <= 0 or (spec.loss is None and not lost):
         return [], []
     link = f"{host}.{direction}"
@@ -290,10 +295,10 @@ def _loss(
     return [row], [finding] if finding else []
 
 
-def _arrived(
+def _missing(
     flow: ProbeFlow, arrivals: FlowArrivals, before: Mark, after: Mark
 ) -> list[NetworkFinding]:
-    """The link says what it delivered; the receiver must have seen that."""
+    """The finding on datagrams that the link delivered by its counters, and that did not arrive."""
     sent = sum(arrivals.sent)
     stopped = sum(
         after.grown(before, host, way, name)
@@ -301,9 +306,9 @@ def _arrived(
         for name in ("lost", "queue_full", "policed")
     )
     arrived = len({(kind, number) for kind, number, _, _ in arrivals.arrived})
-    spoilt = any(spec.corrupt or spec.trace or spec.medium for spec in (flow.up, flow.down))
+    may_vanish = any(spec.corrupt or spec.trace or spec.medium for spec in (flow.up, flow.down))
     missing = sent - arrived - stopped
-    if missing > 0 and not spoilt:
+    if missing > 0 and not may_vanish:
         text = (
             f"{missing} of {sent} datagrams from {flow.sender} to {flow.receiver} vanished "
             "outside of the link"
@@ -315,7 +320,8 @@ def _arrived(
 def _delay(
     flow: ProbeFlow, arrivals: FlowArrivals
 ) -> tuple[dict[str, Any] | None, NetworkFinding | None]:
-    """The median of the small ones, one way: one clock for all hosts of this machine."""
+    """Judges the median one-way delay of the small datagrams; the hosts of this machine have one
+    clock."""
     delays_ns = [
         seen_ns - sent_ns for kind, _, sent_ns, seen_ns in arrivals.arrived if kind == SMALL
     ]
@@ -324,14 +330,14 @@ def _delay(
     median_ns = round(statistics.median(delays_ns))
     name = f"network.delay.{flow.sender}.{flow.receiver}"
     row = probe_row(name, float(median_ns), "ns", "before")
-    asked_ns = flow.delay_ns
-    if asked_ns is None:
+    expected_ns = flow.delay_ns
+    if expected_ns is None:
         return row, None
     text = (
         f"one way from {flow.sender} to {flow.receiver} took {median_ns / 1e6:.2f} ms, asked for "
-        f"{asked_ns / 1e6:.2f} ms"
+        f"{expected_ns / 1e6:.2f} ms"
     )
-    excess_ns, spread_ns = median_ns - asked_ns, 3 * flow.jitter_ns
+    excess_ns, spread_ns = median_ns - expected_ns, 3 * flow.jitter_ns
     if excess_ns < -(EARLY_NS + spread_ns):
         return row, NetworkFinding(text, True)
     late_ns = excess_ns - spread_ns - 2 * flow.quantum_ns
@@ -343,9 +349,10 @@ def _delay(
 def _rate(
     flow: ProbeFlow, arrivals: FlowArrivals
 ) -> tuple[dict[str, Any] | None, NetworkFinding | None]:
-    """Between the medians of five arrivals behind the first quarter and of the last five: a late
-    wake-up moves neither end. Nothing where the sender was hardly faster. Frames are counted by
-    their numbers or as they arrived, since a loss may come before or behind the rate."""
+    """Judges the rate between the median of five arrivals after the first quarter and that of the
+    last five, which a late wake-up does not move. There is no result where the sender was hardly
+    faster than the rate. Frames are counted by their numbers or by their arrivals, since a loss may
+    come before or behind the rate."""
     arrived = sorted(
         (number, seen_ns, sent_ns)
         for kind, number, sent_ns, seen_ns in arrivals.arrived
@@ -363,13 +370,15 @@ def _rate(
     each_bps = 1e9 * flow.burst_bits / elapsed_ns
     counted_bps = (len(arrived) - 5 - first) * each_bps
     numbered_bps = numbers * each_bps
-    asked_bps = flow.rate_bps or 0
-    rate_bps = min(counted_bps, numbered_bps, key=lambda rate_bps: abs(rate_bps - asked_bps))
+    expected_bps = flow.rate_bps or 0
+    rate_bps = min(counted_bps, numbered_bps, key=lambda rate_bps: abs(rate_bps - expected_bps))
     row = probe_row(f"network.rate.{flow.bottleneck}", float(rate_bps), "bit/s", "before")
-    error = abs(rate_bps / asked_bps - 1)
+    error = abs(rate_bps / expected_bps - 1)
     if error <= RATE_FLAG:
         return row, None
-    text = f"{flow.bottleneck} carried {rate_bps / 1e6:.2f} Mbit/s, asked for {asked_bps / 1e6:g}"
+    text = (
+        f"{flow.bottleneck} carried {rate_bps / 1e6:.2f} Mbit/s, asked for {expected_bps / 1e6:g}"
+    )
     return row, NetworkFinding(text, error > RATE_VOID, machine=True)
 
 
@@ -377,8 +386,8 @@ def _medians(arrivals: list[tuple[int, int, int]]) -> list[float]:
     return [statistics.median(column) for column in zip(*arrivals, strict=True)]
 
 
-def _room(spec: Spec, frame_bits: float) -> Iterator[int]:
-    """How many frames a queue holds, but for two."""
+def _queue_frames(spec: Spec, frame_bits: float) -> Iterator[int]:
+    """The number of frames that a queue holds, less two."""
     if spec.rate_bps is None:
         return
     if spec.queue_frames is not None:
@@ -390,13 +399,12 @@ def _room(spec: Spec, frame_bits: float) -> Iterator[int]:
 
 
 def chance_bound(count: int, draws: int, chance: float, correlation: float = 0.0) -> float:
-    """A bound of how likely it is that `count` of `draws` with this chance are so far from their
-    mean, or farther: the bound of Chernoff and Hoeffding.
+    """An upper bound of the probability that a `count` of `draws` with this chance is at least so
+    far from its mean (Chernoff and Hoeffding).
 
-    P(share of n draws beyond x) <= exp(-n KL(x || p)) on either side (Hoeffding 1963, theorem 1),
-    for every n and p, so the confidence named here is kept and never missed. Bursts are fewer
-    draws: n is divided by (1 + c) / (1 - c), where c is the correlation of one frame's loss with
-    the next one's.
+    P(share of n draws beyond x) <= exp(-n KL(x || p)) on either side (Hoeffding 1963, theorem 1)
+    for every n and p, so the stated confidence always holds. Bursts are fewer draws: n is divided
+    by (1 + c) / (1 - c), where c is the correlation of the losses of successive frames.
     """
     if draws == 0:
         return 1.0

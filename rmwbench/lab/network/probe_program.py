@@ -1,14 +1,15 @@
-"""Runs within each host, in a fork of its init (Host.interpret): sends to one host and receives
-from another, at absolute times, over the real devices. Modules in C only: the host may have no
-other files.
+"""A program that runs in each host, in a fork of its init (Host.interpret): it sends datagrams to
+one host and receives those of another, at absolute times, over the real devices. It uses modules in
+C only, since the host may have no other files.
 
-Nobody sends before all can receive: each says in the shared file of descriptor 5 that its socket is
-bound, and the first one then writes there when to begin. A datagram is seen when the kernel took it
-from the device, whenever this process gets to it: a busy machine must not look like a slow link.
+No host sends before all can receive: each writes into the shared file of descriptor 5 that its
+socket is bound, and the first one then writes the time to begin. A datagram counts as seen when the
+kernel took it from the device, and not when this process reads it, so that a busy machine does not
+look like a slow link.
 
-ARGUMENTS: own address, the receiver's address, the port, own place, places, after_ns (its own turn,
-counted from that beginning), longest_ns, after_end_ns, count, interval_ns, burst, burst bytes, and
-how far the host's clock is ahead of the one that all times here are on. Descriptor 4 takes the
+ARGUMENTS: own address, the receiver's address, the port, own place, places, after_ns (the time
+until its own turn, from the beginning), longest_ns, after_end_ns, count, interval_ns, burst, burst
+bytes, and how far the host's clock is ahead of the clock of all times here. Descriptor 4 takes the
 result, marshalled: {"sent": [small, burst], "seen": [(kind, number, sent_ns, seen_ns)]}.
 """
 
@@ -33,30 +34,30 @@ SO_TIMESTAMPNS = 35
 PATIENCE_NS, LEAD_NS = 5_000_000_000, 2_000_000
 
 
-def word(place: int) -> int:
+def read_word(place: int) -> int:
     return int.from_bytes(os.pread(SHARED_FD, WORD, place * WORD), "little")
 
 
-def say(place: int, value: int) -> None:
+def write_word(place: int, value: int) -> None:
     os.pwrite(SHARED_FD, value.to_bytes(WORD, "little"), place * WORD)
 
 
-def together(place: int, places: int, now: "Callable[[], int]") -> int:
-    """When to begin, once all are ready."""
-    say(place, 1)
+def agree_on_begin(place: int, places: int, now: "Callable[[], int]") -> int:
+    """Waits until all hosts are ready. Returns the time to begin."""
+    write_word(place, 1)
     late_ns = now() + PATIENCE_NS
     while now() < late_ns:
-        if begin_ns := word(places):
+        if begin_ns := read_word(places):
             return begin_ns
-        if place == 0 and all(word(other) for other in range(places)):
-            say(places, now() + LEAD_NS)
+        if place == 0 and all(read_word(other) for other in range(places)):
+            write_word(places, now() + LEAD_NS)
         else:
             time.sleep(2e-4)
     raise TimeoutError("the others are not ready")
 
 
-def bound(own: str, port: int) -> "_socket.socket":
-    """A socket that the kernel stamps what it takes from the device for."""
+def open_socket(own: str, port: int) -> "_socket.socket":
+    """Opens a socket whose datagrams the kernel stamps when it takes them from the device."""
     sock = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
     sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVBUF, 4 << 20)
     sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, 4 << 20)
@@ -67,17 +68,17 @@ def bound(own: str, port: int) -> "_socket.socket":
 
 
 def wall_ahead(now: "Callable[[], int]") -> int:
-    """How far the clock of the kernel's stamps is ahead of `now`, by the closest of some
+    """How far the clock of the kernel's stamps is ahead of `now`, by the most exact of some
     readings."""
     readings = [(now(), time.time_ns(), now()) for _ in range(20)]
     before_ns, wall_ns, behind_ns = min(readings, key=lambda reading: reading[2] - reading[0])
     return wall_ns - (before_ns + behind_ns) // 2
 
 
-def received(
+def receive(
     sock: "_socket.socket", now: "Callable[[], int]", wall_ahead_ns: int
 ) -> "list[tuple[bytes, int]]":
-    """What has arrived, and when the kernel took it."""
+    """Receives the datagrams that have arrived, with the times at which the kernel took them."""
     datagrams: list[tuple[bytes, int]] = []
     while True:
         try:
@@ -92,12 +93,12 @@ def received(
         datagrams.append((data, seen_ns))
 
 
-def rest_for(poll: "select.poll", rest_ns: int) -> None:
-    """Sleeps until a datagram comes, or about so long."""
+def sleep_for(poll: "select.poll", rest_ns: int) -> None:
+    """Sleeps about so long, or until a datagram comes."""
     if rest_ns > 2_000_000:
         poll.poll(rest_ns // 1_000_000 - 1)
     elif not poll.poll(0):
-        # with no time left the device was full
+        # no time is left where the device was full
         time.sleep(min(rest_ns, 100_000) / 1e9 if rest_ns > 0 else 1e-4)
 
 
@@ -108,48 +109,49 @@ def main(own: str, other: str, *numbers: int) -> None:
     def now() -> int:
         return time.monotonic_ns() - ahead_ns
 
-    sock = bound(own, port)
+    sock = open_socket(own, port)
     poll = select.poll()
     poll.register(sock.fileno(), select.POLLIN)
-    begin_ns = together(place, places, now)
+    begin_ns = agree_on_begin(place, places, now)
     start_ns, deadline_ns = begin_ns + after_ns, begin_ns + longest_ns
     wall_ahead_ns = wall_ahead(now)
     seen: list[tuple[int, int, int, int]] = []
     sent = [0, 0]
-    # kind, number, when; the burst goes a little after the last small one, so that it finds an
-    # empty queue
+    # (kind, number, time) of each datagram; the burst follows a little after the last small one, so
+    # that it meets an empty queue
     burst_ns = start_ns + count * interval_ns + 5_000_000
     plan = [(SMALL, k, start_ns + k * interval_ns) for k in range(count)]
     plan += [(BURST, k, burst_ns) for k in range(burst)]
     plan += [(END, k, burst_ns + 2_000_000) for k in range(ENDS)]
-    done_, ended = 0, 0
+    next_, first_end_ns = 0, 0
     while True:
         now_ns = now()
-        while done_ < len(plan) and plan[done_][2] <= now_ns:
-            kind, number, _ = plan[done_]
+        while next_ < len(plan) and plan[next_][2] <= now_ns:
+            kind, number, _ = plan[next_]
             body = bytes([kind]) + number.to_bytes(4, "little") + now().to_bytes(8, "little")
             try:
                 sock.sendto(
                     body.ljust(size if kind == BURST else SMALL_BYTES, b"\0"), (other, port)
                 )
             except BlockingIOError:
-                break  # the device takes no more: the rest of the burst follows as it does
-            done_ += 1
+                break  # the device takes no more for now
+            next_ += 1
             if kind != END:
                 sent[kind] += 1
-            if kind == BURST and done_ % 8 == 0:
-                break  # to receive between
-        for data, seen_ns in received(sock, now, wall_ahead_ns):
+            if kind == BURST and next_ % 8 == 0:
+                break  # to receive in between
+        for data, seen_ns in receive(sock, now, wall_ahead_ns):
             number, sent_ns = (int.from_bytes(data[a:b], "little") for a, b in ((1, 5), (5, 13)))
             if data[0] == END:
-                ended = ended or seen_ns
+                first_end_ns = first_end_ns or seen_ns
             else:
                 seen.append((data[0], number, sent_ns, seen_ns))
-        now_ns, all_sent = now(), done_ == len(plan)
-        end_ns = min(deadline_ns, ended + after_end_ns) if all_sent and ended else deadline_ns
+        now_ns, all_sent, end_ns = now(), next_ == len(plan), deadline_ns
+        if all_sent and first_end_ns:
+            end_ns = min(deadline_ns, first_end_ns + after_end_ns)
         if now_ns >= deadline_ns or now_ns > end_ns:
             break
-        rest_for(poll, (end_ns if all_sent else min(end_ns, plan[done_][2])) - now_ns)
+        sleep_for(poll, (end_ns if all_sent else min(end_ns, plan[next_][2])) - now_ns)
     os.pwrite(RESULT_FD, marshal.dumps({"sent": sent, "seen": seen}), 0)
 
 
