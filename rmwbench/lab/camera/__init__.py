@@ -1,1 +1,1 @@
-"""Frames from outside the workers: a GStreamer pipeline that fills a ring."""
+"""Camera frames from outside the workers: from a GStreamer pipeline, or drawn here."""

@@ -1,11 +1,12 @@
-"""Fills a ring of frames (docs/formats/frames.md) from a program that writes them to its standard
-output one after the other. Runs in a host's init (`Host.interpret`): modules in C only, and nothing
-of rmwbench.
+"""A program that fills a ring of frames (docs/formats/frames.md) with the output of another program,
+which writes them to its standard output one after the other. It runs in a host's init
+(`Host.interpret`), so it uses modules in C only, and none of rmwbench.
 
-Its arguments are the ring's numbers, then the program's. Descriptor 4 is the ring. Every frame's
-number is taken back before its slot is written and stands again behind its last byte, so that a
-reader can tell a torn frame; when each was whole is kept too. It reads as fast as it can: the
-program paces itself. At the end of the program its wait status is left in the ring.
+Its arguments are the numbers of the ring, then the other program with its arguments. Descriptor 4
+is the ring. The number of a frame is cleared before its slot is written and set after its last
+byte, so that a reader can recognise a torn frame; the time of completion is stored too. The frames
+are read as fast as possible, since the other program paces itself. At its end, its wait status is
+stored in the ring.
 """
 # ruff: noqa: SIM105 (contextlib is not in C)
 
@@ -32,7 +33,7 @@ incoming, outgoing = os.pipe()
 try:
     fcntl.fcntl(incoming, F_SETPIPE_SZ, PIPE_BYTES)
 except OSError:
-    pass  # an unprivileged user may have used its pipes up: smaller ones cost more switches
+    pass  # an unprivileged user may have no more memory for pipes; a small one costs more switches
 child = os.fork()
 if child == 0:
     try:

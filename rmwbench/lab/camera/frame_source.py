@@ -1,11 +1,11 @@
-"""Frames of a source outside of the workers, GStreamer's or drawn ones, in a ring in memory from
-which a publisher takes one for each message (docs/formats/frames.md). GStreamer runs in the trial's
-host and fills the ring; drawn frames are in it from the start, and a program in the host paces
-them.
+"""Sources of frames outside of the workers: GStreamer, or frames that are drawn here. The frames are
+in a ring in memory, from which a publisher takes one for each message (docs/formats/frames.md).
+GStreamer runs in the trial's host and fills the ring; drawn frames are in the ring from the start,
+and a program in the host paces them.
 
-No worker links GStreamer and all get the same frames. The cost of a source is counted apart (role
-`source`), and its own clock says whether it kept its rate: a slow source is not loss in a
-middleware.
+No worker links GStreamer, and all workers get the same frames. The cost of a source is counted
+separately (role `source`), and the times of its frames show whether it kept its rate: a slow source
+is not loss in a middleware.
 
     sources = FrameSources(crew, cell)      # rings; nothing runs yet
     crew.spawn(…, additions=sources.additions_for("talker"))
@@ -44,9 +44,9 @@ LAUNCHER = "gst-launch-1.0"
 PACKAGES = "gstreamer1.0-tools and gstreamer1.0-plugins-base"
 MAGIC, VERSION = b"RMWBFRM1", 1
 SLOTS = 6
-"""Two of slack, one that is written, one that is read, and room for a publisher that is late."""
+"""Two slots of slack, one that is written, one that is read, and two for a late publisher."""
 TIMES = 1 << 16
-"""The number of newest frames whose times are kept: 18 minutes at 60 Hz."""
+"""The number of newest frames whose times are stored: 18 minutes at 60 Hz."""
 PAGE_BYTES = 4096
 TIMES_OFFSET = PAGE_BYTES
 FIRST_SLOT = TIMES_OFFSET + 8 * TIMES
@@ -54,7 +54,8 @@ FIRST_FD = 10
 """The worker's first descriptor of a ring; below are its control socket, its records and the
 library that counts allocations."""
 ENOUGH = 4
-"""The frames that a trial waits for: the first one that is sent lies two behind the newest."""
+"""The number of frames that a trial waits for: the first frame to be sent lies two behind the
+newest."""
 TIMEOUT_S = 15.0
 
 _HEADER = Struct("<8sIIQQQqqq")
@@ -63,15 +64,15 @@ _PACED_PROGRAM = Path(__file__).with_name("paced_program.py")
 
 
 class SourceBroken(Exception):
-    """A source that gave no frames; the text says why."""
+    """A source gave no frames; the text tells why."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """The account of a source in the window: `due` frames by its rate, of which `made` came in it,
-    `late` of them more than a period after their time. That time is on the line through its
-    earliest frame, its own best. `latest_ns` is the largest lateness, `ended` the wait status of a
-    source that ended. `lz4_ratio` is of a drawn frame (scene.py)."""
+    """The account of a source in the window: `due` frames by its rate, of which `made` were made in
+    it, `late` of them more than a period after their time. That time counts from the source's
+    earliest frame relative to its rate. `latest_ns` is the largest lateness, `ended` the wait
+    status of a source that ended, and `lz4_ratio` that of a drawn frame (scene.py)."""
 
     endpoint: int
     due: int
@@ -93,18 +94,18 @@ def senders(cell: Cell) -> list[Endpoint]:
 
 
 def unavailable_reason(cell: Cell) -> str | None:
-    """The reason why this cell's frames cannot be made here; None where they can, or where it has
-    none."""
+    """The reason why the frames of this cell cannot be made here; None where they can, or where it
+    has no frames."""
     if not senders(cell):
         return None
     if max(Counter(endpoint.process for endpoint in senders(cell)).values()) > TARGETS - FIRST_FD:
         return (
             f"frames: a process may have {TARGETS - FIRST_FD} publishers of a source's frames, "
-            "and one here has more"
+            "and a process of this workload has more"
         )
     if cell.real is not None:
         return (
-            "frames of a source are not there over real machines: their ring is memory of this one"
+            "frames of a source are impossible over real machines: their ring is memory of this one"
         )
     if launcher() is not None or all(is_drawn(endpoint.frames or "") for endpoint in senders(cell)):
         return None
@@ -117,7 +118,7 @@ def launcher() -> str | None:
 
 
 def pipeline(source: str, format_: PixelFormat) -> list[str]:
-    """The command line of GStreamer that writes a source in that format to its standard output,
+    """The command line of a GStreamer that writes a source in that format to its standard output,
     paced by the clock."""
     words = element(source).split()
     if words[0] == "videotestsrc":
@@ -202,13 +203,13 @@ class FrameSources:
         }
 
     def close(self) -> None:
-        """Gives the memory back; the processes end with their host."""
+        """Frees the memory; the processes end with their host."""
         for ring in self._rings:
             ring.close()
 
 
 class _Ring:
-    """One publisher's ring and its source."""
+    """The ring of a publisher, and its source."""
 
     def __init__(self, endpoint: Endpoint):
         assert endpoint.frames is not None
@@ -239,7 +240,8 @@ class _Ring:
         return [*map(str, numbers), *pipeline(self.endpoint.frames or "", self.format)]
 
     def _header(self) -> tuple[int, int, int]:
-        """Frames finished, PID of the program that makes them, its wait status plus one."""
+        """The number of finished frames, the PID of the program that makes them, and its wait
+        status plus one."""
         return _HEADER.unpack_from(self._view, 0)[-3:]
 
     @property
@@ -252,7 +254,7 @@ class _Ring:
 
     @property
     def ended(self) -> int | None:
-        """The wait status, once it has ended by itself."""
+        """The wait status of a source that has ended by itself, else None."""
         status = self._header()[2]
         return status - 1 if status else None
 
@@ -277,8 +279,8 @@ class _Ring:
         ring = np.frombuffer(self._view, dtype="<i8", count=TIMES, offset=TIMES_OFFSET).copy()
         whole_ns = ring[numbers % TIMES]
         edges = (self.format.period_ns, begin_ns, end_ns)
-        of_window = account(self.endpoint.endpoint, numbers, whole_ns, *edges, self.ended)
-        return replace(of_window, lz4_ratio=self.lz4_ratio)
+        window_account = account(self.endpoint.endpoint, numbers, whole_ns, *edges, self.ended)
+        return replace(window_account, lz4_ratio=self.lz4_ratio)
 
     def close(self) -> None:
         self._view.close()
@@ -295,9 +297,9 @@ def account(
     end_ns: int,
     ended: int | None = None,
 ) -> Account:
-    """The account from the frames' numbers and the times when each was whole; `ended` is the wait
-    status of a source that ended. The frames of the window's last two periods are left out: they
-    may still be on their way."""
+    """The account from the numbers of the frames and the times at which each was whole; `ended` is
+    the wait status of a source that ended. The frames of the window's last two periods are not
+    counted, since they may still be on their way."""
     judged_ns = end_ns - 2 * period_ns
     in_window = (whole_ns >= begin_ns - 2 * period_ns) & (whole_ns < end_ns)
     if not in_window.any():
@@ -307,7 +309,7 @@ def account(
     line_ns = (whole_ns - numbers * period_ns)[in_window].min()
     first, last = (math.ceil((edge - line_ns) / period_ns) for edge in (begin_ns, judged_ns))
     due = max(0, last - first)
-    # By its number, not by when it came: a frame that came much later was due in the window too.
+    # By number and not by time: a frame that came much later was due in the window too.
     is_due = (numbers >= first) & (numbers < last) & (whole_ns < end_ns)
     late_ns = (whole_ns - numbers * period_ns - line_ns)[is_due]
     made, late = len(late_ns), int((late_ns > period_ns).sum())
@@ -315,7 +317,7 @@ def account(
 
 
 def probes(accounts: Sequence[Account]) -> list[dict[str, Any]]:
-    """Rows of the table `probes`: the worst source's."""
+    """Rows of the table `probes`, those of the worst source."""
     if not accounts:
         return []
     late = max(

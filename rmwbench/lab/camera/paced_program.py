@@ -1,10 +1,10 @@
-"""Lets the frames of a ring that is full already be seen one after the other, each at its time
-(docs/formats/frames.md). Runs in a host's init (`Host.interpret`): modules in C only, and nothing
-of rmwbench.
+"""A program that publishes the frames of a full ring one after the other, each at its time
+(docs/formats/frames.md). It runs in a host's init (`Host.interpret`), so it uses modules in C only,
+and none of rmwbench.
 
-Frame n is what the orchestrator wrote into slot n mod slots, so nothing is copied here: what drawn
-frames cost is the turn of a number. Its arguments are the ring's numbers and the period in ns.
-Descriptor 4 is the ring.
+Frame n is the content that the orchestrator wrote into slot n mod slots, so no frame is copied: a
+drawn frame costs the writing of three numbers. The arguments are the numbers of the ring and the
+period in ns. Descriptor 4 is the ring.
 """
 # ruff: noqa: F821 (ARGUMENTS is given)
 

@@ -1,15 +1,15 @@
-"""Frames that are drawn here: a scene with and without a sensor's noise, the same on every machine.
+"""Draws frames of a scene, with and without the noise of a sensor, the same on every machine.
 
-How small a compressor makes a frame depends on its content alone: zeros and test pictures overstate
-it by far, random bytes understate it. `photo` is a scene as a camera's sensor sees it by day: a sky
-of which a part is overexposed, walls with light falling off, edges, grass, and the noise of photons
-and of reading out (Poisson's law and a constant, EMVA 1288). `rendered` is the same scene as a
-simulator's camera draws it, without noise. The camera turns a little from frame to frame.
+The ratio of compression depends on the content of a frame alone: zeros and test pictures overstate
+it by far, random bytes understate it. `photo` is the scene that a camera's sensor sees by day: a
+sky that is partly overexposed, walls with fading light, edges, grass, and the noise of photons and
+of the read-out (Poisson's law and a constant, EMVA 1288). `rendered` is the same scene from a
+simulator's camera, without noise. The camera turns a little from frame to frame.
 
-How near that is to real frames was measured once with LZ4 in blocks of 65 000 bytes, which is what
-Zenoh compresses: six photographs in colour by day (scikit-image's and scikit-learn's) shrink by
-1.01 to 1.29, with a noise of two grey levels by 1.00 to 1.05, two that are mostly black by 1.6 and
-3.1. `photo` is meant for the better end of the first.
+The ratios of real frames were measured once with LZ4 in blocks of 65 000 bytes, as Zenoh compresses
+them: six colour photographs by day (scikit-image's and scikit-learn's) shrink by 1.01 to 1.29, with
+a noise of two grey levels by 1.00 to 1.05; two that are mostly black shrink by 1.6 and 3.1. `photo`
+is meant to shrink like the better of the six.
 """
 
 from functools import lru_cache
@@ -25,28 +25,28 @@ TURN_PIXELS = 4
 """The turn of the camera from frame to frame."""
 SEED = 20261123
 BLOCK_BYTES = 65_000
-"""Less than a batch of Zenoh's can hold (65 535 bytes)."""
+"""It is less than a batch of Zenoh can hold (65 535 bytes)."""
 
 READ_NOISE, PHOTON_NOISE = 1.2, 0.02
-"""Standard deviation in the dark, in grey levels of 255, and variance per grey level."""
+"""The standard deviation in the dark, in grey levels of 255, and the variance per grey level."""
 HORIZON, GROUND = 0.45, 0.8
-"""The upper edges of the walls and of the grass, in parts of the height."""
-THINGS = 24
+"""The upper edges of the walls and of the grass, as fractions of the height."""
+OBJECTS = 24
 """The number of doors, boxes and people, which have edges."""
 
 
 @lru_cache(maxsize=2)
 def frames(kind: str, format_: PixelFormat) -> tuple[bytes, ...]:
-    """All frames of a kind, RGB without padding."""
+    """Draws all frames of a kind, RGB without padding."""
     random = np.random.default_rng([SEED, format_.width, format_.height])
     scene = _scene(format_.width + TURN_PIXELS * (FRAMES - 1), format_.height, random)
     views = (scene[:, TURN_PIXELS * number :][:, : format_.width] for number in range(FRAMES))
-    return tuple(_digitised(_with_noise(view, random) if kind == PHOTO else view) for view in views)
+    return tuple(_to_bytes(_with_noise(view, random) if kind == PHOTO else view) for view in views)
 
 
 def lz4_ratio(frame: bytes) -> float:
-    """A frame's bytes divided by its bytes after LZ4, in blocks as Zenoh's; a block that would not
-    shrink stays as it is."""
+    """The bytes of a frame divided by its bytes after LZ4 in blocks, as Zenoh compresses; a block
+    that would not shrink is not compressed."""
     blocks = [frame[at : at + BLOCK_BYTES] for at in range(0, len(frame), BLOCK_BYTES)]
     shrunk = sum(
         min(len(block), len(pa.compress(block, codec="lz4_raw", asbytes=True))) for block in blocks
@@ -55,13 +55,14 @@ def lz4_ratio(frame: bytes) -> float:
 
 
 def _scene(width: int, height: int, random: np.random.Generator) -> np.ndarray:
-    """The brightness, height × width × 3: 0 to 255, and more where the picture is overexposed."""
+    """The brightness of the scene, shape (height, width, 3): 0 to 255, and more where it is
+    overexposed."""
     y, x = np.linspace(0, 1, height)[:, None, None], np.linspace(0, 1, width)[None, :, None]
     horizon, ground = int(HORIZON * height), int(GROUND * height)
     sun = 420 * np.exp(-((x - 0.7) ** 2) / 0.06) * np.exp(-((y - 0.1) ** 2) / 0.035)
     scene: np.ndarray = (np.array([120, 150, 190]) + 60 * y + sun).astype(np.float32)
     scene[horizon:] = (np.array([150, 140, 125]) * (0.55 + 0.4 * x * (1.2 - y)))[horizon:]
-    for _ in range(THINGS):
+    for _ in range(OBJECTS):
         across = slice(*(int(width * part) for part in _random_span(random, 0.0, 0.95, 0.02, 0.12)))
         down = slice(*(int(height * part) for part in _random_span(random, 0.3, 0.75, 0.05, 0.3)))
         scene[down, across] = random.uniform(15, 200, 3) * (0.8 + 0.3 * y[down])
@@ -79,10 +80,10 @@ def _random_span(
 
 
 def _with_noise(light: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """The brightness with a sensor's noise; an overexposed part stays so."""
+    """The brightness with the noise of a sensor; overexposed parts stay overexposed."""
     deviation = np.sqrt(READ_NOISE**2 + PHOTON_NOISE * light.clip(0, 255))
     return light + deviation * random.standard_normal(light.shape, np.float32)
 
 
-def _digitised(light: np.ndarray) -> bytes:
+def _to_bytes(light: np.ndarray) -> bytes:
     return light.clip(0, 255).round().astype(np.uint8).tobytes()

@@ -1,8 +1,8 @@
-"""The process of `rmwbench-link` (docs/formats/link.md) and what it writes: the network between the
-hosts of a trial.
+"""The process `rmwbench-link` (docs/formats/link.md), which is the network between the hosts of a
+trial, with its document and its log.
 
 It runs in a host of its own with the descriptors of the others' devices, so it needs no privilege
-that they do not have, and dies with the trial.
+that they do not have, and ends with the trial.
 """
 
 import itertools
@@ -69,12 +69,12 @@ VERDICTS = (
 CLASSES = ("other", "data", "acknowledgement", "discovery", "resolution")
 FLAGS = {"retransmission": 1, "multicast": 2, "duplicate": 4, "corrupted": 8, "fragment": 16}
 ENDED = {"up": 32, "down": 64}
-"""Flags of the direction that a frame ended in; logs from before they were there have neither."""
+"""Flags of the direction in which a frame ended; older logs have neither."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """The counters of each link's direction up to a moment, and the number of the next frame."""
+    """The counters of each direction of each link at a moment, and the number of the next frame."""
 
     index: int
     links: Mapping[str, Mapping[str, Mapping[str, int]]]
@@ -85,8 +85,8 @@ class Mark:
 
 
 class Switch:
-    """The process, from `start` to `collect`. Every method raises WorkerFailed (role `network`)
-    where it is gone, or NetworkBroken where it refuses."""
+    """The process of the link, from its start to `collect`. Every method raises WorkerFailed (role
+    `network`) where the process is gone, and NetworkBroken where it refuses."""
 
     def __init__(self, crew: Crew, hosts: Hosts, links: Links, log_records: int):
         self._crew, self._links = crew, links
@@ -111,8 +111,8 @@ class Switch:
             os.close(fd)
 
     def spawn(self) -> None:
-        """Starts it with the devices of all hosts, which are ready by now. Raises UserError where
-        it is not built."""
+        """Starts the process with the devices of all hosts, which must be ready. Raises UserError
+        where the program is not built."""
         files = {LOG_FD: self._log} | {
             self._ports[port.name]: self._tap(port) for port in self._links.ports
         }
@@ -129,8 +129,8 @@ class Switch:
         return fd
 
     def open(self, seed: int) -> dict[str, Any]:
-        """Frames flow from here on. What is in force, as it says; raises NetworkBroken where that
-        is not what was asked for."""
+        """Lets frames flow from now on. Returns the settings in force. Raises NetworkBroken where
+        they are not what was asked for."""
         network, links = self._links.network, self._links
         ports = [
             {
@@ -149,7 +149,8 @@ class Switch:
             "seed": seed,
             "ports": ports,
             "links": {
-                name: {way: spec.wire() for way, spec in of.items()} for name, of in specs.items()
+                name: {way: spec.wire() for way, spec in directions.items()}
+                for name, directions in specs.items()
             },
             "media": {name: medium.wire() for name, medium in network.media.items()},
             "multicast": network.multicast,
@@ -157,12 +158,13 @@ class Switch:
             "quantum_ns": links.quantum_ns,
             "spin_ns": 0,
         }
-        # with the descriptors of traces in their places
-        sent = {
-            name: {way: self._wire(spec) for way, spec in of.items()} for name, of in specs.items()
+        # The process gets traces as descriptors.
+        specs_with_fds = {
+            name: {way: self._wire(spec) for way, spec in directions.items()}
+            for name, directions in specs.items()
         }
-        opened = self._ask("open", request | {"links": sent})
-        # it has its own copies: ours would keep a device alive that it gave up
+        opened = self._ask("open", request | {"links": specs_with_fds})
+        # The process has copies of its own: ours would keep a device alive that it gave up.
         for host in links.hosts:
             self._hosts[host].close_tap()
         if opened.get("ports") != len(ports):
@@ -178,15 +180,16 @@ class Switch:
         return Mark(answer["index"], answer["links"])
 
     def schedule(self, changes: list[dict[str, Any]], edges_ns: Sequence[int]) -> None:
-        """Changes of the link protocol, in the order of time; each alone, since a trace may fill a
-        line. `edges_ns`: when the steady state begins and ends, by which frames are counted."""
+        """Sends changes of the link protocol, in the order of time, each in a line of its own,
+        since a trace may fill a line. `edges_ns` are the begin and the end of the steady state, by
+        which frames are counted."""
         self._ask("schedule", {"changes": [], "edges_ns": list(edges_ns)})
         for change in changes:
             self._ask("schedule", {"changes": [change]})
 
     def collect(self) -> tuple[dict[str, Any], bytes, np.ndarray, int]:
-        """The document, parsed and as it was written; the frame log, shape (frames,) of RECORD; and
-        how many frames found no room in it."""
+        """Returns the document, parsed and as it was written; the frame log, shape (frames,) of
+        RECORD; and the number of frames for which the log had no room."""
         answer = self._ask("collect", {})
         raw = os.pread(self._document, answer["bytes"], 0)
         frames = np.frombuffer(_read(self._log, answer["frames"] * RECORD.itemsize), RECORD)
@@ -213,16 +216,17 @@ class Switch:
 
 
 def log_records(links: Links, messages: list[tuple[int, int, int]], duration_s: float) -> int:
-    """Room for the frame log, from (messages, bytes of one, readers): three times what the data
-    alone would be, and a second per host of everything else; where the rate of the links allows no
-    more, that. It costs memory only where frames come."""
+    """The number of records in the frame log. `messages` are (messages, bytes of a message,
+    readers): the log has room for three times the frames of the data, for 100 000 other frames per
+    port, and for cross traffic, but for no more than the rates of the links allow. Unused room
+    costs no memory."""
     mtu_bytes = min(links.port_mtu_bytes(port) for port in links.ports)
     piece_bytes = min(USUAL_PIECE_BYTES, mtu_bytes - HEADERS_BYTES)
     records = sum(
         3 * count * (1 + size // piece_bytes) * max(1, readers) for count, size, readers in messages
     )
     records += 100_000 * len(links.ports) + sum(
-        _crossing(links, traffic, duration_s) for traffic in links.network.cross_traffic
+        _cross_traffic_frames(links, traffic, duration_s) for traffic in links.network.cross_traffic
     )
     rates = [links.port_spec(port, "up").rate_bps for port in links.ports]
     if all(rates):
@@ -234,23 +238,26 @@ def log_records(links: Links, messages: list[tuple[int, int, int]], duration_s: 
     return max(10_000, min(records, MOST_RECORDS))
 
 
-def _crossing(links: Links, traffic: CrossTraffic, duration_s: float) -> int:
-    """Frames of cross traffic, acknowledgements included, where it gets all that its way has."""
+def _cross_traffic_frames(links: Links, traffic: CrossTraffic, duration_s: float) -> int:
+    """The frames of cross traffic, acknowledgements included, if it gets the whole rate."""
     media = links.network.media
     specs = (links.spec(traffic.from_, "up"), links.spec(traffic.to, "down"))
     rates = [media[spec.medium].rate_mbps * 1e6 if spec.medium else spec.rate_bps for spec in specs]
-    known = [rate for rate in rates if rate]
-    return round(2 * min(known) * (duration_s + 30) / (8 * 1514)) if known else CROSSING_OF_TRACE
+    known_rates = [rate for rate in rates if rate]
+    if not known_rates:
+        return FRAMES_WITH_TRACE
+    return round(2 * min(known_rates) * (duration_s + 30) / (8 * 1514))
 
 
 USUAL_PIECE_BYTES, HEADERS_BYTES = 1300, 60
-"""The part of a message in a frame: what a middleware fills of the usual MTU, and what IP and TCP take."""
+"""The part of a message that a middleware puts into a frame of the usual MTU, and the headers of IP
+and TCP."""
 
-CROSSING_OF_TRACE = 1_000_000
-"""Where a trace alone limits it."""
+FRAMES_WITH_TRACE = 1_000_000
+"""The frames of cross traffic that a trace alone limits."""
 
 MOST_RECORDS = 8_000_000
-"""384 MB, and a second of three full gigabits."""
+"""These records take 384 MB, and last for a second of three full gigabits."""
 
 
 def _read(fd: int, size: int) -> bytes:
@@ -265,44 +272,44 @@ def _read(fd: int, size: int) -> bytes:
 
 
 _NAMES = {"links": "specs"}
-"""A field of `open` → its name in the answer, where that is another one."""
+"""A field of `open` → its name in the answer, where the names differ."""
 _COMPARED = ("links", "media", "multicast", "priority", "quantum_ns", "spin_ns")
-_FILLED_IN = {"exempt_arp": True, "bytes": 1504}
-"""What the link fills in where it was not asked for anything; else that is nothing at all."""
+_DEFAULTS = {"exempt_arp": True, "bytes": 1504}
+"""The values that the link fills in for fields that were left out; for others it fills in none."""
 
 
 def difference(asked: Mapping[str, Any], answered: Mapping[str, Any]) -> str | None:
-    """The first place at which the link's answer to `open` is not what was asked for, or None: a
-    spec that went to another link, or a field that it passed over, would be a network that silently
-    is not there. Traces in `asked` are written out."""
+    """The first difference between the request `open` and the link's answer, or None. Without this
+    check, a spec for the wrong link or an ignored field would be a network that is not in force.
+    Traces in `asked` are written out."""
     names = {name: _NAMES.get(name, name) for name in _COMPARED}
     mismatches = (_mismatches(own, asked[name], answered.get(own)) for name, own in names.items())
     return next(itertools.chain.from_iterable(mismatches), None)
 
 
-def _mismatches(place: str, expected: Any, actual: Any) -> Iterator[str]:
+def _mismatches(path: str, expected: Any, actual: Any) -> Iterator[str]:
     if isinstance(expected, Mapping) and isinstance(actual, Mapping):
         for key, value in expected.items():
-            yield from _mismatches(f"{place}.{key}", value, actual.get(key))
+            yield from _mismatches(f"{path}.{key}", value, actual.get(key))
         for key in actual.keys() - expected.keys():
-            if actual[key] != _FILLED_IN.get(key) and actual[key] not in (None, 0):
-                yield _mismatch(f"{place}.{key}", None, actual[key])
+            if actual[key] != _DEFAULTS.get(key) and actual[key] not in (None, 0):
+                yield _mismatch(f"{path}.{key}", None, actual[key])
     elif _is_list(expected) and _is_list(actual):
         if len(expected) != len(actual):
-            yield _mismatch(f"{place}, its length,", len(expected), len(actual))
+            yield _mismatch(f"the length of {path}", len(expected), len(actual))
             return
         for index, pair in enumerate(zip(expected, actual, strict=True)):
-            yield from _mismatches(f"{place}.{index}", *pair)
+            yield from _mismatches(f"{path}.{index}", *pair)
     elif isinstance(expected, float) and isinstance(actual, (int, float)):
         if not math.isclose(expected, actual, rel_tol=1e-12):
-            yield _mismatch(place, expected, actual)
+            yield _mismatch(path, expected, actual)
     elif expected != actual:
-        yield _mismatch(place, expected, actual)
+        yield _mismatch(path, expected, actual)
 
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _mismatch(place: str, expected: Any, actual: Any) -> str:
-    return f"{place} is {actual}, expected {expected}"
+def _mismatch(path: str, expected: Any, actual: Any) -> str:
+    return f"{path} is {actual}, expected {expected}"
