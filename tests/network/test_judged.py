@@ -424,7 +424,7 @@ SPOILT = {
     "specs.base.up is None": lambda a: a["specs"]["base"].pop("up"),
     "media.wifi.retries is 3": lambda a: a["media"]["wifi"].update(retries=3),
     "multicast is drop": lambda a: a.update(multicast="drop"),
-    "priority, its length, is 0": lambda a: a.update(priority=[]),
+    "the length of priority is 0": lambda a: a.update(priority=[]),
     "quantum_ns is 1": lambda a: a.update(quantum_ns=1),
 }
 

@@ -1,1 +1,1 @@
-"""The cost of processes, counted from outside; and the load that a trial puts on the machine."""
+"""The cost of processes, counted from outside, and the load that a trial puts on the machine."""

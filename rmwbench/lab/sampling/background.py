@@ -1,19 +1,19 @@
 """The background of a trial, as a factor: a load of a known kind, and processors kept awake.
 
-Each load is a process of `rmwbench-load` (docs/formats/load.md) in one of the trial's hosts, so
-that it dies with the host. Hosts of one machine share its processors: a load that computes or
-copies is put on once per machine, one that sends over `lo` once per host. The load that was really
-put on is read back, and a load that did not come up voids the trial (`machine/void_rules.py`): else
-`loaded` and `idle` would be one cell under two names. Nothing here raises for a load's failure: it
-becomes a probe, and `problems` has its text.
+Each load is a process of `rmwbench-load` (docs/formats/load.md) in a host of the trial, so that it
+ends with the host. The hosts of a machine share its processors: a load that computes or copies runs
+once per machine, a load that sends over `lo` once per host. The actual load is read back, and a
+missing load voids the trial (`machine/void_rules.py`); otherwise `loaded` and `idle` would be one
+cell under two names. The failure of a load raises nothing: it becomes a probe, and `problems` has
+its text.
 
     # starts the processes, if any
     background = Background(crew, cell.conditions, cell.background_hosts)
-    background.start()                                 # matched and ready: the load goes on
+    background.start()                                 # after matching: the loads begin
     background.window({host: (steady_ns, end_ns)})
     …the window, the drain…
-    background.stop()   # the load goes off; awake, own_flows and probes() are known
-    background.close()  # once the host is gone: removes the control group
+    background.stop()   # ends the loads; awake, own_flows and probes() are known
+    background.close()  # after the end of the host: removes the control group
 """
 
 import os
@@ -32,22 +32,22 @@ from rmwbench.lab.sampling.load_process import LoadProcess
 BACKGROUND, AWAKE = "background", "awake"
 IDLE, AS_FOUND = "idle", "as_found"
 PER_HOST = ("traffic",)
-"""Kinds of load that concern a host's own interface, and not the processors that it shares."""
+"""The kinds of load that use a host's own interface, and not the shared processors."""
 DATAGRAM_HEADER_BYTES = 28
-"""IPv4 20, UDP 8: what the loopback interface counts of a datagram besides its payload."""
+"""The headers of a datagram that the loopback interface counts: IPv4 20, UDP 8."""
 
 
 @dataclass(frozen=True)
 class LoadFlow:
-    """The datagrams that a background load, and no middleware, sent over `lo`. `bursts` are
-    (time_ns, datagrams sent by then) near the window's edges, `datagram_bytes` is the size of a
+    """The datagrams that a background load sent over `lo`, which are not a middleware's. `bursts`
+    are (time_ns, datagrams sent by then) near the window's edges; `datagram_bytes` is the size of a
     datagram as the interface counts it."""
 
     bursts: tuple[tuple[int, int], ...] = ()
     datagram_bytes: int = 0
 
     def datagrams(self, begin_ns: int, end_ns: int) -> int:
-        """The number that was sent between two times near the edges."""
+        """The number of datagrams that were sent between two times near the edges."""
         return self._sent_by(end_ns) - self._sent_by(begin_ns)
 
     def _sent_by(self, time_ns: int) -> int:
@@ -55,38 +55,38 @@ class LoadFlow:
         return self.bursts[max(0, index - 1)][1] if self.bursts else 0
 
 
-def asks(conditions: Mapping[str, str]) -> dict[str, str]:
-    """Role → kind of load for each condition that asks for one."""
+def load_kinds(conditions: Mapping[str, str]) -> dict[str, str]:
+    """Role → kind of load, for each condition that demands a load."""
     roles = {BACKGROUND: conditions["background"], AWAKE: conditions["host_idle"]}
     return {role: kind for role, kind in roles.items() if kind not in (IDLE, AS_FOUND)}
 
 
 class Background:
-    """The loads of one trial. Once `stop` was called, `awake` is the spinners' share in the window of
-    the processors that a trial may use, and `own_flows` what a load sent, by host."""
+    """The loads of a trial. After `stop`, `awake` is the spinners' share of the usable processor
+    time in the window, and `own_flows` are the datagrams of the loads, by host."""
 
     def __init__(
         self, crew: Crew, conditions: Mapping[str, str], hosts: Sequence[str] | None = None
     ):
-        """Starts the loads that the conditions ask for on `hosts` (all where None); without any it
-        costs nothing. Processors are kept awake on every machine."""
+        """Starts the loads that the conditions demand, on `hosts` (on all where None). Processors
+        are kept awake on every machine."""
         self.problems: dict[str, str] = {}
         self.own_flows: dict[str, LoadFlow] = {}
         self.awake = 0.0
         self._crew = crew
         self._loads: dict[str, _Load] = {}
-        self._asked: dict[str | None, dict[str, str]] = {}
-        """Machine, None for this one → its loads, also those that failed → role."""
+        self._role_of_load: dict[str | None, dict[str, str]] = {}
+        """Machine (None for this one) → name of each load, also of failed ones → role."""
         self._group: ControlGroup | None = None
-        self.kind_of_role = asks(conditions)
+        self.kind_of_role = load_kinds(conditions)
         for role, kind in self.kind_of_role.items():
             load_hosts = list(crew.hosts) if role == AWAKE or hosts is None else list(hosts)
             for index, host in enumerate(
                 load_hosts if kind in PER_HOST else _one_per_machine(crew, load_hosts)
             ):
                 name = role if index == 0 else f"{role}@{host}"
-                machine = host if self._is_far(host) else None
-                self._asked.setdefault(machine, {})[name] = role
+                machine = host if self._is_remote(host) else None
+                self._role_of_load.setdefault(machine, {})[name] = role
                 try:
                     self._loads[name] = _Load(crew, name, role, kind, host)
                 except UserError as error:
@@ -102,7 +102,7 @@ class Background:
         ]
 
     def start(self) -> None:
-        """Puts the loads on and waits until they are. Raises WorkerFailed where a worker ends
+        """Starts the loads and waits until they run. Raises WorkerFailed where a worker ends
         meanwhile."""
         starts = {
             name: load.request("start", {"kind": load.kind}) for name, load in self._loads.items()
@@ -113,9 +113,9 @@ class Background:
             if (
                 load.role == BACKGROUND
                 and load.process.pid is not None
-                and not self._is_far(load.host)
+                and not self._is_remote(load.host)
             ):
-                self._own_group(load.process.pid)
+                self._move_to_group(load.process.pid)
 
     def window(self, steady: Mapping[str, tuple[int, int]]) -> None:
         """Names the window: host → begin and end in ns of its CLOCK_MONOTONIC. Does not wait."""
@@ -131,7 +131,7 @@ class Background:
             self._take_problem(name)
             if answer is None:
                 continue
-            if load.role == AWAKE and not self._is_far(load.host):
+            if load.role == AWAKE and not self._is_remote(load.host):
                 self.awake = load.grown("cpu_ns") / (
                     max(1, load.grown("time_ns")) * len(os.sched_getaffinity(0))
                 )
@@ -148,17 +148,17 @@ class Background:
 
     def probes(self) -> list[dict[str, Any]]:
         """Rows of the table `probes`, `at` = `window`: the share of the load that was achieved, 0
-        where it did not come up, and its cost; none where no load is asked for. Several hosts of
-        this machine give the smallest share and the sum of the rest; a row of another machine has
-        its host behind its name."""
+        where it is missing, and the cost of the load; no rows where no load is demanded. Of several
+        hosts of this machine, the smallest share counts, and the other values are summed; a row of
+        another machine has its host behind its name."""
         return [
             row if machine is None else {**row, "probe": f"{row['probe']}@{machine}"}
-            for machine, role_of_load in self._asked.items()
-            for row in self._of_machine(role_of_load, is_far=machine is not None)
+            for machine, role_of_load in self._role_of_load.items()
+            for row in self._machine_probes(role_of_load, is_remote=machine is not None)
         ]
 
-    def _of_machine(
-        self, role_of_load: Mapping[str, str], *, is_far: bool
+    def _machine_probes(
+        self, role_of_load: Mapping[str, str], *, is_remote: bool
     ) -> Iterator[dict[str, Any]]:
         failed = {role for name, role in role_of_load.items() if name in self.problems}
         roles = set(role_of_load.values())
@@ -170,7 +170,8 @@ class Background:
                 yield probe_row("background_achieved", 0.0)
             else:
                 accounts = [
-                    {row["probe"]: row for row in load.account(is_far=is_far)} for load in loads
+                    {row["probe"]: row for row in load.account(is_remote=is_remote)}
+                    for load in loads
                 ]
                 for probe, first in accounts[0].items():
                     combine = min if probe == "background_achieved" else sum
@@ -183,10 +184,10 @@ class Background:
         if AWAKE in roles:
             yield probe_row("host_awake", 0.0 if AWAKE in failed else 1.0)
 
-    def _is_far(self, host: str) -> bool:
+    def _is_remote(self, host: str) -> bool:
         return host in self._crew.hosts.remote
 
-    def _own_group(self, pid: int) -> None:
+    def _move_to_group(self, pid: int) -> None:
         with suppress(OSError):
             self._group = self._group or ControlGroup("load")
             self._group.add(pid)
@@ -197,31 +198,31 @@ class Background:
 
 
 class _Load(LoadProcess):
-    """One process: its role, its kind, and when its window began."""
+    """A background load with its role and its kind."""
 
     def __init__(self, crew: Crew, name: str, role: str, kind: str, host: str):
         super().__init__(crew, name, host)
         self.role, self.kind = role, kind
 
-    def account(self, *, is_far: bool) -> list[dict[str, Any]]:
-        """A computing load is what it ran plus what it waited for a processor: where workers took
-        their share it still was the load that was asked for. Of another machine only loads that
-        compute tell how many processors it has."""
+    def account(self, *, is_remote: bool) -> list[dict[str, Any]]:
+        """The probes of the load. The achieved share of a computing load includes the time in which
+        it waited for a processor: a load beside busy workers is complete. The number of a remote
+        machine's processors is known only for loads that compute."""
         assert self.edges is not None
-        begun_ns, ended_ns = (edge["time_ns"] for edge in self.edges)
-        # A load whose first account is late did nothing until then that is known.
-        length_ns = ended_ns - min(begun_ns, self.steady_ns or begun_ns)
+        begin_ns, end_ns = (edge["time_ns"] for edge in self.edges)
+        # Before a late first account, the load is not known to have run.
+        length_ns = end_ns - min(begin_ns, self.steady_ns or begin_ns)
         if length_ns <= 0:
             return [probe_row("background_achieved", 0.0)]
-        processors = self.in_force["processors"] if is_far else len(os.sched_getaffinity(0))
+        processors = self.in_force["processors"] if is_remote else len(os.sched_getaffinity(0))
         rows = []
         if processors:
             share_of_all = self.grown("cpu_ns") / (length_ns * processors)
             rows.append(probe_row("background_cpu", share_of_all))
         if share := self.in_force.get("share"):
             has_waits = all("wait_ns" in edge for edge in self.edges)
-            tried_ns = self.grown("cpu_ns") + (self.grown("wait_ns") if has_waits else 0)
-            achieved = tried_ns / (share * self.in_force["processors"] * length_ns)
+            runnable_ns = self.grown("cpu_ns") + (self.grown("wait_ns") if has_waits else 0)
+            achieved = runnable_ns / (share * self.in_force["processors"] * length_ns)
             if self.in_force.get("memory_bytes"):
                 copied = self.grown("copied_bytes")
                 rows.append(probe_row("background_rate", copied / length_ns * 1e9, "bytes/s"))
@@ -234,6 +235,6 @@ class _Load(LoadProcess):
 
 
 def _one_per_machine(crew: Crew, hosts: Sequence[str]) -> list[str]:
-    """The first of these hosts on this machine, and all on other machines."""
+    """The first of these hosts that is on this machine, and all that are on other machines."""
     local_hosts = [host for host in hosts if host not in crew.hosts.remote]
     return [*local_hosts[:1], *(host for host in hosts if host in crew.hosts.remote)]

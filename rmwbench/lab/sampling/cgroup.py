@@ -1,9 +1,9 @@
-"""Control groups of our own, to count a process's time apart; removed afterwards, also those of
-dead orchestrators.
+"""Makes control groups, which count the CPU time of single processes, and removes them, also those
+of dead orchestrators.
 
-Only for counting: the group is made where no CPU controller acts (version 2 without the controller,
-or version 1's `cpuacct`), since a group that schedules would change the load's fair share against
-the workers'.
+The groups only count: they are made where no CPU controller acts (version 2 without the controller,
+or version 1's `cpuacct`), since a group that schedules would change the share of the load against
+that of the workers.
 """
 
 import contextlib
@@ -21,20 +21,21 @@ REMOVE_TIMEOUT_S = 1.0
 
 
 class ControlGroup:
-    """One group. Raises OSError where none can be made."""
+    """A control group of ours."""
 
     def __init__(self, name: str):
-        # A slash separates groups, and the marker carries none but in the campaign's name.
+        """Makes the group. Raises OSError where that is impossible."""
+        # A slash separates groups; the marker has slashes only in the campaign's name.
         word = PREFIX + marker.of_this_process(name).text().replace("/", "+")
         self.path = _parent() / word
         self.path.mkdir()
 
     def add(self, pid: int) -> None:
-        """Moves a process, all its threads with it. Raises OSError."""
+        """Moves a process with all its threads into the group. Raises OSError."""
         (self.path / "cgroup.procs").write_text(str(pid))
 
     def cpu_ns(self) -> int | None:
-        """The processor time of all processes that ever were in it."""
+        """The CPU time of all processes that were ever in the group; None where it is unknown."""
         with contextlib.suppress(OSError, ValueError):
             return int((self.path / "cpuacct.usage").read_text())
         with contextlib.suppress(OSError, ValueError):
@@ -43,8 +44,8 @@ class ControlGroup:
         return None
 
     def close(self) -> None:
-        """Removes it; its processes must have ended. A group that stays is removed by
-        `remove_stale` later."""
+        """Removes the group, whose processes must have ended. `remove_stale` removes a group later
+        that cannot be removed now."""
         deadline = time.monotonic() + REMOVE_TIMEOUT_S
         while True:
             try:
@@ -59,7 +60,7 @@ class ControlGroup:
 
 
 def stale() -> list[Path]:
-    """Groups whose orchestrator is gone. Those of another PID namespace are left out."""
+    """The groups whose orchestrator is gone, without those of other PID namespaces."""
     return [
         path
         for parent in _parents()
@@ -69,7 +70,7 @@ def stale() -> list[Path]:
 
 
 def remove_stale() -> list[Path]:
-    """Removes the stale groups; returns those that are gone now."""
+    """Removes the stale groups. Returns those that could be removed."""
     removed = []
     for path in stale():
         with contextlib.suppress(OSError):
@@ -86,11 +87,12 @@ def _parent() -> Path:
             continue
         if os.access(parent, os.W_OK):
             return parent
-        reason = PermissionError(13, f"{parent} is not ours to write to")
+        reason = PermissionError(13, f"no permission to write to {parent}")
     raise reason or FileNotFoundError(2, "no control groups are mounted")
 
 
 def _parents() -> list[Path]:
-    """Our own group in each hierarchy, or the hierarchy's root where our group is not below it."""
+    """The group of this process in each hierarchy; the root of the hierarchy where that group is
+    not below it."""
     groups = own_groups(_CONTROLLER)
     return [groups[root] if groups[root].is_dir() else root for root in _ROOTS if root in groups]

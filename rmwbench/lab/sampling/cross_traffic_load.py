@@ -1,14 +1,14 @@
 """The cross traffic of a trial (rmwbench/suite/network/cross_traffic.py): a receiver and a sender
-for each of it, in hosts of their own, with which they end, however the trial ends.
+for each entry, in hosts of their own, with which they end.
 
     traffic = CrossTrafficLoad(crew, cell.links)  # starts the processes, if any
     traffic.start()                               # every flow is connected and sends
     traffic.window({host: (steady_ns, end_ns)})
     …the window, the drain…
-    traffic.stop()                           # accounts are known, and nothing sends any more
+    traffic.stop()                                # ends all flows; the accounts are known
 
-Fails closed: a trial that was to have cross traffic and had none is void, or `beside downloads` and
-`alone` would be one cell under two names.
+It fails closed: a trial without the cross traffic of its suite is void; otherwise `beside
+downloads` and `alone` would be one cell under two names.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,9 +26,8 @@ ROLE = "cross traffic"
 
 
 class CrossTrafficLoad:
-    """All cross traffic of a trial. After `stop`, `cpu_ns` is the CPU time of all of it in the
-    window, `rows()` are those of the bundle's `counters`, and `document()` has the accounts of its
-    processes."""
+    """All cross traffic of a trial. After `stop`, `cpu_ns` is the CPU time of its processes in the
+    window, `rows()` are those of the bundle's `counters`, and `document()` has the accounts."""
 
     def __init__(self, crew: Crew, links: Links | None):
         self._flows = (
@@ -41,8 +40,8 @@ class CrossTrafficLoad:
         return bool(self._flows)
 
     def start(self) -> None:
-        """Returns once all flows are connected. Raises NetworkBroken where a flow is not as asked
-        for, WorkerFailed where a worker ends meanwhile."""
+        """Returns once all flows are connected. Raises NetworkBroken where a flow is not what was
+        asked for, and WorkerFailed where a worker ends meanwhile."""
         listening = [
             (flow, flow.receiver.request("start", {"kind": "tcp_receive"})) for flow in self._flows
         ]
@@ -60,7 +59,7 @@ class CrossTrafficLoad:
                 load.window(*steady[load.host])
 
     def stop(self) -> None:
-        """Takes the accounts, and ends all of it. Raises as `start`."""
+        """Takes the accounts, and ends all flows. Raises as `start` does."""
         pending = [
             (load, load.request("collect", {})) for flow in self._flows for load in flow.ends
         ]
@@ -78,7 +77,7 @@ class CrossTrafficLoad:
             yield from flow.rows()
 
     def document(self) -> dict[str, Any]:
-        """Name of an entry → its settings, asked for and in force, and all snapshots of both
+        """Name of an entry → its settings, in the suite and in force, and all snapshots of both
         ends."""
         return {
             flow.entry.name: {
@@ -91,7 +90,7 @@ class CrossTrafficLoad:
 
 
 class _TrafficEntry:
-    """One entry of the network's cross traffic with its two processes."""
+    """An entry of the network's cross traffic, with its two processes."""
 
     def __init__(self, crew: Crew, links: Links, entry: CrossTraffic):
         self.entry = entry
@@ -124,12 +123,12 @@ class _TrafficEntry:
             if open_flows < self.entry.flows:
                 raise NetworkBroken(
                     f"cross traffic: {open_flows} of {self.entry.flows} flows from "
-                    f"{self.entry.name} were there as the window {moment}"
+                    f"{self.entry.name} were open as the window {moment}"
                 )
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The bytes that the receiver had read at the window's edges and after each second of it,
-        and both ends' CPU time."""
+        """The bytes that the receiver had read at the edges of the window and after each of its
+        seconds, and the CPU time of both ends."""
         seconds = 0
         for snapshot in self.receiver.snapshots:
             at = snapshot["at"]

@@ -16,9 +16,9 @@ Snapshot = Mapping[str, Any]
 
 
 class LoadProcess:
-    """A load and its account. After the start, `in_force` are the settings of its kind on this
-    machine; after the end, `snapshots` are its account and `edges` the two at the window's begin
-    and end. A failure of the load raises nothing: `problem` is the first."""
+    """A load and its account. After its start, `in_force` are the settings of its kind on this
+    machine; after its end, `snapshots` are its account, and `edges` those at the begin and the end
+    of the window. A failure raises nothing: `problem` is the first one."""
 
     def __init__(self, crew: Crew, name: str, host: str):
         """Starts the process. Raises UserError where the tool is not built."""

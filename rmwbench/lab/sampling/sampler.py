@@ -1,9 +1,9 @@
-"""The sampler of one trial (docs/formats/sampler.md): started beside the workers, asked before and
-after the window, read when all is over.
+"""The sampler of a trial (docs/formats/sampler.md): it starts beside the workers, takes snapshots
+before and after the window, and is read at the end.
 
-A failure of the sampler costs the trial nothing but its numbers: nothing here raises for it, and
-`problem` has the reason. Only the last step waits for it, so that it adds nothing to the fixed cost
-of a trial.
+The failure of a sampler costs the trial only the sampler's numbers: it raises nothing, and
+`problem` has the reason. Only the last step waits for the sampler, so that it adds nothing to the
+fixed cost of a trial.
 """
 
 import json
@@ -25,8 +25,8 @@ CANARY_NS = 10_000_000
 
 
 class Sampler:
-    """The sampler in one of a trial's hosts, the first one where none is named. After `read`,
-    `document` is the parsed reply and `raw` its bytes, or `problem` says why there is none."""
+    """The sampler in a host of a trial, in the first one where none is named. After `read`,
+    `document` is the parsed reply and `raw` its bytes, or `problem` tells why there is none."""
 
     def __init__(self, crew: Crew, host: str | None = None):
         self._host = host
@@ -41,8 +41,8 @@ class Sampler:
         self._file = os.memfd_create("rmwbench-sampler", os.MFD_CLOEXEC)
 
     def spawn(self) -> None:
-        """Starts it, best after the workers, which the trial waits for. A missing program becomes
-        its problem."""
+        """Starts the sampler, after the workers, for which the trial waits. A missing program
+        becomes its problem."""
         try:
             self._process = self._crew.spawn_tool(
                 self.name, tool.find(NAME).executable, self._file, self._host
@@ -70,7 +70,8 @@ class Sampler:
     def start(
         self, sampling: Sampling, steady_ns: int, end_ns: int, canary_ns: int = CANARY_NS
     ) -> None:
-        """Names the window, in ns of CLOCK_MONOTONIC. A `canary_ns` of 0 starts no canary."""
+        """Tells the sampler the window, in ns of CLOCK_MONOTONIC. A `canary_ns` of 0 starts no
+        canary."""
         fields = {"steady_ns": steady_ns, "end_ns": end_ns, "canary_ns": canary_ns}
         fields |= {"interval_ns": round(1e9 / sampling.series_hz) if sampling.series_hz else 0}
         fields |= {
@@ -81,12 +82,12 @@ class Sampler:
         self._request("start", fields)
 
     def ask(self) -> None:
-        """Asks for the document, which `read` takes: waiting for workers meanwhile loses no
-        time."""
+        """Requests the document, for which `read` waits, so that the workers' answers can be
+        awaited meanwhile."""
         self._request("collect", {})
 
     def read(self, timeout_s: float) -> None:
-        """Waits for the answer to `ask`; then `document` or `problem` is set. Raises WorkerFailed
+        """Waits for the answer to `ask`, and sets `document` or `problem`. Raises WorkerFailed
         where a worker ends meanwhile."""
         process = self._process
         if process is None:
@@ -113,7 +114,7 @@ class Sampler:
         try:
             self.document = parse(self.raw)
         except ValueError as error:
-            self.problem = f"the sampler wrote something else than its document: {error}"
+            self.problem = f"the document of the sampler is malformed: {error}"
 
     def _request(self, cmd: str, fields: dict[str, Any]) -> None:
         if self._process is not None and self._process.lost is None:
@@ -127,8 +128,8 @@ def _loss_reason(process: WorkerProcess, lost: WorkerFailed) -> str:
 
 
 class Samplers:
-    """A sampler in each host of a trial. `document` and `problem` are those of all together, as if
-    there were one sampler; `by_host` has each host's own document. The first sampler measures the
+    """A sampler in each host of a trial. `document` and `problem` are those of all samplers, as if
+    there were only one; `by_host` has the document of each host. The first sampler measures the
     machine as a whole."""
 
     def __init__(self, crew: Crew, hosts: Sequence[str] | None = None):
@@ -147,7 +148,7 @@ class Samplers:
 
     @property
     def by_host(self) -> dict[str, dict[str, Any]]:
-        """The documents of those that answered."""
+        """The documents of the samplers that answered, by their hosts."""
         return {
             host: sampler.document
             for host, sampler in self._by_host.items()
@@ -182,18 +183,19 @@ class Samplers:
         self._by_host[host or next(iter(self._by_host))].watch(processes)
 
     def start(self, sampling: Sampling, window: Mapping[str, tuple[int, int]]) -> None:
-        """Names the window: host → begin and end of the steady state on its own clock. Each machine
-        has one canary."""
+        """Tells each sampler the window: host → begin and end of the steady state on the host's
+        clock. Each machine has one canary."""
         for index, (host, sampler) in enumerate(self._by_host.items()):
-            watched = index == 0 or host in self._crew.hosts.remote
-            sampler.start(sampling, *window[host], CANARY_NS if watched else 0)
+            has_canary = index == 0 or host in self._crew.hosts.remote
+            sampler.start(sampling, *window[host], CANARY_NS if has_canary else 0)
 
     def ask(self) -> None:
         for sampler in self._by_host.values():
             sampler.ask()
 
     def name_successor(self, process: str, pid: int | None, host: str) -> None:
-        """Gives a worker that was started within the window its name; call it after `read`."""
+        """Gives a worker that was started within the window its name in the document; call it after
+        `read`."""
         sampler = self._by_host[host]
         if sampler.document is not None:
             sampler.document = with_successor(sampler.document, process, pid)
@@ -204,10 +206,10 @@ class Samplers:
 
 
 def merged(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The documents of several hosts as one. It has the processes, sockets and threads of all: a
-    process's name that two hosts have gets the later host behind it. Interfaces and protocols are
-    the first host's, since each host has its own. A sample of the series, and a reason of another
-    host, name their host."""
+    """The documents of several hosts as one, with the processes, sockets and threads of all. If two
+    hosts have a process of the same name, that of the later host has its host behind the name.
+    Interfaces and protocols are those of the first host, since each host has its own. The samples
+    of the series, and the reasons of further hosts, name their host."""
     (first_host, first), *other_documents = documents.items()
     used_names = {name for snapshot in first["snapshots"] for name in snapshot["processes"]}
     later = [(host, _renamed(document, host, used_names)) for host, document in other_documents]
@@ -250,7 +252,7 @@ def merged(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _merged_snapshot(at: int, documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The first document's snapshot of that index, with the processes and sockets of all."""
+    """The snapshot of that index of the first document, with the processes and sockets of all."""
     parts = [part for document in documents for part in document["snapshots"][at : at + 1]]
     return {
         **parts[0],
@@ -260,8 +262,8 @@ def _merged_snapshot(at: int, documents: Sequence[Mapping[str, Any]]) -> dict[st
 
 
 def _renamed(document: Mapping[str, Any], host: str, used_names: set[str]) -> dict[str, Any]:
-    """The document with `@HOST` behind each process's name that is among `used_names`, to which its
-    own names are added."""
+    """The document with `@HOST` behind each name of a process that is among `used_names`. Adds the
+    names of the document to `used_names`."""
     names = {name for snapshot in document["snapshots"] for name in snapshot["processes"]} | set(
         document["memory"]
     )
@@ -271,8 +273,8 @@ def _renamed(document: Mapping[str, Any], host: str, used_names: set[str]) -> di
 
 
 def with_successor(document: Mapping[str, Any], process: str, pid: int | None) -> dict[str, Any]:
-    """The document with the worker of that PID in the host under its name. The sampler gave it
-    another one, because it was started within the window."""
+    """The document with the name of the worker that has this PID in the host. The sampler gave it
+    another name, because it was started within the window."""
     new_names = {
         name: process
         for snapshot in document["snapshots"]
