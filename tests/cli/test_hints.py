@@ -61,7 +61,7 @@ def built(monkeypatch, capsys, *failing: str, options=("--partly",)) -> tuple[in
 
     def fake(chosen, announce):
         return [
-            build.Built(r.middleware, "it broke" if r.middleware in failing else None)
+            build.BuildResult(r.middleware, "it broke" if r.middleware in failing else None)
             for r in chosen
         ]
 
@@ -69,7 +69,7 @@ def built(monkeypatch, capsys, *failing: str, options=("--partly",)) -> tuple[in
     # whatever version this machine has beside the system's
     monkeypatch.setattr(build, "with_newest", lambda chosen, newer: list(chosen))
     monkeypatch.setattr(build, "check", lambda chosen: None)
-    monkeypatch.setattr(build, "without_packages", lambda chosen: {})
+    monkeypatch.setattr(build, "missing_packages", lambda chosen: {})
     return exit_code("middlewares", "build", "floor", "fastdds", *options), capsys.readouterr().out
 
 

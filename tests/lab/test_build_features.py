@@ -76,7 +76,7 @@ def test_a_worker_alone_is_made_of_what_all_together_are_made_of():
     if workspace.root() is None or workspace.cargo() is None:
         pytest.skip("needs a checkout and a Rust toolchain")
     release = workspace.target_directory() / "release"
-    absent = [crate for crate in FIRST if not build.is_there(release, crate)]
+    absent = [crate for crate in FIRST if not build.is_built(release, crate)]
     if absent:
         pytest.skip(f"needs the workers of the first set (make workers), not there: {absent}")
     group = artifacts(FIRST)

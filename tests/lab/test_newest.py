@@ -170,9 +170,9 @@ def test_it_is_built_from_its_sources_in_order_into_one_prefix(machine):
     made = source_build.prepare(recipe(), said.append)
     assert any("cdr 2.3.6-1: dds needs libcdr-dev >= 2.2" in line for line in said)
     assert "min on" in said[-1] and "1 GB" in said[-1]
-    assert source_build.installed(recipe()) is None
+    assert source_build.newest_prefix(recipe()) is None
     assert source_build.build(recipe(), made, said.append).problem is None
-    at = source_build.installed(recipe())
+    at = source_build.newest_prefix(recipe())
     assert at.version == "3.10.0-1" and at.prefix == source_build.prefix_of(recipe(), "3.10.0-1")
     origin = (at.prefix / source_build.ORIGIN).read_text().splitlines()
     assert origin == ["Debian 3.10.0-1 of unstable, built here", "cdr 2.3.6-1"]
@@ -197,7 +197,7 @@ def test_one_that_does_not_compile_is_told_and_is_not_there(machine):
     machine.program("cmake", "exit 2")
     built = source_build.build(recipe(), made, lambda text: None)
     assert "cdr: `cmake -S" in built.problem and "status 2" in built.problem
-    assert source_build.installed(recipe()) is None
+    assert source_build.newest_prefix(recipe()) is None
 
 
 def no_network(machine):

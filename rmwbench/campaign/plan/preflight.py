@@ -38,7 +38,7 @@ def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
     tool.find(sampler.NAME)
     if plan.suite.sampling.allocations:
         allocations.library()
-    if any(background.asks(cell.conditions) for cell in plan.cells):
+    if any(background.load_kinds(cell.conditions) for cell in plan.cells):
         tool.find(load_process.TOOL)
     workers = require_workers(
         list(dict.fromkeys(name for cell in plan.cells for name in cell.middlewares))

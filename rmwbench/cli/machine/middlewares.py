@@ -183,7 +183,7 @@ def build(options: BuildOptions) -> None:
 
     chosen = building.choose(options.names or [])
     newer = source_build.with_newest_source(chosen) if options.newest else []
-    for name, packages in building.without_packages(chosen if options.partly else newer).items():
+    for name, packages in building.missing_packages(chosen if options.partly else newer).items():
         say(f"{name}: left out, it needs {', '.join(packages)}: {apt_command(packages)}")
         chosen = [recipe for recipe in chosen if recipe.middleware != name]
     building.check(chosen)

@@ -1,5 +1,5 @@
-"""Middlewares as the lab sees them: what can be built (catalogue), what is built (find), and
-building it (build)."""
+"""Middlewares and their workers: those that can be built (catalogue), those that are built (find),
+and the build itself (build)."""
 
 from rmwbench.lab.middleware.catalogue import Recipe, recipes
 from rmwbench.lab.middleware.find import (

@@ -1,9 +1,9 @@
 """Builds workers: those with the system's libraries together, by one cargo.
 
-Missing packages are known before anything is compiled, and one command names them all: nobody
-should learn of the second one after waiting for the first build. One cargo compiles several
-workers, so that every processor has work all the time; it makes the same files as `cargo build -p`
-of each, because of the crate `unified`.
+Missing packages are found before anything is compiled, and one command installs them all, so that
+no build stops for a second one. One cargo compiles several workers, so that every processor has
+work all the time; it makes the same files as `cargo build -p` for each, because of the crate
+`unified`.
 """
 
 import json
@@ -18,7 +18,7 @@ from rmwbench.errors import UserError, not_one_of
 from rmwbench.lab.middleware import ros2, workspace
 from rmwbench.lab.middleware.catalogue import (
     CORES,
-    Built,
+    BuildResult,
     Recipe,
     apt_command,
     recipes,
@@ -27,7 +27,7 @@ from rmwbench.lab.middleware.catalogue import (
 from rmwbench.lab.middleware.debian import source_build
 
 PROGRAMS = ("bin", "cdylib")
-"""Kinds of targets that are a worker; the others are on the way to one."""
+"""The kinds of cargo's targets that are a worker; the others are parts of one."""
 
 
 def compile_together(
@@ -41,7 +41,7 @@ def compile_together(
     names = {recipe.crate: recipe.middleware for recipe in chosen}
     crate_arguments = ["--locked", *(word for crate in names for word in ("-p", crate))]
     release = Path(environment["CARGO_TARGET_DIR"], "release")
-    unbuilt = [recipe for recipe in chosen if not is_there(release, recipe.crate)]
+    unbuilt = [recipe for recipe in chosen if not is_built(release, recipe.crate)]
     expected_s = 60 * expected_minutes([recipe.build_minutes or 0.0 for recipe in unbuilt])
     announce(f"building {', '.join(names.values())}{_remaining_text(expected_s)}")
     progress = CargoProgress(expected_s, _needed(crate_arguments, root, environment))
@@ -82,24 +82,25 @@ ANNOUNCED_EVERY_S = 60.0
 
 @dataclass(frozen=True)
 class Artifact:
-    """A file that cargo made, by a line of `cargo --message-format json`."""
+    """A file that cargo made, by a line of `cargo --message-format json`. `package` is cargo's name
+    with version and origin; `fresh`: the file existed before, so that nothing was compiled."""
 
     package: str
-    """With its version and where it comes from, as cargo names it."""
     is_program: bool
     fresh: bool
-    """Whether it was there before, so that nothing was compiled."""
 
     @property
     def crate(self) -> str:
-        """`rmwbench-link` of path+file:///…/native/link#rmwbench-link@0.1.0."""
+        """The name of the crate, such as `rmwbench-link` in
+        path+file:///…/native/link#rmwbench-link@0.1.0."""
         return self.package.rpartition("#")[2].partition("@")[0]
 
 
 class CargoProgress:
-    """How far cargo is, by the crates that it has compiled. Before a tenth of the work is done, the
-    time left follows from `expected_s`; from then on it is extrapolated from the time that this
-    machine took so far: a machine of two processors took 16 minutes where 8 were expected."""
+    """The progress of cargo, by the crates that it has compiled. Before a tenth of the work is
+    done, the remaining time follows from `expected_s`; from then on it is extrapolated from the
+    time that this machine took so far: a machine of two processors took 16 minutes instead of the
+    expected 8."""
 
     def __init__(self, expected_s: float, needed: int) -> None:
         self._expected_s = expected_s
@@ -108,11 +109,11 @@ class CargoProgress:
         self._fresh: set[str] = set()
 
     def see(self, artifact: Artifact) -> None:
-        """A crate that is made twice, for the build and for the program, counts once."""
+        """Counts a crate, once even if it is made twice, for the build and for the program."""
         (self._fresh if artifact.fresh else self._compiled).add(artifact.package)
 
     def left_s(self, elapsed_s: float) -> float:
-        """The seconds that remain, `elapsed_s` after the beginning."""
+        """The remaining seconds, `elapsed_s` after the beginning."""
         done_share = _work_done(len(self._compiled) / self._to_compile) if self._needed else 0.0
         if done_share < LEAST_DONE:
             return max(self._expected_s - elapsed_s, 0.0)
@@ -120,8 +121,8 @@ class CargoProgress:
 
     @property
     def text(self) -> str:
-        of = f" of {self._to_compile}" if self._needed else ""
-        return f"crates compiled: {len(self._compiled)}{of}"
+        total = f" of {self._to_compile}" if self._needed else ""
+        return f"crates compiled: {len(self._compiled)}{total}"
 
     @property
     def _to_compile(self) -> int:
@@ -130,8 +131,8 @@ class CargoProgress:
 
 LEAST_DONE = 0.1
 WORK_DONE = {0.0: 0.0, 0.5: 0.26, 0.8: 0.43, 0.95: 0.54, 1.0: 1.0}
-"""Share of the crates → share of the time: the largest come last. Of the first set, from nothing,
-on two virtual processors (2026-11-26)."""
+"""Share of the crates → share of the time: the largest crates come last. It was measured with the
+first set, from nothing, on two virtual processors (2026-11-26)."""
 
 
 def _work_done(share: float) -> float:
@@ -156,20 +157,20 @@ def _needed(crate_arguments: Sequence[str], root: Path, environment: Mapping[str
 
 
 SHARE = 0.8
-"""The time of a build together, as a share of the sum of the times alone: 7.5 of 9.7 minutes for
-the first set, on two virtual processors with nothing else running (2026-11-25)."""
+"""The time of a joint build, as a share of the sum of the single builds' times: 7.5 of 9.7 minutes
+for the first set, on two virtual processors with nothing else running (2026-11-25)."""
 
 
 def expected_minutes(alone: Sequence[float]) -> float:
-    """The minutes that all take together, by the minutes that each takes alone on `CORES`
+    """The minutes of a joint build, from the minutes that each crate takes alone on `CORES`
     processors."""
     processors = min(os.cpu_count() or CORES, 4 * CORES)
     return max(SHARE * sum(alone), max(alone, default=0.0)) * CORES / processors
 
 
 def artifact_of(line: str) -> Artifact | None:
-    """The artifact that a line names; None where a line of `cargo --message-format json` is about
-    something else, such as a crate's build script, which comes before the crate."""
+    """The artifact in a line of `cargo --message-format json`; None for other lines, such as that
+    of a crate's build script, which comes before the crate."""
     try:
         message = json.loads(line)
     except ValueError:
@@ -188,15 +189,15 @@ def _remaining_text(seconds: float) -> str:
 
 
 def with_newest(chosen: Sequence[Recipe], newer: Sequence[Recipe] = ()) -> list[Recipe]:
-    """The recipes, and behind each, and behind those of `newer`, the same with libraries that are
-    newer than the system's, where those are built here: a worker that no longer fits this checkout
-    would be as bad as none."""
-    with_newer: list[Recipe] = []
+    """The chosen recipes, each followed by its newer version if that is built here, and the newer
+    versions of `newer`. They are built again too, because an old worker may not fit this
+    checkout."""
+    all_recipes: list[Recipe] = []
     for recipe in dict.fromkeys([*chosen, *newer]):
-        with_newer += [recipe] if recipe in chosen else []
-        if recipe.newest is not None and (at := source_build.installed(recipe)):
-            with_newer.append(source_build.recipe_of(recipe, at))
-    return with_newer
+        all_recipes += [recipe] if recipe in chosen else []
+        if recipe.newest is not None and (prefix := source_build.newest_prefix(recipe)):
+            all_recipes.append(source_build.recipe_of(recipe, prefix))
+    return all_recipes
 
 
 def _build_variables(recipe: Recipe) -> dict[str, str]:
@@ -206,14 +207,14 @@ def _build_variables(recipe: Recipe) -> dict[str, str]:
     return {recipe.prefix_env: str(recipe.prefix), "CARGO_TARGET_DIR": str(recipe.target)}
 
 
-def is_there(release: Path, crate: str) -> bool:
-    """Whether cargo built the crate's worker into `release` before."""
+def is_built(release: Path, crate: str) -> bool:
+    """Whether cargo has built the worker of a crate into `release`."""
     return (release / crate).exists() or (release / f"lib{crate.replace('-', '_')}.so").exists()
 
 
 def choose(names: Sequence[str]) -> list[Recipe]:
-    """The recipes of these names, or the first set, and every tool, since no campaign runs without
-    them. Raises UserError for an unknown name."""
+    """The recipes of these names, or of the first set, and those of every tool, since no campaign
+    runs without tools. Raises UserError for an unknown name."""
     tools = tool_recipes()
     recipe_of = recipes() | ros2.recipes() | tools
     if workspace.root() is None and not (names and recipe_of.keys() >= set(names)):
@@ -230,7 +231,8 @@ def choose(names: Sequence[str]) -> list[Recipe]:
 
 
 def check(chosen: Sequence[Recipe]) -> None:
-    """Raises one UserError with everything that is missing, and one command for all packages."""
+    """Checks that everything needed for the builds is installed. Raises one UserError with all that
+    is missing, and one command for all packages."""
     if workspace.root() and workspace.cargo() is None:
         raise UserError(
             "the workers need a Rust toolchain",
@@ -239,7 +241,7 @@ def check(chosen: Sequence[Recipe]) -> None:
         )
     if any(recipe.middleware == ros2.NAME for recipe in chosen):
         ros2.check()
-    missing = without_packages(chosen)
+    missing = missing_packages(chosen)
     if missing:
         packages_needed = [package for packages in missing.values() for package in packages]
         raise UserError(
@@ -251,32 +253,32 @@ def check(chosen: Sequence[Recipe]) -> None:
         )
 
 
-def without_packages(chosen: Sequence[Recipe]) -> dict[str, tuple[str, ...]]:
-    """Middleware → the packages that it lacks; only those that lack some."""
+def missing_packages(chosen: Sequence[Recipe]) -> dict[str, tuple[str, ...]]:
+    """Middleware → its missing packages, for each middleware that lacks some."""
     return {
         recipe.middleware: packages for recipe in chosen if (packages := recipe.missing_packages())
     }
 
 
-def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Built]:
-    """Builds all of them, in the order of `chosen`; the compilers write their own progress and
-    errors to the terminal. A failure does not stop the others."""
+def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[BuildResult]:
+    """Builds all recipes; the compilers write their own progress and errors to the terminal. A
+    failure does not stop the others. The results are in the order of `chosen`."""
     crate_recipes = [recipe for recipe in chosen if recipe.middleware != ros2.NAME]
-    results: dict[str, Built] = {}
+    results: dict[str, BuildResult] = {}
     for target in dict.fromkeys(recipe.target for recipe in crate_recipes):
         root, environment = workspace.root(), workspace.cargo_environment()
         assert root is not None, "`choose` requires it"
-        of_target = [recipe for recipe in crate_recipes if recipe.target == target]
-        variables = environment | _build_variables(of_target[0])
-        built_crates = compile_together(of_target, root, variables, announce)
-        for recipe in of_target:
+        target_recipes = [recipe for recipe in crate_recipes if recipe.target == target]
+        variables = environment | _build_variables(target_recipes[0])
+        built_crates = compile_together(target_recipes, root, variables, announce)
+        for recipe in target_recipes:
             command = f"cargo build --release --locked -p {recipe.crate}"
             problem = f"not built; alone: `{command}` in {root}"
-            results[recipe.middleware] = Built(
+            results[recipe.middleware] = BuildResult(
                 recipe.middleware, None if recipe.crate in built_crates else problem
             )
     for recipe in chosen:
         if recipe.middleware == ros2.NAME:
             announce(f"building {ros2.NAME}: {recipe.summary}")
-            results[ros2.NAME] = Built(ros2.NAME, ros2.build())
+            results[ros2.NAME] = BuildResult(ros2.NAME, ros2.build())
     return [results[recipe.middleware] for recipe in chosen]

@@ -1,11 +1,11 @@
-"""The workers that there can be: those that can be built here, and those that a wheel brought.
+"""The catalogue of workers and tools: those that can be built here, and those that a wheel brought.
 
 Each crate describes its program in the table [package.metadata.rmwbench] of its Cargo.toml, so a
-new middleware is one new directory: nothing on this side lists names, packages or headers. The
-keys: `middleware` (name), `summary` (one line), `apt` (Debian packages it needs), `probe_headers`
-(headers whose presence makes the packages unnecessary), `prefix_env` (variable that names another
-installation), `build_minutes` (on 2 cores). The table `newest` in it is of the version that
-Debian's newest source package has, built beside the system's. The crates of `middlewares/` are the
+new middleware is one new directory, and Python has no list of names, packages or headers. The keys:
+`middleware` (name) or `tool` (name), `summary` (one line), `apt` (Debian packages it needs),
+`probe_headers` (headers whose presence makes the packages unnecessary), `prefix_env` (variable that
+names another installation), `build_minutes` (on 2 cores). Its table `newest` is about the version
+of Debian's newest source package, built beside the system's. The crates of `middlewares/` are the
 first set, built when no name is given; those of `rare/` are built by name.
 
 A wheel (`make wheel`) has the directory `workers` in the package: programs, the harness's library
@@ -32,16 +32,16 @@ FIRST_SET = "middlewares"
 """The folder of the crates that are built when no name is given."""
 
 CORES = 2
-"""The processors of the machine that all minutes were measured on."""
+"""The number of processors of the machine on which all minutes were measured."""
 
 _INCLUDE_DIRECTORIES = ("/usr/include", "/usr/local/include")
 
 
 @dataclass(frozen=True)
 class Newest:
-    """A crate's entry on the newest version: Debian's `source` package, which is offered where the
-    version here is `below` this one, with these arguments for CMake; the `minutes` that its
-    libraries take on 2 cores, and the `gigabytes` that they need meanwhile."""
+    """A crate's entry on its newest version: Debian's `source` package, which is offered where the
+    version here is lower than `below`; the arguments for CMake; the `minutes` that its libraries
+    take on 2 cores, and the `gigabytes` that their build needs."""
 
     source: str
     below: str
@@ -52,8 +52,8 @@ class Newest:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How one worker or tool is built. `prefix` is the install that it is built with where that is
-    not the system's or `prefix_env`'s, and `target` is where cargo builds it then."""
+    """How a worker or a tool is built. `prefix` is the installation with which it is built, where
+    that is not the system's or that of `prefix_env`; `target` is cargo's directory for it then."""
 
     middleware: str
     crate: str
@@ -68,10 +68,10 @@ class Recipe:
     target: Path | None = None
 
     def missing_packages(self) -> tuple[str, ...]:
-        """Debian packages to install first; none where the headers that they bring are here."""
+        """The Debian packages to install first; empty where the headers that they bring exist."""
         if self.probe_headers and all(map(self._has_header, self.probe_headers)):
             return ()
-        return tuple(name for name in self.apt if not _installed(name))
+        return tuple(name for name in self.apt if not _is_installed(name))
 
     def _has_header(self, header: str) -> bool:
         prefix = self.prefix or os.environ.get(self.prefix_env or "")
@@ -80,8 +80,8 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Built:
-    """The outcome for one middleware; `problem` is None where it was built."""
+class BuildResult:
+    """The result of a build; `problem` is None where the middleware was built."""
 
     middleware: str
     problem: str | None
@@ -128,7 +128,7 @@ def _recipe(path: Path, *, is_tool: bool = False) -> Recipe | None:
         )
     except (OSError, KeyError, ValueError, TypeError) as error:
         raise UserError(
-            "cannot read what this crate says of itself", where=str(path), actual=str(error)
+            "cannot read the description of this crate", where=str(path), actual=str(error)
         ) from None
 
 
@@ -136,9 +136,9 @@ def _newest(table: dict[str, Any]) -> Newest:
     return Newest(**table | {"cmake": tuple(table.get("cmake", ()))})
 
 
-def _installed(package: str) -> bool:
+def _is_installed(package: str) -> bool:
     """Whether a package is installed, by the package manager or as a program of that name from
-    elsewhere; assumed where there is no Debian to ask."""
+    elsewhere; True where this is not a Debian, which cannot tell."""
     if shutil.which(package) or shutil.which("dpkg-query") is None:
         return True
     query = ["dpkg-query", "--show", "--showformat=${db:Status-Status}", package]
@@ -152,7 +152,7 @@ def apt_command(packages: tuple[str, ...] | list[str]) -> str:
 
 
 def sudo() -> str:
-    """The prefix of a command for root, which is empty where root types it."""
+    """The prefix of a command that needs root; empty for root."""
     return "" if os.geteuid() == 0 else "sudo "
 
 
@@ -161,8 +161,8 @@ NEEDS = "needs.json"
 LIBRARY = "librmwbench_worker.so"
 BROUGHT_PACKAGES = BROUGHT.with_name("ros2")
 NATIVE = "native"
-"""Below BROUGHT_PACKAGES: the headers and profiles of the Rust workspace that these packages
-use."""
+"""The folder below BROUGHT_PACKAGES with the headers and profiles of the Rust workspace that these
+packages use."""
 
 
 def brought_directory() -> Path | None:
@@ -171,14 +171,14 @@ def brought_directory() -> Path | None:
 
 
 def ros2_packages() -> Path | None:
-    """The directory of the packages for ROS 2; None where none came with a wheel, or no harness for
-    them."""
+    """The directory of the packages for ROS 2 that came with a wheel; None without them, or without
+    the harness that they need."""
     return BROUGHT_PACKAGES if BROUGHT_PACKAGES.is_dir() and (BROUGHT / LIBRARY).is_file() else None
 
 
 def lacking_library(library: str) -> tuple[str, str | None]:
-    """The problem of a program that lacks a shared library, and the command that installs it, which
-    is known on a system like the one that the program was built on."""
+    """The problem of a program that lacks a shared library, and the command that installs the
+    library. The command is known on the system on which the program was built."""
     needs = _needs()
     package, system = needs.get("packages", {}).get(library), needs.get("system")
     if package is None or brought_directory() is None:
@@ -186,8 +186,8 @@ def lacking_library(library: str) -> tuple[str, str | None]:
     if system == system_name():
         return f"it needs {library}, which is not here", apt_command([package])
     return (
-        f"it was built for {library} of {system} ({package}): build it from a checkout for what is "
-        "here",
+        f"it was built for {library} of {system} ({package}): build it from a checkout for this "
+        "system",
         None,
     )
 
@@ -201,7 +201,7 @@ def _needs() -> dict[str, Any]:
 
 
 def system_name() -> str | None:
-    """The name that the operating system gives itself; None where it gives none."""
+    """The name of the operating system, by its own account; None without one."""
     try:
         return platform.freedesktop_os_release().get("PRETTY_NAME")
     except OSError:

@@ -1,3 +1,3 @@
 """A newer version of a middleware than the system's packages have, built beside theirs from
-Debian's newest source package: where that comes from and what of it is built (apt), building it and
-where it is then (source_build)."""
+Debian's newest source package: the source packages and the plan of the build (apt), and the build
+itself with its products (source_build)."""

@@ -1,10 +1,10 @@
 """Builds the libraries of a newer version than the system's into the cache, at
-`CACHE/newest/MIDDLEWARE/SOURCE_VERSION`; says beforehand where that can be done and what it takes.
+`CACHE/newest/MIDDLEWARE/SOURCE_VERSION`; tells before where that is possible and what it costs.
 
-Everything that can be missing is looked for and got before anything is compiled. The libraries are
-compiled as Debian compiles its own, with the flags that its build system sets and those that the
-package adds: a row of the newest version beside the system's compares versions, not compilers'
-settings. A directory is complete once it says what it was built from, which is written last.
+Everything that can be missing is checked and downloaded before anything is compiled. The libraries
+are compiled as Debian compiles its own, with the flags of its build system and of the package: the
+newest version beside the system's compares versions, not settings of compilers. A directory is
+complete once it has the file ORIGIN, which is written last.
 """
 
 import os
@@ -21,7 +21,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab.middleware import workspace
 from rmwbench.lab.middleware.catalogue import (
     CORES,
-    Built,
+    BuildResult,
     Newest,
     Recipe,
     apt_command,
@@ -32,13 +32,13 @@ from rmwbench.lab.middleware.find import Worker, find_workers
 from rmwbench.words.numbers import counted
 
 ORIGIN = Path("share", "rmwbench", "origin")
-"""Below a prefix: what it was built from, a line for each source package, the middleware's first.
-The crate's build script puts the first into the worker's description."""
+"""The file below a prefix with the source packages that it was built from, a line for each, the
+middleware's first. The crate's build script puts the first line into the worker's description."""
 
 
 @dataclass(frozen=True)
-class Installed:
-    """A prefix with the libraries, and the version of the source package that they are of."""
+class NewestPrefix:
+    """A prefix with libraries, and the version of their source package."""
 
     prefix: Path
     version: str
@@ -49,22 +49,23 @@ def home_of(recipe: Recipe) -> Path:
 
 
 def prefix_of(recipe: Recipe, version: str) -> Path:
-    """The prefix of that version. An epoch's colon would end a path in a list of paths."""
+    """The prefix of a version. It has no colon of an epoch, which would end a path in a list of
+    paths."""
     return home_of(recipe) / f"{_newest(recipe).source}_{version}".replace(":", "-")
 
 
-def installed(recipe: Recipe) -> Installed | None:
-    """The prefix that was completed last; None where none was."""
-    complete = [path for path in home_of(recipe).glob(f"*/{ORIGIN}") if path.is_file()]
-    if not complete:
+def newest_prefix(recipe: Recipe) -> NewestPrefix | None:
+    """The prefix that was completed last; None where none is complete."""
+    origins = [path for path in home_of(recipe).glob(f"*/{ORIGIN}") if path.is_file()]
+    if not origins:
         return None
-    origin = max(complete, key=lambda path: path.stat().st_mtime_ns)
+    origin = max(origins, key=lambda path: path.stat().st_mtime_ns)
     prefix = origin.parents[len(ORIGIN.parts) - 1]
-    return Installed(prefix, prefix.name.partition("_")[2])
+    return NewestPrefix(prefix, prefix.name.partition("_")[2])
 
 
 def remove_replaced(chosen: Iterable[Recipe], built_names: Container[str]) -> None:
-    """Removes prefixes that a newer one has replaced, once a worker is built with that."""
+    """Removes the prefixes that a newer one has replaced, once a worker is built with that."""
     for recipe in chosen:
         if recipe.prefix is not None and recipe.middleware in built_names:
             pattern = recipe.prefix.name.partition("_")[0] + "_*"
@@ -74,16 +75,16 @@ def remove_replaced(chosen: Iterable[Recipe], built_names: Container[str]) -> No
 
 
 def remove_orphan(recipe: Recipe) -> Path | None:
-    """Removes a worker whose libraries are gone, which would hide the one with the system's;
-    returns its path."""
+    """Removes a worker whose libraries are gone, because it would hide the worker with the system's
+    libraries. Returns its path, None where there is none."""
     program = workspace.newest_directory() / "release" / recipe.crate
-    if recipe.newest is None or installed(recipe) is not None or not program.is_file():
+    if recipe.newest is None or newest_prefix(recipe) is not None or not program.is_file():
         return None
     program.unlink()
     return program
 
 
-def recipe_of(recipe: Recipe, at: Installed) -> Recipe:
+def recipe_of(recipe: Recipe, at: NewestPrefix) -> Recipe:
     """The recipe of the worker that is built with that prefix, beside the one with the system's
     libraries."""
     return replace(
@@ -95,14 +96,14 @@ def recipe_of(recipe: Recipe, at: Installed) -> Recipe:
 
 
 MEMORY_PER_JOB = 1.5e9
-"""Bytes that a compiler may need."""
+"""The bytes that a compiler may need."""
 TOOLS = {"cmake": "cmake", "make": "make", "c++": "g++", "dpkg-source": "dpkg-dev"}
 """Program → the package that brings it."""
 _EXPORT = re.compile(r"^export\s+(DEB_\w+)\s*:?=\s*([^$\n]*)$", re.MULTILINE)
 
 
 def minutes(newest: Newest) -> float:
-    """The minutes of a build on this machine's processors, from what its crate says for `CORES`."""
+    """The minutes of a build on this machine's processors, from those on `CORES` processors."""
     return newest.minutes * CORES / _jobs()
 
 
@@ -116,28 +117,27 @@ def cost(recipe: Recipe) -> str:
 
 
 def with_newest_source(chosen: Sequence[Recipe]) -> list[Recipe]:
-    """The recipes that can be built newer than the system has them. Raises UserError where there is
-    none."""
+    """The recipes of which a newer version can be built. Raises UserError where there is none."""
     buildable = [recipe for recipe in chosen if recipe.newest is not None]
     if buildable:
         return buildable
-    able_names = [name for name, recipe in recipes().items() if recipe.newest is not None]
+    buildable_names = [name for name, recipe in recipes().items() if recipe.newest is not None]
     raise UserError(
         "--newest is for middlewares whose system packages are old",
-        expected="one of " + ", ".join(able_names),
+        expected="one of " + ", ".join(buildable_names),
         fix="leave out --newest: the others are of the version that rmwbench names",
     )
 
 
 def build_all(
     newer: Sequence[Recipe], partly: bool, announce: Callable[[str], None]
-) -> list[Built]:
-    """Builds the newest version of each; all are prepared before the first is built. With `partly`
-    a version that is there is not looked for again, and a problem is announced and not raised: the
-    system's version is built all the same."""
-    to_build = [r for r in newer if not (partly and installed(r))]
+) -> list[BuildResult]:
+    """Builds the newest version of each recipe; all are prepared before the first is built. With
+    `partly`, a middleware that has a newer version already is skipped, and a problem is announced
+    and not raised, since the system's version is built in any case."""
+    to_build = [r for r in newer if not (partly and newest_prefix(r))]
     plans: list[tuple[Recipe, BuildPlan]] = []
-    results: list[Built] = []
+    results: list[BuildResult] = []
 
     @contextmanager
     def announced_if_partly(recipe: Recipe) -> Iterator[None]:
@@ -158,35 +158,36 @@ def build_all(
 
 
 def prepare(recipe: Recipe, announce: Callable[[str], None]) -> BuildPlan:
-    """Asks Debian's archive, announces what would be built and for how long. Raises one UserError
-    where it cannot be built."""
+    """Plans the build with the lists of Debian's archive, and announces the plan and its duration.
+    Raises one UserError where the build is impossible."""
     newest = _newest(recipe)
     missing = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
     if missing:
-        raise _packages(recipe, missing)
+        raise _missing_packages_error(recipe, missing)
     archive = _archive(recipe)
     announce(f"{recipe.middleware}: asking Debian's archive for its newest source package")
     archive.update()
     plan = plan_build(newest, archive)
     for line in plan_lines(recipe, plan):
         announce(line)
-    if not is_there(recipe, plan):
-        # `apt` also names the system's own libraries, in whose place these are built
+    if not is_built(recipe, plan):
+        # `apt` also names the system's own libraries, which are not needed here
         apt = tuple(name for name in recipe.apt if not name.startswith("lib"))
         missing = [*plan.missing, *replace(recipe, apt=apt, probe_headers=()).missing_packages()]
         if missing:
-            raise _packages(recipe, missing)
+            raise _missing_packages_error(recipe, missing)
         _require_space(recipe)
     return plan
 
 
-def is_there(recipe: Recipe, plan: BuildPlan) -> bool:
-    complete = installed(recipe)
-    return complete is not None and complete.version == plan.source.version
+def is_built(recipe: Recipe, plan: BuildPlan) -> bool:
+    """Whether the newest prefix has the version of the plan."""
+    prefix = newest_prefix(recipe)
+    return prefix is not None and prefix.version == plan.source.version
 
 
 def plan_lines(recipe: Recipe, plan: BuildPlan) -> list[str]:
-    """A line for each thing that would be built or used."""
+    """The lines that tell which packages a plan builds and which it uses."""
     lines = [
         f"{recipe.middleware}: {plan.source.name} {plan.source.version}, Debian's newest source "
         f"package ({RELEASE})"
@@ -197,18 +198,18 @@ def plan_lines(recipe: Recipe, plan: BuildPlan) -> list[str]:
     if plan.system:
         used = ", ".join(f"{name} {version}" for name, version in plan.system.items())
         lines.append(f"  of the system: {used}")
-    if is_there(recipe, plan):
+    if is_built(recipe, plan):
         return [*lines, f"  it is there: {prefix_of(recipe, plan.source.version)}"]
     return [*lines, f"  {cost(recipe)}"]
 
 
-def build(recipe: Recipe, plan: BuildPlan, announce: Callable[[str], None]) -> Built:
-    """Gets the sources, compiles and installs them; the compilers' progress goes to the terminal.
-    Raises UserError where they cannot be got."""
+def build(recipe: Recipe, plan: BuildPlan, announce: Callable[[str], None]) -> BuildResult:
+    """Downloads the sources, compiles and installs them; the progress of the compilers goes to the
+    terminal. Raises UserError where the sources cannot be downloaded."""
     version = plan.source.version
     name = f"{recipe.middleware} {version}"
-    if is_there(recipe, plan):
-        return Built(name, None)
+    if is_built(recipe, plan):
+        return BuildResult(name, None)
     prefix, work = prefix_of(recipe, version), home_of(recipe) / "work"
     for old_directory in (work, prefix):
         shutil.rmtree(old_directory, ignore_errors=True)
@@ -219,15 +220,15 @@ def build(recipe: Recipe, plan: BuildPlan, announce: Callable[[str], None]) -> B
         announce(f"[{number}/{len(trees)}] {source.name} {source.version}{duration}")
         problem = _compile(tree, prefix, _newest(recipe).cmake if last else ())
         if problem:
-            return Built(name, f"{source.name}: {problem}")
+            return BuildResult(name, f"{source.name}: {problem}")
     _finish(plan, prefix)
     shutil.rmtree(work)
-    return Built(name, None)
+    return BuildResult(name, None)
 
 
 def flags(tree: Path) -> dict[str, str]:
-    """The compilers' variables of Debian's own build of that tree, without those for debuggers
-    alone, which take ten times the disk."""
+    """The variables of the compilers in Debian's own build of a tree, without debug symbols, which
+    take ten times the disk space."""
     rules = (tree / "debian" / "rules").read_text(encoding="utf-8", errors="replace")
     environment_of_rules = {name: value.strip() for name, value in _EXPORT.findall(rules)}
     names = ("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS")
@@ -245,7 +246,7 @@ def flags(tree: Path) -> dict[str, str]:
 
 
 def _compile(tree: Path, prefix: Path, arguments: tuple[str, ...]) -> str | None:
-    """Compiles and installs a tree. Returns the problem, or None."""
+    """Compiles and installs a tree. Returns the problem; None where there is none."""
     out = tree.with_name(f"{tree.name}-build")
     configure = ["cmake", "-S", str(tree), "-B", str(out), "-DCMAKE_BUILD_TYPE=None"]
     configure += [f"-DCMAKE_INSTALL_PREFIX={prefix}", f"-DCMAKE_PREFIX_PATH={prefix}"]
@@ -261,7 +262,7 @@ def _compile(tree: Path, prefix: Path, arguments: tuple[str, ...]) -> str | None
 
 
 def _finish(plan: BuildPlan, prefix: Path) -> None:
-    """Writes what the prefix was built from; with that it is complete."""
+    """Writes the file ORIGIN, which completes the prefix."""
     origin = prefix / ORIGIN
     origin.parent.mkdir(parents=True, exist_ok=True)
     lines = [f"Debian {plan.source.version} of {RELEASE}, built here"]
@@ -279,11 +280,11 @@ def _require_space(recipe: Recipe) -> None:
             where=str(directory),
             expected=f"{needed_gb:g} GB free meanwhile",
             actual=f"{free:.1f} GB",
-            fix="make some, or let XDG_CACHE_HOME name a directory that has it",
+            fix="free some, or let XDG_CACHE_HOME name a directory with enough space",
         )
 
 
-def _packages(recipe: Recipe, missing: list[str]) -> UserError:
+def _missing_packages_error(recipe: Recipe, missing: list[str]) -> UserError:
     return UserError(
         "packages are missing",
         actual=f"{recipe.middleware}'s newest version needs {', '.join(missing)}",
@@ -306,7 +307,7 @@ def _jobs() -> int:
 
 
 def offers(chosen: Sequence[Recipe]) -> Iterator[str]:
-    """A line for each of these recipes for which a newer build is offered."""
+    """Yields the offer of a newer build for each of these recipes that has one."""
     buildable = [recipe for recipe in chosen if recipe.newest is not None and recipe.prefix is None]
     workers = find_workers(recipe.middleware for recipe in buildable) if buildable else {}
     for recipe in buildable:
@@ -316,12 +317,12 @@ def offers(chosen: Sequence[Recipe]) -> Iterator[str]:
 
 def offer(recipe: Recipe, worker: Worker | None) -> str | None:
     """A sentence that offers a newer build; None where this version is not old by the crate's
-    entry, where the newer one is there, or where it cannot be built."""
+    entry, where a newer version is built already, or where it cannot be built."""
     description = worker.description if worker else None
-    if recipe.newest is None or description is None or installed(recipe) is not None:
+    if recipe.newest is None or description is None or newest_prefix(recipe) is not None:
         return None
     if shutil.which("apt-get") is None or not KEYRING.is_file():
-        return None  # no Debian, where an install of the user's own can be named
+        return None  # this is not a Debian; users can name an installation of their own
     version = description["version"]
     if numbers(version) >= numbers(recipe.newest.below):
         return None
@@ -335,7 +336,7 @@ def offer(recipe: Recipe, worker: Worker | None) -> str | None:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """The leading numbers of a version: `2.9.1` gives 2, 9, 1."""
+    """The leading numbers of a version, such as (2, 9, 1) for `2.9.1`."""
     parts: list[int] = []
     for part in version.split("."):
         if not part.isdigit():
