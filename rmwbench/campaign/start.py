@@ -31,7 +31,7 @@ from rmwbench.lab import machine
 from rmwbench.lab.host import HostKind, host_kind
 from rmwbench.lab.host.hosts import OWN, VARIABLE
 from rmwbench.lab.middleware import Worker
-from rmwbench.lab.middleware.find import unlike
+from rmwbench.lab.middleware.find import differences
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.places import find, read, shown
@@ -297,7 +297,7 @@ def _check_same_workers(bundle: Bundle, workers: Mapping[str, Worker]) -> None:
                 actual=str(current.version),
                 fix="build the old version again, or start a new campaign",
             )
-        if difference := unlike(stored.document(), current.document()):
+        if difference := differences(stored.document(), current.document()):
             raise UserError(
                 f"{name} is another build than when this campaign began",
                 where=str(bundle.directory),

@@ -34,7 +34,7 @@ from rmwbench.lab import machine
 from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost, check_own, devices
 from rmwbench.lab.host.remote_host import Agent
 from rmwbench.lab.middleware import Worker, require_workers
-from rmwbench.lab.middleware.find import VARIABLE, unlike
+from rmwbench.lab.middleware.find import VARIABLE, differences
 from rmwbench.suite.network.interfaces import Gang
 
 TARGET = "RMWBENCH_TARGET_DIR"
@@ -84,7 +84,7 @@ class ClusterMachine:
         try:
             self._workers = require_workers(list(descriptions))
             for name, worker in self._workers.items():
-                if difference := unlike(descriptions[name], worker.description):
+                if difference := differences(descriptions[name], worker.description):
                     return f"{worker.executable.name} describes itself otherwise here: {difference}"
             preflight.check_memory(plan)
             check_own().close()  # trials of one campaign get one kind of host

@@ -176,7 +176,9 @@ def test_who_answers_in_the_agents_place_never_hears_the_word(agent):
         def answer():
             sock, _ = listener.accept()
             try:
-                with tls.server_context(tls.new_identity()).wrap_socket(sock, server_side=True) as secured:
+                with tls.server_context(tls.new_identity()).wrap_socket(
+                    sock, server_side=True
+                ) as secured:
                     heard.append(secured.recv(200))
             except OSError:
                 sock.close()

@@ -12,7 +12,7 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import build, catalogue, find, workspace
 from rmwbench.lab.middleware.catalogue import Recipe
-from rmwbench.lab.middleware.find import status, unlike
+from rmwbench.lab.middleware.find import differences, status
 from tests.lab import fake_worker
 
 
@@ -286,13 +286,13 @@ def test_why_something_is_not_ready_says_what_changes_that(workers):
 
 def test_what_is_described_otherwise_is_named():
     same = {"version": "1.0", "modes": {"a": "yes"}}
-    assert unlike(same, dict(same)) is None
-    assert unlike(same, {**same, "version": "1.1"}) == "version 1.1 instead of 1.0"
-    assert unlike(same, {"version": "1.0"}) == "modes None instead of {'a': 'yes'}"
+    assert differences(same, dict(same)) is None
+    assert differences(same, {**same, "version": "1.1"}) == "version 1.1 instead of 1.0"
+    assert differences(same, {"version": "1.0"}) == "modes None instead of {'a': 'yes'}"
 
 
 def test_all_that_is_missing_is_one_command(monkeypatch):
-    monkeypatch.setattr(catalogue, "_installed", lambda package: False)
+    monkeypatch.setattr(catalogue, "_is_installed", lambda package: False)
     with pytest.raises(UserError) as error:
         build.check([recipe(apt=("a", "b")), recipe(middleware="n", apt=("b", "c"))])
     assert error.value.fix.endswith("apt-get install -y --no-install-recommends a b c")

@@ -240,7 +240,10 @@ def no_space(machine):
         (no_archive, ["no archive of Debian's", "apt-get update"]),
         (no_source_package, ["no source package dds"]),
         (no_keyring, ["keyring", "debian-archive-keyring"]),
-        (no_sources_to_get, ["cdr 2.3.6-1 cannot be had", "404", "leave out --newest"]),
+        (
+            no_sources_to_get,
+            ["cannot get Debian's source package cdr 2.3.6-1", "404", "leave out --newest"],
+        ),
         (no_space, ["not enough space", "1 GB free", "XDG_CACHE_HOME"]),
     ],
 )

@@ -1,17 +1,17 @@
-"""Workers that are built: programs called `rmwbench-NAME` that answer `--describe`.
+"""Finds the workers that are built: programs called `rmwbench-NAME` that answer `--describe`.
 
-They are looked for in RMWBENCH_WORKERS (a directory), where cargo builds or in what a wheel
-brought, beside this Python (workers in Python), and in a sourced ROS 2 (AMENT_PREFIX_PATH). A
-worker that does not answer is reported with its reason and not hidden: somebody built it and
-expects to see it. One program may be several middlewares, as a worker on rclcpp is with each RMW.
+The search covers RMWBENCH_WORKERS (a directory), the directory in which cargo builds, the workers
+of a wheel, the directory of this Python (workers in Python), and a sourced ROS 2
+(AMENT_PREFIX_PATH). A worker that does not answer is reported with its reason, because its user
+expects it in the list. One program may be several middlewares: a worker on rclcpp is one with each
+RMW.
 
-A middleware may be here in several versions. The worker of the first place has the bare name, and
-another one has a name with its series: `fastdds` and, beside it, `fastdds-2.9`. A series that is
-asked for by name is given also where the bare name has it. Two programs are the same where they
-describe the same.
+A middleware may be installed in several versions. The worker that is found first has the bare name,
+and another one has a name with its series: `fastdds`, and beside it `fastdds-2.9`. The name with
+the series also finds a worker that has the bare name.
 
-The state of each middleware, for people and scripts, is that it is built, or why it is not and
-which command builds it.
+`status` tells people and scripts that a middleware is built, or why it is not and which command
+builds it.
 """
 
 import contextlib
@@ -53,21 +53,20 @@ _PROGRAM = re.compile(PREFIX + r"[a-z0-9][a-z0-9_-]*")
 
 @dataclass(frozen=True)
 class _Answer:
-    """The answer to `--describe`: descriptions, or a problem of the program or of one of them, and
-    the command that solves it."""
+    """The answer to `--describe`: descriptions, or a problem, and the command that solves it."""
 
     descriptions: list[dict[str, Any]]
     problem: str | None = None
     fix: str | None = None
 
 
-_described: dict[tuple[Path, int, int], _Answer] = {}
+_answers: dict[tuple[Path, int, int], _Answer] = {}
 
 
 @dataclass(frozen=True)
 class Worker:
-    """A worker's program. `description` is what `--describe` printed; where it is None, `problem`
-    says why, and `fix` how that is solved if a build does not."""
+    """The program of a worker. `description` is its answer to `--describe`; where it is None,
+    `problem` tells why, and `fix` is the command that solves it, if a build does not."""
 
     middleware: str
     executable: Path
@@ -77,7 +76,7 @@ class Worker:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables that the worker asks for: those of ours that it inherits, and those that it
+        """The variables that the worker demands: those of ours that it inherits, and those that it
         sets itself, such as the RMW that rclcpp loads."""
         description = self.description or {}
         inherited = {
@@ -92,7 +91,7 @@ class Worker:
         )
 
     def profile(self, name: str) -> dict[str, Any]:
-        """The embedded profile of that name. Raises UserError with the nearest."""
+        """The embedded profile of that name. Raises UserError with the nearest name."""
         profiles: list[dict[str, Any]] = (self.description or {}).get("profiles", [])
         for profile in profiles:
             if profile["name"] == name:
@@ -108,26 +107,26 @@ class Worker:
 
 
 def program_of(middleware: str) -> str:
-    """The name of the middleware's program: the part before a slash (`rclcpp/rmw_cyclonedds_cpp`),
-    with dots as dashes, since a crate's binary can have none."""
+    """The name of a middleware's program: the part before a slash (`rclcpp/rmw_cyclonedds_cpp`),
+    with dashes for dots, which a crate's binary cannot have in its name."""
     return PREFIX + middleware.partition("/")[0].replace(".", "-")
 
 
 def names_here() -> list[str]:
-    """Middlewares whose programs are here, for a suite that names them. Only a user's own programs
-    are run: the others' names are enough, and some take half a second to answer."""
+    """The middlewares whose programs are here. Only a user's own programs are run, which takes half
+    a second for some: the middleware of another program follows from its name."""
     names, known_recipes = [], recipes()
     for directory, only in _places():
         for path in _programs(directory, only):
             is_users = only is None and directory == Path(os.environ.get(VARIABLE, ""))
             names += [d["middleware"] for d in _answer(path).descriptions] if is_users else []
-            names.append(_name_of(path.name, known_recipes))
+            names.append(_middleware_of(path.name, known_recipes))
     return list(dict.fromkeys(names))
 
 
 def find_workers(names: Iterable[str] | None = None) -> dict[str, Worker]:
-    """Middleware → worker, for every worker that is here, or for those that may be one of these;
-    the first place wins."""
+    """Middleware → worker, for every worker that is here, or for those that may have one of these
+    names. Of several programs with one name, the first that is found counts."""
     wanted_names = None if names is None else list(names)
     programs = (
         None
@@ -136,13 +135,13 @@ def find_workers(names: Iterable[str] | None = None) -> dict[str, Worker]:
     )
     paths = [path for directory, only in _places() for path in _programs(directory, only)]
     paths = [path for path in paths if programs is None or path.name in programs]
-    with ThreadPoolExecutor(max_workers=4) as pool:  # some load a large library before they answer
+    with ThreadPoolExecutor(max_workers=4) as pool:  # some programs first load a large library
         answers = list(pool.map(_answer, paths))
     workers: dict[str, Worker] = {}
     taken_programs: set[str] = set()  # the first program of a name gives all its middlewares
-    of_series: list[Worker] = []
+    series_workers: list[Worker] = []
     for path, answer in zip(paths, answers, strict=True):
-        of_series += _of_its_series(path, answer)
+        series_workers += _series_worker(path, answer)
         if path.name in taken_programs or answer.problem == NO_MIDDLEWARE:
             continue
         taken_programs.add(path.name)
@@ -152,9 +151,9 @@ def find_workers(names: Iterable[str] | None = None) -> dict[str, Worker]:
                 Worker(description["middleware"], path, description, None),
             )
         if answer.problem is not None:
-            name = _name_of(path.name, recipes())
+            name = _middleware_of(path.name, recipes())
             workers.setdefault(name, Worker(name, path, None, answer.problem, answer.fix))
-    for worker in of_series:
+    for worker in series_workers:
         first = workers.get(bare(worker.middleware))
         hidden = first is not None and _series(first.description) != _series(worker.description)
         if hidden or worker.middleware in (wanted_names or ()):
@@ -163,12 +162,12 @@ def find_workers(names: Iterable[str] | None = None) -> dict[str, Worker]:
 
 
 def _series(description: dict[str, Any] | None) -> str | None:
-    """`2.9` of version 2.9.1."""
+    """The series of a version, such as `2.9` of 2.9.1; None without a description."""
     return ".".join(description["version"].split(".")[:2]) if description else None
 
 
-def _of_its_series(path: Path, answer: _Answer) -> Iterator[Worker]:
-    """The program's one middleware under the name of its series."""
+def _series_worker(path: Path, answer: _Answer) -> Iterator[Worker]:
+    """Yields the middleware of a program under the name of its series, if it has only one."""
     if len(answer.descriptions) == 1 and not answer.problem:
         [description] = answer.descriptions
         name = f"{description['middleware']}-{_series(description)}"
@@ -183,16 +182,16 @@ def _programs(directory: Path, only: set[str] | None) -> Iterator[Path]:
             yield path
 
 
-def _name_of(program: str, middlewares: Iterable[str]) -> str:
-    """The middleware of a program by its name alone, among those that are known."""
+def _middleware_of(program: str, middlewares: Iterable[str]) -> str:
+    """The middleware of a program, by its name alone, among known middlewares."""
     return next(
         (name for name in middlewares if program_of(name) == program), program.removeprefix(PREFIX)
     )
 
 
 def _places() -> list[tuple[Path, set[str] | None]]:
-    """Directories with the programs to look for there; None stands for every program: the other
-    directories also hold programs that are not workers."""
+    """The directories of the search, each with the names of its programs. None stands for every
+    program; the other directories also have programs that are not workers."""
     places: list[tuple[Path, set[str] | None]] = []
     if VARIABLE in os.environ:
         directory = Path(os.environ[VARIABLE])
@@ -203,8 +202,7 @@ def _places() -> list[tuple[Path, set[str] | None]]:
                 fix="correct or unset the variable",
             )
         places.append((directory, None))
-    # Without a toolchain there is nothing that cargo built; `require_workers` explains it where it
-    # matters.
+    # Without a toolchain, cargo has built nothing; `require_workers` explains that where it matters.
     with contextlib.suppress(UserError):
         target, known_recipes = workspace.target_directory(), recipes()
         newest = {program_of(name) for name, recipe in known_recipes.items() if recipe.newest}
@@ -222,18 +220,19 @@ def _places() -> list[tuple[Path, set[str] | None]]:
 
 
 def _answer(path: Path) -> _Answer:
-    """The program's answer to `--describe`, which is run once until the file changes."""
+    """The answer of a program to `--describe`, which is run once until the file changes."""
     status = path.stat()
     key = (path, status.st_mtime_ns, status.st_size)
-    if key not in _described:
-        _described[key] = _describe_as_it_runs(path)
-    return _described[key]
+    if key not in _answers:
+        _answers[key] = _describe_as_in_trials(path)
+    return _answers[key]
 
 
-def _describe_as_it_runs(path: Path) -> _Answer:
-    """Describes a worker without the shell's search path for libraries: where a ROS 2 is sourced, a
-    native worker would load ROS's library of the same name (iceoryx's has) and measure that. Only a
-    worker that asks for the variable, or cannot start without it, gets it."""
+def _describe_as_in_trials(path: Path) -> _Answer:
+    """Runs `--describe` as trials run the worker: without the shell's search path for libraries.
+    With a sourced ROS 2, a native worker would load ROS's library of the same name (iceoryx's has
+    one) and measure that. Only a worker that demands the variable, or cannot start without it, gets
+    it."""
     environment = {name: value for name, value in os.environ.items() if name != LIBRARIES}
     answer = _describe(path, environment)
     inherits = any(
@@ -252,10 +251,10 @@ def _describe_as_it_runs(path: Path) -> _Answer:
 
 
 def _describe(path: Path, environment: dict[str, str]) -> _Answer:
-    ask: list[str | Path] = [*trial_view.view_if_different(path), path, "--describe"]
+    command: list[str | Path] = [*trial_view.view_if_different(path), path, "--describe"]
     try:
         completed = subprocess.run(
-            ask,
+            command,
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -273,11 +272,11 @@ def _describe(path: Path, environment: dict[str, str]) -> _Answer:
             return _Answer([], f"its Python package {match[1]} is not installed", _python_fix())
         last = completed.stderr.strip().splitlines()[-1:] or ["no message"]
         return _Answer([], f"--describe ended with status {completed.returncode}: {last[0]}")
-    return _parsed(completed.stdout, path.name)
+    return _parse(completed.stdout, path.name)
 
 
-def _parsed(text: str, program: str) -> _Answer:
-    """The descriptions that `--describe` printed; of several, each has the protocol of all."""
+def _parse(text: str, program: str) -> _Answer:
+    """The answer in the output of `--describe`. Several descriptions share one protocol."""
     try:
         document = json.loads(text)
         if "tool" in document and "middleware" not in document:
@@ -291,7 +290,7 @@ def _parsed(text: str, program: str) -> _Answer:
             description["release_date"] = description["release_date"] or None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         return _Answer(
-            [], f"--describe does not print what the worker protocol asks for: {error!r}"
+            [], f"the output of --describe is not that of the worker protocol: {error!r}"
         )
     for description in descriptions:
         if (protocol := description["protocol"]) != PROTOCOL:
@@ -304,8 +303,8 @@ def _parsed(text: str, program: str) -> _Answer:
 
 
 def _python_fix() -> str:
-    """The command that installs the Python packages of the workers in Python into the environment
-    that runs this program."""
+    """The command that installs the packages of the workers in Python into the environment of this
+    program."""
     if workspace.root():
         return "$(setup/uv) sync --frozen --extra python-workers"
     python = shlex.quote(sys.executable)
@@ -314,8 +313,8 @@ def _python_fix() -> str:
 
 
 def _check(description: dict[str, Any]) -> None:
-    """Raises KeyError, TypeError or ValueError where a field that others rely on is missing or
-    wrong."""
+    """Checks the fields of a description that are used here. Raises KeyError, TypeError or
+    ValueError."""
     [
         description[name]
         for name in ("middleware", "layer", "version", "release_date", "build", "protocol")
@@ -332,7 +331,7 @@ def _check(description: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class NotReady:
-    """The reason why a middleware cannot be run here, and the command that changes it; None where
+    """The reason why a middleware cannot be run here, and the command that changes that; None where
     no command does."""
 
     reason: str
@@ -355,7 +354,7 @@ def not_ready(name: str, workers: dict[str, Worker]) -> NotReady | None:
         return NotReady(NOT_BUILT, build)
     if name in shipped_middlewares():
         return NotReady(NOT_BROUGHT)
-    return _elsewhere(name, workers) or NotReady(UNKNOWN)
+    return _without_crate(name, workers) or NotReady(UNKNOWN)
 
 
 def why_not_ready(name: str, workers: dict[str, Worker]) -> str | None:
@@ -363,14 +362,14 @@ def why_not_ready(name: str, workers: dict[str, Worker]) -> str | None:
     lack = not_ready(name, workers)
     if lack is None:
         return None
-    if lack.reason == ros2.NOT_SOURCED:  # the same for all of them
+    if lack.reason == ros2.NOT_SOURCED:  # the reason is the same for all names
         return lack.text
     return f"{name} is {lack.text}" if lack.reason == NOT_BUILT else f"{name}: {lack.text}"
 
 
 def require_workers(names: list[str]) -> dict[str, Worker]:
-    """The workers of these middlewares. Raises one UserError that names all that are missing and
-    the command that builds them."""
+    """The workers of these middlewares. Raises one UserError with all that are missing and the
+    command that builds them."""
     workers = find_workers(names)
     lack_of = {name: lack for name in names if (lack := not_ready(name, workers))}
     if not lack_of:
@@ -398,11 +397,11 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
         actual="; ".join(reasons),
         fix="rmwbench middlewares build " + " ".join(to_build)
         if to_build
-        else "`rmwbench middlewares` lists what is",
+        else "`rmwbench middlewares` lists those that are",
     )
 
 
-def _elsewhere(name: str, workers: dict[str, Worker]) -> NotReady | None:
+def _without_crate(name: str, workers: dict[str, Worker]) -> NotReady | None:
     """The reason why a middleware that no crate builds is missing; None for an unknown name."""
     plain = bare(name)
     if plain != name and plain in {*recipes(), *workers}:
@@ -434,7 +433,7 @@ def _elsewhere(name: str, workers: dict[str, Worker]) -> NotReady | None:
 
 
 def status(name: str, recipe: Recipe | None, worker: Worker | None) -> dict[str, Any]:
-    """An entry of docs/formats/middlewares.md; an unknown value is null."""
+    """The entry of a middleware (docs/formats/middlewares.md); an unknown value is None."""
     description = worker.description if worker else None
     reason, command = (None, None) if description else _why_not_built(name, recipe, worker)
     fields = ("layer", "version", "release_date", "build", "capabilities", "profiles", "modes")
@@ -475,14 +474,16 @@ SHOWN_CHARACTERS = 40
 """Characters of a value in a sentence."""
 
 
-def unlike(ours: Mapping[str, object] | None, theirs: Mapping[str, object] | None) -> str | None:
-    """The fields that a program describes differently there than here, with both values; None where
-    it describes the same."""
-    ours, theirs = ours or {}, theirs or {}
-    names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
+def differences(
+    first: Mapping[str, object] | None, second: Mapping[str, object] | None
+) -> str | None:
+    """The fields that differ between two descriptions of a program, with both values; None where
+    none does."""
+    first, second = first or {}, second or {}
+    names = [name for name in {**first, **second} if first.get(name) != second.get(name)]
     return (
         ", ".join(
-            f"{name} {_short(theirs.get(name))} instead of {_short(ours.get(name))}"
+            f"{name} {_short(second.get(name))} instead of {_short(first.get(name))}"
             for name in names
         )
         or None

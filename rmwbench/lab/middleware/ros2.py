@@ -1,10 +1,10 @@
-"""The worker on rclcpp: built with plain cmake in the ROS 2 that is sourced, kept outside it, one
-build per install.
+"""Builds the worker on rclcpp with plain cmake in the sourced ROS 2. The build lies outside of it,
+and each installation of a ROS 2 has its own.
 
-No colcon, no workspace of the user's: two packages of ours (ros2/) are configured, built and
-installed one after the other. What another ROS 2 built is never taken, since the directory's name
-follows from the install. The packages and the harness are those of the checkout, or what a wheel
-brought: then no cargo is needed.
+Neither colcon nor a workspace of the user's is needed: two packages of ours (ros2/) are configured,
+built and installed one after the other. The build of another ROS 2 is never used, since the name of
+the directory follows from the installation. The packages and the harness are those of the checkout,
+or those of a wheel, for which no cargo is needed.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ HARNESS = "rmwbench-worker"
 PACKAGES = ("rmwbench_msgs", "rmwbench_rclcpp")
 VARIABLE = "AMENT_PREFIX_PATH"
 NOT_SOURCED = "no ROS 2 is sourced"
-SOURCE_FIX = "source the ROS 2 of yours first, for example `. /opt/ros/jazzy/setup.sh`"
+SOURCE_FIX = "source your ROS 2 first, for example `. /opt/ros/jazzy/setup.sh`"
 _BUILD_MINUTES = 5.0
 
 GENERATORS_NEED = {
@@ -39,13 +39,13 @@ by package.xml of rosidl_generator_py, rosidl_adapter, rosidl_parser and ament_c
 
 
 def sources() -> Path | None:
-    """The directory of PACKAGES: the checkout's, or what a wheel brought; None without either."""
+    """The directory of PACKAGES, in the checkout or from a wheel; None without either."""
     root = workspace.root()
     return root.parent / "ros2" if root else catalogue.ros2_packages()
 
 
 def recipes() -> dict[str, Recipe]:
-    """The one recipe, or none without its sources."""
+    """The recipe of the worker, by its name; empty without its sources."""
     if sources() is None:
         return {}
     recipe = Recipe(
@@ -59,13 +59,13 @@ def recipes() -> dict[str, Recipe]:
 
 
 def prefixes() -> list[Path]:
-    """The prefixes of the sourced ROS 2 and of what lies over it, the topmost first."""
+    """The prefixes of the sourced ROS 2 and of its overlays, the topmost first."""
     return [Path(part) for part in os.environ.get(VARIABLE, "").split(os.pathsep) if part]
 
 
 def install_command(rmw: str) -> str:
-    """The command that installs an RMW into the sourced ROS 2: its package is called as the RMW
-    is."""
+    """The command that installs an RMW into the sourced ROS 2; its package has the name of the
+    RMW."""
     distribution = os.environ.get("ROS_DISTRO")
     if distribution is None:
         return f"install {rmw} and source that ROS 2 again"
@@ -85,7 +85,7 @@ def why_not() -> str | None:
 
 
 def check() -> None:
-    """Raises UserError where it cannot be built."""
+    """Checks that the worker can be built. Raises UserError where it cannot."""
     reason = why_not()
     if reason is not None:
         raise UserError(
@@ -98,10 +98,10 @@ def check() -> None:
     missing_of = {path: _lacks(path, environment) for path in _pythons(environment)}
     if [] in missing_of.values():
         return
-    # The last on PATH is the system's, for which these packages are.
+    # The last Python on PATH is the system's, to which these packages belong.
     last = list(missing_of.values())[-1] if missing_of else list(GENERATORS_NEED)
     raise UserError(
-        "the worker on rclcpp is built with ROS 2's generators, and no Python here has what they import",
+        "the worker on rclcpp needs ROS 2's generators, and no Python here has all their imports",
         expected=f"a python3 on PATH that can import {', '.join(GENERATORS_NEED)}",
         actual="; ".join(f"{path} lacks {', '.join(names)}" for path, names in missing_of.items())
         or "no python3 on PATH",
@@ -110,30 +110,29 @@ def check() -> None:
 
 
 def python(environment: Mapping[str, str]) -> Path | None:
-    """The first python3 of that PATH that has all that the generators import. CMake takes the
-    first of all, and stops where something is missing, for example where a version manager's stands
-    before the system's, or the system's before that of the environment for which ROS 2 was
-    built."""
+    """The first python3 of that PATH with all imports of the generators; None without one. CMake
+    would take the first of all and fail, for example where that of a version manager stands before
+    the system's, or the system's before that of the environment for which ROS 2 was built."""
     return next((path for path in _pythons(environment) if not _lacks(path, environment)), None)
 
 
 def worker_directory() -> Path | None:
-    """The directory of the worker for the sourced ROS 2, built or not; None without a ROS 2. Raises
-    UserError in a checkout without a Rust toolchain."""
+    """The directory of the worker for the sourced ROS 2, whether built or not; None without a
+    ROS 2. Raises UserError in a checkout without a Rust toolchain."""
     directory = _build_directory()
     return directory / "install" / "lib" / PACKAGES[1] if directory else None
 
 
 def build() -> str | None:
-    """Builds harness, messages and worker; their own progress goes to the terminal. Returns what
-    went wrong, or None."""
+    """Builds harness, messages and worker; their progress goes to the terminal. Returns the
+    problem; None where there is none."""
     root, packages, directory = workspace.root(), sources(), _build_directory()
     assert packages is not None and directory is not None, "check() comes first"
     environment = _environment(workspace.cargo_environment() if root else dict(os.environ))
     python3 = python(environment)
     install = directory / "install"
-    # A ROS 2 has a hundred prefixes; as an argument they would bury the rest of a failed command.
-    # What is there already names packages without ament, for example Fast CDR in a workspace.
+    # A ROS 2 has a hundred prefixes; as an argument they would hide the rest of a failed command.
+    # The earlier value names packages without ament, for example Fast CDR in a workspace.
     earlier_prefixes = environment.get("CMAKE_PREFIX_PATH", "").split(os.pathsep)
     places = dict.fromkeys(map(str, [install, *prefixes(), *filter(None, earlier_prefixes)]))
     environment["CMAKE_PREFIX_PATH"] = os.pathsep.join(places)
@@ -166,8 +165,8 @@ def build() -> str | None:
 
 
 def is_configured_from(source: Path, tree: Path) -> bool:
-    """Whether CMake configured `tree` there and from `source`: it refuses to go on with what
-    another clone made."""
+    """Whether CMake configured `tree` at its present path from `source`: it refuses a directory
+    that another clone configured."""
     cache = tree / "CMakeCache.txt"
     if not cache.is_file():
         return False
@@ -179,6 +178,7 @@ def is_configured_from(source: Path, tree: Path) -> bool:
 
 
 def _rclcpp() -> Path | None:
+    """The package.xml of the sourced rclcpp; None without one."""
     return next(
         (
             path
@@ -190,8 +190,8 @@ def _rclcpp() -> Path | None:
 
 
 def _build_directory() -> Path | None:
-    """The build of the sourced ROS 2: keyed by where rclcpp is and of what version, which its
-    package.xml says."""
+    """The directory of the build for the sourced ROS 2; None without one. Its name follows from the
+    path and the content of rclcpp's package.xml, which has the version."""
     package_file = _rclcpp()
     if package_file is None:
         return None
@@ -210,7 +210,8 @@ def _pythons(environment: Mapping[str, str]) -> list[Path]:
 
 
 def _lacks(python3: Path, environment: Mapping[str, str]) -> list[str]:
-    """The generators' modules that this Python cannot import: all of them where it does not run."""
+    """The modules of the generators that a Python cannot import; all of them where it does not
+    run."""
     code = (
         "import sys\n"
         "for name in sys.argv[1:]:\n"
@@ -227,8 +228,8 @@ def _lacks(python3: Path, environment: Mapping[str, str]) -> list[str]:
 
 
 def _environment(base: dict[str, str]) -> dict[str, str]:
-    """The variables without the virtual environment that rmwbench itself runs in: ROS 2's
-    generators are Python and need the one that ROS 2 was installed for."""
+    """The variables without the virtual environment of rmwbench: ROS 2's generators need the Python
+    for which ROS 2 was installed."""
     own_directory = str(Path(sys.prefix) / "bin")
     path = os.pathsep.join(
         part for part in base.get("PATH", "").split(os.pathsep) if part != own_directory

@@ -1,5 +1,5 @@
-"""The places of the Rust workspace and of its products. Python knows the workspace's root and
-nothing below it but what Cargo.toml files say."""
+"""The directories of the Rust workspace and of its products. Python knows the root of the workspace;
+all else comes from the Cargo.toml files."""
 
 import functools
 import os
@@ -12,15 +12,15 @@ from rmwbench.errors import UserError
 
 
 def root() -> Path | None:
-    """The workspace beside the package in a checkout; None for an installed package, whose workers
-    are in it (`brought`)."""
+    """The workspace beside the package in a checkout; None for an installed package, which has its
+    workers inside."""
     candidate = Path(__file__).resolve().parents[3] / "native"
     return candidate if (candidate / "Cargo.toml").is_file() else None
 
 
 def build_command(*names: str) -> str:
-    """The command that builds these workers, or the tools, in a checkout; elsewhere the way to get
-    them."""
+    """The command that builds these workers, or the tools, in a checkout; elsewhere a sentence on
+    how to get them."""
     return " ".join(["rmwbench middlewares build", *names]) if root() else NOT_THERE
 
 
@@ -33,12 +33,13 @@ def target_directory() -> Path:
             "there is no Rust workspace beside this installation",
             fix=NOT_THERE,
         )
-    return _printed(workspace / "target-dir", tuple(sorted(os.environ.items())))
+    return _target_directory(workspace / "target-dir", tuple(sorted(os.environ.items())))
 
 
 @functools.cache
-def _printed(script: Path, environment: tuple[tuple[str, str], ...]) -> Path:
-    """Asked once in a process and environment: it starts the compiler to know its version."""
+def _target_directory(script: Path, environment: tuple[tuple[str, str], ...]) -> Path:
+    """The directory that the script prints. It is run once per process and environment, since it
+    starts the compiler for its version."""
     completed = subprocess.run([script], env=dict(environment), capture_output=True, text=True)
     if completed.returncode:
         raise UserError(
@@ -67,8 +68,8 @@ def cargo() -> str | None:
 
 
 def _own_rust() -> dict[str, str]:
-    """The variables of a Rust that setup/rust put into the project's own place; empty where it did
-    not. The same as setup/rust-here."""
+    """The variables of the Rust that setup/rust installed for this project, as setup/rust-here sets
+    them; empty without one."""
     own_rust = home.cache() / "rust"
     if not os.access(own_rust / "cargo" / "bin" / "cargo", os.X_OK):
         return {}
@@ -85,4 +86,4 @@ NOT_THERE = (
     "RMWBENCH_WORKERS name some"
 )
 RUST_FIX = str(Path(__file__).resolve().parents[3] / "setup" / "rust")
-"""Gets one, in a checkout."""
+"""The script that installs a Rust toolchain, in a checkout."""

@@ -1,14 +1,13 @@
-"""Source packages of Debian's newest release, through apt and with a configuration of ours; which
-of them a newer version needs built here.
+"""Source packages of Debian's newest release, through apt with a configuration of ours; and the plan
+which of them must be built here for a newer version.
 
-The machine's own apt says where Debian's archive is. Its configuration is only read: ours lies in
-the cache and replaces its lists of sources, its state and its caches; other settings, such as a
-proxy, hold. A source package is used only where it is signed with a key of Debian's keyring.
+The machine's own apt tells where Debian's archive is. Its configuration is only read: ours lies in
+the cache and replaces the lists of sources, the state and the caches; other settings, such as a
+proxy, hold. A source package is used only if it is signed with a key of Debian's keyring.
 
-A source package names the packages that it is compiled with. Where it needs a version that the
-system's packages do not have, that package is built too, from the same release; else the system's
-is used. Packages that only make, document or test Debian's own packages are left out, since none is
-made here.
+A source package names the packages that it is compiled with. If it needs a version that the system
+does not have, that package is built too, from the same release; otherwise the system's is used.
+Packages that only make, document or test Debian's own packages are not needed here.
 """
 
 import os
@@ -33,7 +32,7 @@ _COMPLAINT = re.compile(r"^[EW]: (.*)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class SourcePackage:
-    """A source package; `needs` are the packages that it is compiled with, as it writes them."""
+    """A source package; `needs` is its field Build-Depends."""
 
     name: str
     version: str
@@ -41,8 +40,8 @@ class SourcePackage:
 
 
 def archives() -> list[str]:
-    """The archives from which this machine gets Debian's packages. Raises UserError where there is
-    none."""
+    """The URIs of the archives from which this machine gets Debian's packages. Raises UserError
+    without any."""
     completed = _run(["apt-get", "indextargets", "--format", _TARGET])
     rows = [line.split("|") for line in completed.stdout.splitlines()]
     uris = [
@@ -53,7 +52,7 @@ def archives() -> list[str]:
     if uris:
         return list(dict.fromkeys(uris))
     raise UserError(
-        "apt knows no archive of Debian's here, from which a source package could come",
+        "apt knows no archive of Debian's here that could have a source package",
         expected="an entry with the component main in /etc/apt/sources.list or "
         "/etc/apt/sources.list.d, and its list",
         actual=_complaints(completed) or "no list of packages has the origin Debian",
@@ -62,8 +61,8 @@ def archives() -> list[str]:
 
 
 def files(home: Path, uris: Sequence[str]) -> dict[Path, str]:
-    """The configuration: path → text. One of its sources for each archive, with the release's name
-    replaced by that of the newest."""
+    """The files of the configuration: path → text. The list of sources has an entry for each
+    archive, with the name of the newest release."""
     sources = home / "sources.list"
     options = {
         "Dir::Etc::sourcelist": sources,
@@ -80,7 +79,7 @@ def files(home: Path, uris: Sequence[str]) -> dict[Path, str]:
     return {
         home / "apt.conf": "".join(f'{key} "{value}";\n' for key, value in options.items()),
         sources: "".join(f"deb-src [signed-by={KEYRING}] {uri} {RELEASE} main\n" for uri in uris),
-        home / "status": "",  # nothing is installed as far as this configuration knows
+        home / "status": "",  # no installed packages for this configuration
     }
 
 
@@ -91,7 +90,7 @@ class AptArchive:
         self._home = home
 
     def update(self) -> None:
-        """Gets the lists. Raises UserError where they cannot be had or are not signed."""
+        """Downloads the lists. Raises UserError where that fails or they are not signed."""
         if not KEYRING.is_file():
             raise UserError(
                 "the keyring that Debian's source packages are checked with is not here",
@@ -109,12 +108,12 @@ class AptArchive:
                 f"apt cannot get the list of Debian's source packages ({RELEASE})",
                 where=", ".join(uris),
                 actual=_complaints(completed),
-                fix=f"see that this archive can be reached, then do it again; {WITHOUT}",
+                fix=f"make sure that this archive can be reached, then try again; {WITHOUT}",
             )
 
     def source(self, package: str) -> SourcePackage:
-        """The newest with that name, or the one that makes the package of that name. Raises
-        UserError."""
+        """The newest source package of that name, or of the one that makes the package of that
+        name. Raises UserError where there is none."""
         completed = self._ask("apt-cache", "showsrc", package)
         packages = [
             SourcePackage(
@@ -132,22 +131,22 @@ class AptArchive:
         return max(packages, key=cmp_to_key(_by_version))
 
     def get(self, source: SourcePackage, into: Path) -> Path:
-        """Downloads and unpacks it; returns its tree. Raises UserError."""
+        """Downloads and unpacks a source package. Returns its tree. Raises UserError."""
         into.mkdir(parents=True, exist_ok=True)
         tree = into / f"{source.name}-tree"
         get = ["apt-get", "source", "--only-source", "--download-only", "-qq"]
         completed = self._ask(*get, f"{source.name}={source.version}", directory=into)
         if completed.returncode == 0:
             version = source.version.partition(":")[2] or source.version
-            # apt checked it: the list names its hash
+            # apt has checked it by the hash in its list
             unpack = ["dpkg-source", "--extract", "--no-check", f"{source.name}_{version}.dsc"]
             completed = _run([*unpack, tree.name], directory=into)
         if completed.returncode:
             raise UserError(
-                f"Debian's source package {source.name} {source.version} cannot be had",
+                f"cannot get Debian's source package {source.name} {source.version}",
                 where=str(into),
                 actual=_complaints(completed) or completed.stderr.strip(),
-                fix=f"do it again when the archive has it whole; {WITHOUT}",
+                fix=f"try again when the archive has all of it; {WITHOUT}",
             )
         return tree
 
@@ -158,8 +157,8 @@ class AptArchive:
         return _run([program, "-c", str(self._home / "apt.conf"), *arguments], directory)
 
 
-def here(package: str) -> tuple[str | None, str | None]:
-    """The version of a package that is installed, and the one that apt would install."""
+def system_versions(package: str) -> tuple[str | None, str | None]:
+    """The version of a package that is installed, and the version that apt would install."""
     completed = _run(["apt-cache", "policy", package])
     versions = dict(re.findall(r"^  (Installed|Candidate): (\S+)", completed.stdout, re.MULTILINE))
     version_texts = [versions.get(name) for name in ("Installed", "Candidate")]
@@ -168,7 +167,7 @@ def here(package: str) -> tuple[str | None, str | None]:
 
 
 def satisfies(version: str, relation: str, other_version: str) -> bool:
-    """Whether a version has that relation to the other, by dpkg, which knows its own order."""
+    """Whether a version has that relation to another one, by dpkg."""
     command = ["dpkg", "--compare-versions", version, relation, other_version]
     return subprocess.run(command, capture_output=True).returncode == 0
 
@@ -178,7 +177,7 @@ def _by_version(a: SourcePackage, b: SourcePackage) -> int:
 
 
 def paragraphs(text: str) -> Iterator[Mapping[str, str]]:
-    """The paragraphs of Debian's control files: field → value, a longer value in one line."""
+    """Yields the paragraphs of a Debian control file: field → value, with its lines joined."""
     for block in re.split(r"\n\s*\n", text):
         fields = re.findall(r"^(\S+?):[ \t]*(.*(?:\n[ \t].*)*)", block, re.MULTILINE)
         if fields:
@@ -204,7 +203,7 @@ def _run(command: Sequence[str], directory: Path | None = None) -> subprocess.Co
 
 
 def _complaints(completed: subprocess.CompletedProcess[str]) -> str:
-    """The first complaints of apt, each once; its errors before its warnings."""
+    """The first errors and warnings of apt, each once, errors first."""
     lines = sorted(completed.stderr.splitlines(), key=lambda line: not line.startswith("E:"))
     complaints = _COMPLAINT.findall("\n".join(lines))
     return "; ".join(dict.fromkeys(complaints[:3]))
@@ -217,7 +216,7 @@ _PACKAGING = {"dpkg-dev"}
 
 @dataclass(frozen=True)
 class PackageNeed:
-    """A package that something is compiled with, of a version where one is asked for."""
+    """A package that is needed for compiling, with its version where one is demanded."""
 
     package: str
     relation: str | None = None
@@ -234,9 +233,9 @@ class PackageNeed:
 
 @dataclass
 class BuildPlan:
-    """`build`: source packages in the order in which they are built, each with the reason; the last
-    is the middleware's own. `system`: package → the version that is used as it is. `missing`:
-    packages that the system can install and has not."""
+    """The plan of a build. `build`: source packages in the order in which they are built, each with
+    the reason; the last is the middleware's own. `system`: package → the version of the system that
+    is used. `missing`: packages that apt can install and that are not installed."""
 
     build: list[tuple[SourcePackage, str]] = field(default_factory=list)
     system: dict[str, str] = field(default_factory=dict)
@@ -250,12 +249,12 @@ class BuildPlan:
 def plan_build(
     newest: Newest,
     archive: AptArchive,
-    of_system: Callable[[str], tuple[str | None, str | None]] = here,
+    versions_of: Callable[[str], tuple[str | None, str | None]] = system_versions,
 ) -> BuildPlan:
-    """The packages to build for that middleware. Raises UserError where a source package is
+    """The plan for building that source package. Raises UserError where a source package is
     missing."""
     plan = BuildPlan()
-    _add(plan, archive.source(newest.source), "", archive, of_system)
+    _add(plan, archive.source(newest.source), "", archive, versions_of)
     plan.missing = list(dict.fromkeys(plan.missing))
     return plan
 
@@ -265,10 +264,11 @@ def _add(
     source: SourcePackage,
     reason: str,
     archive: AptArchive,
-    of_system: Callable[[str], tuple[str | None, str | None]],
+    versions_of: Callable[[str], tuple[str | None, str | None]],
 ) -> None:
+    """Adds a source package to the plan, after the packages that it needs built."""
     for need in package_needs(source.needs):
-        installed, candidate = of_system(need.package)
+        installed, candidate = versions_of(need.package)
         if need.met_by(installed):
             plan.system[need.package] = str(installed)
         elif need.version is None or need.met_by(candidate):
@@ -276,15 +276,16 @@ def _add(
         else:
             needed_source = archive.source(need.package)
             if needed_source.name not in {planned.name for planned, _ in plan.build}:
-                has = installed or candidate
-                why = f"{source.name} needs {need}; the system has " + (has or "none")
-                _add(plan, needed_source, why, archive, of_system)
+                version = installed or candidate or "none"
+                why = f"{source.name} needs {need}; the system has {version}"
+                _add(plan, needed_source, why, archive, versions_of)
     plan.build.append((source, reason))
 
 
 def package_needs(text: str) -> Iterator[PackageNeed]:
-    """The packages of a field Build-Depends that are compiled with: those called `…-dev`, and the
-    first of alternatives. An entry for tests or documents is marked as such, and left out."""
+    """Yields the packages of a field Build-Depends that are needed for compiling: those called
+    `…-dev`, and the first of alternatives, without the entries that are marked as for tests or
+    documents."""
     for entry in text.split(","):
         first = entry.partition("|")[0].strip()
         if "<!nocheck>" in first or "<!nodoc>" in first:
