@@ -19,7 +19,12 @@ from rmwbench.errors import UserError
 from rmwbench.lab.host import HostKind
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.profile_file import host_setup
-from rmwbench.lab.profile_file.file_needs import FileNeeds, NotItsFile, Unreadable, reachable
+from rmwbench.lab.profile_file.file_needs import (
+    FileNeeds,
+    OtherMiddlewaresFile,
+    Unreadable,
+    reachable,
+)
 from rmwbench.lab.profile_file.formats import family, file_needs
 from rmwbench.lab.trial_view import needed_paths
 from rmwbench.suite.cells import Cell
@@ -109,7 +114,7 @@ def renaming_fix(side: Side, refusal: str) -> str | None:
 def _format_faults(process: str, side: Side) -> Iterator[FileFault]:
     try:
         file_needs(side.middleware, side.profile.format, side.profile.text or "")
-    except NotItsFile as owner:
+    except OtherMiddlewaresFile as owner:
         yield FileFault(
             FileFaultKind.OF_ANOTHER,
             process,

@@ -18,7 +18,7 @@ from rmwbench.beside import from_features
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.middleware import Worker, ros2
 from rmwbench.lab.network import addresses
-from rmwbench.lab.profile_file.file_needs import NOTHING, Address, FileNeeds, Unreadable, reachable
+from rmwbench.lab.profile_file.file_needs import NO_NEEDS, Address, FileNeeds, Unreadable, reachable
 from rmwbench.lab.profile_file.formats import file_needs
 from rmwbench.lab.profile_file.host_setup import OWN_DEVICES, HostSetup
 from rmwbench.suite.cells import Cell
@@ -37,11 +37,11 @@ def needs_of(side: Side) -> FileNeeds:
 
 def needs_of_profile(middleware: str, profile: Profile) -> FileNeeds:
     if profile.text is None:
-        return NOTHING
+        return NO_NEEDS
     try:
         return file_needs(middleware, profile.format, profile.text)
     except Unreadable:
-        return NOTHING
+        return NO_NEEDS
 
 
 def file_domain(cell: Cell) -> int | None:

@@ -1,6 +1,6 @@
-"""A user's own configuration file: which needs of the host that it is read on does it have, and how
-does a host of ours meet them?
+"""A user's own configuration file: what does it need of its host, and how does a host of ours meet
+these needs?
 
-One reader per format, chosen by the middleware's family; all answer with `FileNeeds`. Imports
-`suite` no more than the rest of `lab` does, and asks no worker.
+The family of the middleware chooses one of the readers of formats, which all return `FileNeeds`. No
+worker is needed.
 """

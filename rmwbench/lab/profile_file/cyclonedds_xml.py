@@ -3,11 +3,11 @@
 import re
 
 from rmwbench.lab.profile_file.file_needs import (
-    NOTHING,
+    NO_NEEDS,
     Element,
     FileNeeds,
     Renaming,
-    anywhere,
+    descendants,
     attribute,
     elements_at,
     names,
@@ -19,9 +19,9 @@ from rmwbench.lab.profile_file.file_needs import (
 
 UNITS = {"": 1, "b": 1, "kb": 1 << 10, "kib": 1 << 10, "mb": 1 << 20, "mib": 1 << 20, "gb": 1 << 30}
 UNITS |= {"gib": 1 << 30}
-"""Its `kB` is 1024 bytes, too."""
+"""The units of Cyclone DDS, in which `kB` is 1024 bytes, too."""
 ALIASES = {"unsupported": "internal", "ddsi2e": "domain", "ddsi2": "domain"}
-"""Older names of elements that it reads as those of today (its ddsi__cfgelems.h)."""
+"""Older names of elements → their present names (ddsi__cfgelems.h of Cyclone DDS)."""
 OLD = "cyclonedds-0.10"
 RENAMED = (
     Renaming(
@@ -41,15 +41,15 @@ RENAMED = (
 
 
 def needs(text: str) -> FileNeeds:
-    """Raises Unreadable."""
+    """The needs of a file of Cyclone DDS. Raises Unreadable."""
     root = root_of(text, ("cyclonedds", "domain"))
     if root is None:
-        return NOTHING
+        return NO_NEEDS
     for element in root.iter():
         element.tag = ALIASES.get(tag(element), tag(element))
     domains = [root] if tag(root) == "domain" else list(elements_at(root, "domain"))
     domain = domains[0] if domains else root
-    if not domains and tag(root) != "cyclonedds":  # a setting alone, in any domain
+    if not domains and tag(root) != "cyclonedds":  # a setting outside of a domain
         domain = Element("domain")
         domain.append(root)
     interfaces = list(elements_at(domain, "general", "interfaces", "networkinterface"))
@@ -67,7 +67,7 @@ def needs(text: str) -> FileNeeds:
     shared = [text.lower() for text in texts(domain, "sharedmemory", "enable")]
     exchanges = {
         (attribute(element, "type") or attribute(element, "name") or "").lower()
-        for element in anywhere(domain, "pubsubmessageexchange")
+        for element in descendants(domain, "pubsubmessageexchange")
     }
     return FileNeeds(
         domain_id=_domain(domains),
@@ -81,13 +81,13 @@ def needs(text: str) -> FileNeeds:
         receive_buffer_bytes=_minimum(domain, "socketreceivebuffersize"),
         send_buffer_bytes=_minimum(domain, "socketsendbuffersize"),
         renamed=tuple(
-            setting for setting in RENAMED if any(anywhere(domain, setting.setting.lower()))
+            setting for setting in RENAMED if any(descendants(domain, setting.setting.lower()))
         ),
     )
 
 
 def _domain(domains: list[Element]) -> int | None:
-    """The domain that the file is for; None where it is for any domain."""
+    """The number of the domain that the file is for; None where it is for any domain."""
     ids = [
         (attribute(domain, "id") or "".join(texts(domain, "id")) or "any").strip()
         for domain in domains
@@ -105,7 +105,8 @@ def _host(peer: str) -> str:
 
 
 def _participants(domain: Element) -> int | None:
-    """The largest number of participants on a host; None for any. A fixed index allows one."""
+    """The largest number of participants on a host; None for any number. A fixed index allows one
+    participant."""
     index = texts(domain, "discovery", "participantindex")
     most = texts(domain, "discovery", "maxautoparticipantindex")
     if index and index[-1].isdigit():
@@ -114,11 +115,12 @@ def _participants(domain: Element) -> int | None:
 
 
 def _minimum(domain: Element, name: str) -> int | None:
-    """The buffer in bytes below which a session does not open; older files have an element for
-    it."""
+    """The least buffer in bytes with which a session opens; None without one. Older files have an
+    element of its own for it."""
     least_bytes = None
-    today = [attribute(element, "min") or "" for element in elements_at(domain, "internal", name)]
-    for minimum in texts(domain, "internal", f"minimum{name}") + today:
+    buffers = elements_at(domain, "internal", name)
+    minimums = [attribute(element, "min") or "" for element in buffers]
+    for minimum in texts(domain, "internal", f"minimum{name}") + minimums:
         match = re.fullmatch(r"(\d+)\s*([a-zA-Z]*)", minimum.strip())
         if match and match[2].lower() in UNITS:
             least_bytes = int(match[1]) * UNITS[match[2].lower()]

@@ -1,19 +1,19 @@
-"""The XML of Fast DDS, as FASTDDS_DEFAULT_PROFILES_FILE takes it. Only the participant that is
-marked `is_default_profile` counts, as for Fast DDS itself."""
+"""The XML of Fast DDS, as FASTDDS_DEFAULT_PROFILES_FILE takes it. Only the participant with
+`is_default_profile` counts, as for Fast DDS itself."""
 
 from collections.abc import Iterator
 
 from rmwbench.lab.profile_file.file_needs import (
-    NOTHING,
+    NO_NEEDS,
     Element,
     FileNeeds,
     Locator,
     Renaming,
-    anywhere,
+    descendants,
     attribute,
     elements_at,
     names,
-    parsed,
+    ip_address,
     reachable,
     root_of,
     texts,
@@ -21,7 +21,7 @@ from rmwbench.lab.profile_file.file_needs import (
 
 FIRST_PORT, MOST_SERVERS = 11811, 16
 """The port at which ROS 2 looks for its server 0, and the number of servers that the worker can
-be."""
+run."""
 OLD = "fastdds-2.9"
 RENAMED = (
     Renaming("RemoteServer", "3", "`<discoveryServersList><locator>…</locator>`", OLD),
@@ -31,19 +31,22 @@ RENAMED = (
 )
 SERVERS = ("SERVER", "BACKUP")
 CLIENTS = ("CLIENT", "SUPER_CLIENT")
+LOCATOR_KINDS = ("udpv4", "udpv6", "tcpv4", "tcpv6")
 
 
 def needs(text: str) -> FileNeeds:
-    """Raises Unreadable."""
+    """The needs of a file of Fast DDS. Raises Unreadable."""
     root = root_of(text, ("dds", "profiles"))
     if root is None:
-        return NOTHING
+        return NO_NEEDS
     participants = [
         element
-        for element in anywhere(root, "participant")
+        for element in descendants(root, "participant")
         if attribute(element, "is_default_profile") == "true"
     ]
-    renamed = tuple(setting for setting in RENAMED if any(anywhere(root, setting.setting.lower())))
+    renamed = tuple(
+        setting for setting in RENAMED if any(descendants(root, setting.setting.lower()))
+    )
     if not participants:
         return FileNeeds(renamed=renamed)
     participant = participants[0]
@@ -53,8 +56,8 @@ def needs(text: str) -> FileNeeds:
     protocol = "".join(texts(config, "discoveryprotocol")) if config is not None else ""
     servers = list(_servers(config)) if config is not None and protocol in CLIENTS else []
     peers = _addresses(rtps, "builtin", "initialpeerslist")
-    bound = [name for transport in transports for name in _allowed(transport)]
-    bound_addresses = [name for name in bound if parsed(name) is not None]
+    allowed_names = [name for transport in transports for name in _allow_list(transport)]
+    bound_addresses = [name for name in allowed_names if ip_address(name) is not None]
     bound_addresses += _addresses(rtps, "builtin", "metatrafficunicastlocatorlist")
     bound_addresses += _addresses(rtps, "defaultunicastlocatorlist")
     domain = texts(participant, "domainid")
@@ -63,7 +66,11 @@ def needs(text: str) -> FileNeeds:
         is_daemon="server" if protocol in SERVERS else None,
         domain_id=int(domain[0]) if domain and domain[0].isdigit() else None,
         interfaces=tuple(
-            dict.fromkeys(n for n in bound if parsed(n) is None and n not in ("lo", "*"))
+            dict.fromkeys(
+                name
+                for name in allowed_names
+                if ip_address(name) is None and name not in ("lo", "*")
+            )
         ),
         own=reachable(bound_addresses),
         peers=reachable(peers),
@@ -85,9 +92,10 @@ _WITHOUT_PEER = (
 
 def _transports(root: Element, rtps: Element) -> Iterator[Element]:
     """The descriptors of the transports that the participant uses."""
-    used = texts(rtps, "usertransports", "transport_id")
-    for descriptor in anywhere(root, "transport_descriptor"):
-        if texts(descriptor, "transport_id")[:1] and texts(descriptor, "transport_id")[0] in used:
+    used_ids = texts(rtps, "usertransports", "transport_id")
+    for descriptor in descendants(root, "transport_descriptor"):
+        ids = texts(descriptor, "transport_id")
+        if ids and ids[0] in used_ids:
             yield descriptor
 
 
@@ -98,25 +106,25 @@ def _only_tcp(rtps: Element, transports: list[Element]) -> bool:
     return all(texts(transport, "type")[:1] in (["TCPv4"], ["TCPv6"]) for transport in transports)
 
 
-def _allowed(transport: Element) -> list[str]:
-    """Addresses and names of interfaces."""
+def _allow_list(transport: Element) -> list[str]:
+    """The addresses and names of interfaces that a transport may use."""
     entries = texts(transport, "interfacewhitelist", "address")
     entries += texts(transport, "interfacewhitelist", "interface")
-    listed = elements_at(transport, "interfaces", "allowlist", "interface")
-    return entries + [name for element in listed if (name := attribute(element, "name"))]
+    elements = elements_at(transport, "interfaces", "allowlist", "interface")
+    return entries + [name for element in elements if (name := attribute(element, "name"))]
 
 
 def _addresses(element: Element, *path: str) -> list[str]:
-    kinds = ("udpv4", "udpv6", "tcpv4", "tcpv6")
-    return [text for kind in kinds for text in texts(element, *path, "locator", kind, "address")]
+    return [
+        text for kind in LOCATOR_KINDS for text in texts(element, *path, "locator", kind, "address")
+    ]
 
 
 def _servers(config: Element) -> Iterator[Locator]:
-    lists = list(elements_at(config, "discoveryserverslist"))
-    for locator in [
-        locator for server_list in lists for locator in anywhere(server_list, "locator")
-    ]:
-        for kind in ("udpv4", "udpv6", "tcpv4", "tcpv6"):
+    lists = elements_at(config, "discoveryserverslist")
+    locators = [locator for server_list in lists for locator in descendants(server_list, "locator")]
+    for locator in locators:
+        for kind in LOCATOR_KINDS:
             for element in elements_at(locator, kind):
                 address, port = texts(element, "address"), texts(element, "port")
                 port = port or texts(element, "physical_port")
@@ -125,8 +133,8 @@ def _servers(config: Element) -> Iterator[Locator]:
 
 
 def _daemon(server: Locator) -> str:
-    """The name that our worker gives the server at this port; one that it cannot be has its
-    port's."""
+    """The name that our worker gives the server at this port; a server that it cannot run is named
+    by its port."""
     number = server.port - FIRST_PORT
     if number == 0:
         return "server"

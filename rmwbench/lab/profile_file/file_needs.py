@@ -1,7 +1,7 @@
-"""The needs that a configuration file has of the host that it is read on: as it stands on the
-robot, with nothing in it replaced.
+"""The needs that a configuration file has of its host. The file is read as it is on the robot, and
+nothing in it is replaced.
 
-Elements of XML are looked up by their names, whatever their namespace and case."""
+Elements of XML are looked up by their names, in any namespace and case."""
 
 import ipaddress
 from collections.abc import Iterable, Iterator
@@ -15,24 +15,24 @@ LOCALHOST = "localhost"
 
 
 class Unreadable(Exception):
-    """A file cannot be read as its format, and a middleware may not say so: Cyclone DDS takes the
+    """A file is not of its format, which a middleware may not report: Cyclone DDS takes the
     settings before the mistake."""
 
 
-class NotItsFile(Unreadable):
-    """The file is another middleware's; the text says whose."""
+class OtherMiddlewaresFile(Unreadable):
+    """The file is that of another middleware, which the text names."""
 
 
 @dataclass(frozen=True)
 class Locator:
-    """A place to listen or to connect to: an address, or a name, and a port, 0 for any."""
+    """An address or a name, and a port (0 for any), to listen at or to connect to."""
 
     address: str
     port: int
 
     @property
     def is_everywhere(self) -> bool:
-        ip = parsed(self.address)
+        ip = ip_address(self.address)
         return ip is not None and ip.is_unspecified
 
     def __str__(self) -> str:
@@ -47,23 +47,23 @@ class Locator:
 
 @dataclass(frozen=True)
 class Renaming:
-    """A setting that the versions from `since` on have under another name: `today`."""
+    """A setting that has another name, `today`, from the version `since` on. `reader` is the
+    middleware of our catalogue that reads the old name."""
 
     setting: str
     since: str
     today: str
     reader: str
-    """The middleware of our catalogue that reads the old name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileNeeds:
-    """`own` are addresses that its host must have, `peers` those where it looks for others.
-    `daemons` are the names of the daemons that it connects to or uses, `servers` where they must
-    listen; a file that is a daemon's itself has its name in `is_daemon`. `listens` are fixed ports.
-    `writes` are the paths of files, as they are written (`${…}` stands for anything), `folders`
-    those that it keeps files of its own in. `apart`: why two processes with this file never find
-    each other. `participants`: the most of one host."""
+    """The needs of a file. `own` are addresses that its host must have, `peers` those at which it
+    looks for others. `daemons` are the names of the daemons that it uses, and `servers` the
+    locators at which they must listen; the file of a daemon has the daemon's name in `is_daemon`.
+    `listens` are fixed ports. `writes` are the paths of the files that it writes (`${…}` stands for
+    any text), `folders` the directories of its own files. `apart` tells why two processes with this
+    file never find each other. `participants` is their largest number on a host."""
 
     is_daemon: str | None = None
     domain_id: int | None = None
@@ -83,11 +83,11 @@ class FileNeeds:
     renamed: tuple[Renaming, ...] = ()
 
 
-NOTHING = FileNeeds()
+NO_NEEDS = FileNeeds()
 
 
-def parsed(text: str) -> Address | None:
-    """The IP address in a text; None for a name, and for a word that stands for an address."""
+def ip_address(text: str) -> Address | None:
+    """The IP address that a text is; None for a name and for a placeholder."""
     try:
         return ipaddress.ip_address(text.strip("[]").partition("%")[0])
     except ValueError:
@@ -95,9 +95,9 @@ def parsed(text: str) -> Address | None:
 
 
 def reachable(texts: Iterable[str]) -> tuple[Address, ...]:
-    """The addresses in a file that a host may have: no loopback, no group, no link-local one, each
-    once."""
-    ips: list[Address] = [ip for text in texts if (ip := parsed(text)) is not None]
+    """The addresses in a file that a host may have, each once: not loopback, multicast, unspecified
+    or link-local ones."""
+    ips: list[Address] = [ip for text in texts if (ip := ip_address(text)) is not None]
     return tuple(
         dict.fromkeys(
             ip
@@ -108,13 +108,13 @@ def reachable(texts: Iterable[str]) -> tuple[Address, ...]:
 
 
 def names(texts: Iterable[str]) -> tuple[str, ...]:
-    """The names among the addresses in a file, which no host of ours resolves."""
+    """The names among the addresses in a file, which no host of ours can resolve."""
     return tuple(
         dict.fromkeys(
             text
             for text in texts
             if text
-            and parsed(text) is None
+            and ip_address(text) is None
             and text != LOCALHOST
             and not any(sign in text for sign in "{$*")
         )
@@ -122,29 +122,29 @@ def names(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _is_local(locator: Locator) -> bool:
-    ip = parsed(locator.address)
+    ip = ip_address(locator.address)
     return locator.address == LOCALHOST or (ip is not None and ip.is_loopback)
 
 
 Element = ElementTree.Element
-_SEVERAL = expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
-_WHOSE = {"cyclonedds": "Cyclone DDS", "profiles": "Fast DDS", "dds": "Fast DDS"}
+_SEVERAL_ROOTS = expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
+_MIDDLEWARE_OF_ROOT = {"cyclonedds": "Cyclone DDS", "profiles": "Fast DDS", "dds": "Fast DDS"}
 
 
 def root_of(text: str, roots: tuple[str, ...]) -> Element | None:
     """The root element; None for an empty text, and for several documents in a row, which Cyclone
-    DDS takes. Raises Unreadable."""
+    DDS accepts. Raises Unreadable."""
     if not text.strip():
         return None
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
-        if error.code == _SEVERAL:
+        if error.code == _SEVERAL_ROOTS:
             return None
         raise Unreadable(str(error)) from None
     name = tag(root)
-    if name not in roots and name in _WHOSE:
-        raise NotItsFile(_WHOSE[name])
+    if name not in roots and name in _MIDDLEWARE_OF_ROOT:
+        raise OtherMiddlewaresFile(_MIDDLEWARE_OF_ROOT[name])
     return root
 
 
@@ -153,7 +153,7 @@ def tag(element: Element) -> str:
 
 
 def elements_at(element: Element, *path: str) -> Iterator[Element]:
-    """The elements below it along a path of names, which are in lower case."""
+    """Yields the elements along a path of names in lower case, from an element downwards."""
     if not path:
         yield element
         return
@@ -162,12 +162,12 @@ def elements_at(element: Element, *path: str) -> Iterator[Element]:
             yield from elements_at(child, *path[1:])
 
 
-def anywhere(element: Element, name: str) -> Iterator[Element]:
-    return (e for e in element.iter() if tag(e) == name)
+def descendants(element: Element, name: str) -> Iterator[Element]:
+    return (descendant for descendant in element.iter() if tag(descendant) == name)
 
 
 def texts(element: Element, *path: str) -> list[str]:
-    """The texts of the elements at that path; empty ones are left out."""
+    """The texts of the elements along a path, without empty ones."""
     stripped = ((e.text or "").strip() for e in elements_at(element, *path))
     return [text for text in stripped if text]
 

@@ -5,16 +5,16 @@ from collections.abc import Callable
 from functools import cache
 
 from rmwbench.lab.profile_file import cyclonedds_xml, fastdds_xml, zenoh_json5
-from rmwbench.lab.profile_file.file_needs import NOTHING, FileNeeds
+from rmwbench.lab.profile_file.file_needs import NO_NEEDS, FileNeeds
 
 
 def iceoryx2_needs(text: str) -> FileNeeds:
-    """The needs of iceoryx2's TOML: where it keeps its files."""
+    """The needs of a TOML file of iceoryx2: the directory of its files."""
     try:
         root = tomllib.loads(text).get("global", {}).get("root-path")
     except (tomllib.TOMLDecodeError, AttributeError):
-        return NOTHING
-    return FileNeeds(folders=(root,)) if isinstance(root, str) else NOTHING
+        return NO_NEEDS
+    return FileNeeds(folders=(root,)) if isinstance(root, str) else NO_NEEDS
 
 
 READERS: dict[str, tuple[str, Callable[[str], FileNeeds]]] = {
@@ -25,8 +25,8 @@ READERS: dict[str, tuple[str, Callable[[str], FileNeeds]]] = {
     "hiroz": ("json5", zenoh_json5.needs),
     "iceoryx2": ("toml", iceoryx2_needs),
 }
-"""Family → the format of its files, and their reader. A middleware's name has its family's in it:
-`rclcpp/cyclonedds`, `fastdds-2.9`."""
+"""Family → the format of its files, and their reader. The name of a middleware contains that of its
+family: `rclcpp/cyclonedds`, `fastdds-2.9`."""
 
 
 def family(middleware: str) -> str | None:
@@ -34,7 +34,7 @@ def family(middleware: str) -> str | None:
 
 
 @cache
-def file_needs(middleware: str, form: str | None, text: str) -> FileNeeds:
-    """The needs of a file; nothing where nobody here reads its format. Raises Unreadable."""
+def file_needs(middleware: str, file_format: str | None, text: str) -> FileNeeds:
+    """The needs of a file; none where its format has no reader here. Raises Unreadable."""
     reader = READERS.get(family(middleware) or "")
-    return reader[1](text) if reader is not None and reader[0] == form else NOTHING
+    return reader[1](text) if reader is not None and reader[0] == file_format else NO_NEEDS

@@ -1,9 +1,9 @@
-"""The devices, addresses and folders that a host of ours is given, so that a user's file finds
-those that it names; and the files that it wrote there.
+"""Gives a host of ours the devices, addresses and folders that a user's file names; and reads the
+files that were written there.
 
-A host that is alone gets a device of each name that the file has, beside its `eth0`. One of several
-hosts has one device that leads to the others, which is called by the first name; other devices lead
-nowhere. It is renamed before it is up, which every kernel allows.
+A lone host gets a device for each name in the file, beside its `eth0`. One of several hosts has one
+device that leads to the others, which gets the first name; its other devices are unconnected. A
+device is renamed before it is up, which every kernel allows.
 """
 
 import fnmatch
@@ -23,7 +23,7 @@ DEVICE = "eth0"
 OWN_DEVICES = ("lo", DEVICE)
 TIMEOUT_S = 5.0
 MOST_FILES = 16
-"""The number of files that are kept of one path."""
+"""The largest number of files that are read for a path of the setup."""
 _PROGRAM = (Path(__file__).parent / "setup_program.py").read_text()
 _NEVER = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/proc", "/sys", "/dev", "/run")
 """Folders that every process of a trial needs."""
@@ -31,9 +31,9 @@ _NEVER = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/proc", "/sys", "/
 
 @dataclass(frozen=True)
 class HostSetup:
-    """`addresses` are with their prefix, `192.168.50.7/24`, and go to the first of `interfaces`, to
-    `eth0` where there are none. `leads` is whether `eth0` leads to other hosts. `writes` are paths
-    of files as they stand in the user's file."""
+    """The setup of a host. `addresses` have their prefix, such as `192.168.50.7/24`; they belong to
+    the first of `interfaces`, or to `eth0` where there are none. `leads`: `eth0` leads to other
+    hosts. `writes` are paths of files as in the user's file."""
 
     interfaces: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
@@ -43,39 +43,41 @@ class HostSetup:
 
     @property
     def device(self) -> str:
-        """The device that leads to the other hosts, or, on a lone host, to nobody."""
+        """The device that leads to the other hosts; on a lone host it is unconnected."""
         return self.interfaces[0] if self.interfaces else DEVICE
 
     def steps(self) -> list[str]:
         """The arguments of the setup program."""
         first, *further = self.interfaces or (None,)
-        words = (
-            [] if first is None else [f"rename {DEVICE} {first}" if self.leads else f"pair {first}"]
-        )
-        words += [f"pair {name}" for name in further]
-        words += [
+        steps = []
+        if first is not None:
+            steps.append(f"rename {DEVICE} {first}" if self.leads else f"pair {first}")
+        steps += [f"pair {name}" for name in further]
+        steps += [
             f"address {name} 10.78.{number}.1/24"
             for number, name in enumerate(self.interfaces)
             if number or not (self.leads or any("." in address for address in self.addresses))
         ]
-        words += [f"address {self.device} {address}" for address in self.addresses]
-        return words + [f"folder {mount_point(path) or '-'} {path}" for path in self.all_folders]
+        steps += [f"address {self.device} {address}" for address in self.addresses]
+        return steps + [f"folder {mount_point(path) or '-'} {path}" for path in self.all_folders]
 
     @property
     def all_folders(self) -> tuple[str, ...]:
-        of_files = (folder_of(path) for path in self.writes)
-        return tuple(dict.fromkeys((*of_files, *map(os.path.normpath, self.folders))))
+        """The folders of the files and the other folders, each once."""
+        file_folders = map(folder_of, self.writes)
+        return tuple(dict.fromkeys((*file_folders, *map(os.path.normpath, self.folders))))
 
 
 def folder_of(path: str) -> str:
-    """The folder of a file; a relative path begins where the trial's processes do."""
+    """The folder of a file; a relative path begins at the working directory of the trial's
+    processes."""
     return os.path.dirname(os.path.normpath(os.path.join("/tmp", path)))
 
 
 def mount_point(folder: str) -> str | None:
-    """The folder of the machine that a file system in memory hides, so that `folder` can be made:
-    itself, or the nearest above it that exists. None where the host has a file system of its own
-    there."""
+    """The folder on which a file system in memory is mounted so that `folder` can be made: the
+    folder itself, or the nearest above it that exists. None where the host has a file system of its
+    own there."""
     if any(f"{folder}/".startswith(f"{private_path}/") for private_path in PRIVATE):
         return None
     existing = folder
@@ -85,7 +87,8 @@ def mount_point(folder: str) -> str | None:
 
 
 def may_hide(hidden: str | None, needed: tuple[str, ...]) -> bool:
-    """Whether no folder or file that a trial needs is below `hidden`."""
+    """Whether a mount may hide a folder, because no folder or file that a trial needs is below
+    it."""
     if hidden is None:
         return True
     below = [os.path.realpath(path) for path in needed if path]
@@ -108,19 +111,17 @@ def set_up(crew: Crew, setups: Mapping[str, HostSetup]) -> None:
 
 
 def written_files(host: Host, setup: HostSetup, most_bytes: int) -> dict[str, bytes]:
-    """Name → the last bytes of each file that was written at the paths of the setup."""
+    """Name → the last bytes of each file that was written to the paths of the setup."""
     content_of_name: dict[str, bytes] = {}
     for path in setup.writes:
         pattern = re.sub(r"\$\{[^}]*\}", "*", os.path.basename(path))
         try:
-            files_there = sorted(host.outside(folder_of(path)).iterdir())
+            files = sorted(host.outside(folder_of(path)).iterdir())
             matching = [
-                file
-                for file in files_there
-                if fnmatch.fnmatch(file.name, pattern) and file.is_file()
+                file for file in files if fnmatch.fnmatch(file.name, pattern) and file.is_file()
             ]
             for file in matching[:MOST_FILES]:
                 content_of_name[file.name] = file.read_bytes()[-most_bytes:]
         except OSError:
-            continue  # it wrote nothing
+            continue  # no such file was written
     return content_of_name

@@ -1,11 +1,11 @@
-"""Runs within a host (Host.interpret) before any other process of a trial: its interface gets the
-name that a file says, and addresses besides its own; a folder that a file writes to is there, in
-memory, and hides the machine's.
+"""A program that runs in a host (Host.interpret) before any other process of a trial. It gives the
+host the devices and addresses that a file names, and makes the folders that the file names in
+memory, where they hide those of the machine.
 
 ARGUMENTS, in order: `rename FROM TO`, `pair NAME`, `address DEVICE ADDRESS/BITS`, `folder MOUNTED
-PATH`; a folder that is below a file system of the host's own already has nothing MOUNTED (`-`).
-Descriptor 4 takes, marshalled, what failed, or None. What it needs of netlink and of mounts is the
-init's own, whose fork this is.
+PATH`; MOUNTED is `-` for a folder below a file system that the host has already. Descriptor 4 takes
+the failure, marshalled, or None. The program runs in a fork of the init, and uses the init's
+functions for netlink and mounts.
 """
 
 import _socket
@@ -28,14 +28,14 @@ def index_of(device: str) -> int:
 
 
 def rename(sock: _socket.socket, device: str, name: str) -> None:
-    # neither up nor down by that: a device that is up is renamed only by kernels from 6.2 on
+    # It must not be up: only kernels from 6.2 on rename a device that is up.
     body = bytes(4) + init.u32(index_of(device)) + bytes(8)
     body += init.attribute(IFLA_IFNAME, name.encode() + b"\0")
     init.netlink(f"call {device} {name}", sock, init.RTM_NEWLINK, 0, body)
 
 
 def pair(sock: _socket.socket, name: str) -> None:
-    """A device whose other end nobody listens to, as `eth0` of a lone host is one."""
+    """Makes an unconnected device, like `eth0` of a lone host."""
     peer = bytes(16) + init.attribute(IFLA_IFNAME, name[:13].encode() + b"-p\0")
     veth = init.attribute(INFO_KIND, b"veth")
     veth += init.attribute(INFO_DATA, init.attribute(VETH_PEER, peer))

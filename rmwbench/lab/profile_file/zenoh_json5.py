@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rmwbench.lab.profile_file.file_needs import NOTHING, FileNeeds, Locator, names, reachable
+from rmwbench.lab.profile_file.file_needs import NO_NEEDS, FileNeeds, Locator, names, reachable
 from rmwbench.words.json5 import json5_value
 
 _WITHOUT_CONNECT = (
@@ -14,38 +14,39 @@ _WITHOUT_CONNECT = (
 
 
 def needs(text: str) -> FileNeeds:
+    """The needs of a file of Zenoh; none where it cannot be parsed."""
     try:
         config = json5_value(text)
-    except Exception:  # the worker has words for it
-        return NOTHING
+    except Exception:  # the worker reports the error
+        return NO_NEEDS
     if not isinstance(config, Mapping):
-        return NOTHING
-    mode = str(_in(config, "mode") or "peer")
+        return NO_NEEDS
+    mode = str(_value_at(config, "mode") or "peer")
     connects, listens = _endpoints(config, "connect", mode), _endpoints(config, "listen", mode)
     if any("{" in endpoint for endpoint in [*connects, *listens]):
-        return NOTHING  # words that the worker fills in
-    scouts = _in(config, "scouting", "multicast", "enabled")
-    interface = _in(config, "scouting", "multicast", "interface")
-    to, at = list(_locators(connects)), list(_locators(listens))
+        return NO_NEEDS  # placeholders that the worker fills in
+    scouts = _value_at(config, "scouting", "multicast", "enabled")
+    interface = _value_at(config, "scouting", "multicast", "interface")
+    targets, listeners = list(_locators(connects)), list(_locators(listens))
     servers = tuple(
-        locator for locator in to if not any(locator.reaches(listener) for listener in at)
+        target for target in targets if not any(target.reaches(listener) for listener in listeners)
     )
     local = any(not endpoint.startswith("unixsock") for endpoint in connects)
     lonely = scouts is False and not connects and mode == "peer"
     return FileNeeds(
         is_daemon="router" if mode == "router" else None,
         interfaces=tuple(_interfaces([*connects, *listens], interface)),
-        own=reachable(locator.address for locator in at),
-        peers=reachable(locator.address for locator in to if locator not in servers),
-        unresolved=names(locator.address for locator in [*to, *at]),
+        own=reachable(listener.address for listener in listeners),
+        peers=reachable(target.address for target in targets if target not in servers),
+        unresolved=names(locator.address for locator in [*targets, *listeners]),
         daemons=("router",) if (servers and local) or mode == "client" else (),
         servers=servers,
-        listens=tuple(locator for locator in at if locator.port),
+        listens=tuple(listener for listener in listeners if listener.port),
         apart=_WITHOUT_CONNECT if lonely else None,
     )
 
 
-def _in(config: Mapping[str, Any], *path: str) -> Any:
+def _value_at(config: Mapping[str, Any], *path: str) -> Any:
     value: Any = config
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
@@ -53,15 +54,15 @@ def _in(config: Mapping[str, Any], *path: str) -> Any:
 
 
 def _endpoints(config: Mapping[str, Any], key: str, mode: str) -> list[str]:
-    """The endpoints of its mode; they may be given for each mode."""
-    ends = _in(config, key, "endpoints")
-    if isinstance(ends, Mapping):
-        ends = ends.get(mode)
-    return [end for end in ends if isinstance(end, str)] if isinstance(ends, list) else []
+    """The endpoints of a mode; a file may give them for each mode, or for all together."""
+    endpoints = _value_at(config, key, "endpoints")
+    if isinstance(endpoints, Mapping):
+        endpoints = endpoints.get(mode)
+    return [e for e in endpoints if isinstance(e, str)] if isinstance(endpoints, list) else []
 
 
 def _locators(endpoints: list[str]) -> Iterator[Locator]:
-    """The locators of `tcp/[::]:7447#iface=eth0` and its like."""
+    """Yields the locators of endpoints such as `tcp/[::]:7447#iface=eth0`."""
     for endpoint in endpoints:
         plain = re.split(r"[?#]", endpoint)[0].partition("/")[2]
         if match := re.fullmatch(r"\[?([^\]]*?)\]?:(\d+)", plain):
