@@ -65,14 +65,12 @@ GREETING_TIMEOUT_S = 5.0
 """The time limit of a whole greeting, TLS included."""
 MOST_GREETING_BYTES = 200
 MOST_GREETERS = 32
-"""The number of connections at a time that have not yet sent the token; further ones are closed at
-once."""
+"""The largest number of connections without a valid token; further ones are closed."""
 MOST_WAITING_BYTES = 64 << 20
 """The number of bytes that may wait for a process on its control socket."""
 LOGS = (1, 2)
 DOCUMENT_WORD = "--document-fd"
-"""The argument that names the file for a program's answer; the content of that file is sent before
-the line that announces it."""
+"""The argument that names a program's answer file, which is sent before the line about it."""
 
 QUESTIONS: Mapping[str, Callable[[], Any]] = {
     "idle_probe": machine.idle_probe,

@@ -23,11 +23,9 @@ EXCHANGES, EXCHANGES_IN_WINDOW = 32, 8
 """The exchanges of a reading. An exchange takes some 50 µs; the shortest of 32 is rarely longer
 than an exchange on an idle machine."""
 TIMEOUT_S = SILENCE_S + 3.0
-"""It is longer than a machine may be silent, so that a lost machine is reported as lost, and not a
-worker as hanging."""
+"""It is longer than SILENCE_S, so that a lost machine is not reported as a hanging worker."""
 TIMEOUT_IN_WINDOW_S = 0.05
-"""The window does not wait for a worker that is stopped or busy: the readings on both sides are
-enough."""
+"""The window does not wait for a busy worker: the readings on both sides are enough."""
 IN_WINDOW_NS = 1_000_000_000
 """The window has at most one reading a second: the processors belong to the trial."""
 
@@ -35,8 +33,7 @@ OWN = fit([OffsetReading(0, 0, 0)])
 
 
 class HostClocks:
-    """The clocks of one trial. `places` is worker → host; the workers that have started must have
-    said hello before `begin`."""
+    """The clocks of one trial. `places` is worker → host."""
 
     def __init__(self, crew: Crew, places: Mapping[str, str]):
         self._crew, self._places = crew, dict(places)
@@ -112,8 +109,7 @@ class HostClocks:
         return next((worker for worker in workers if not worker.ended), workers[0])
 
     def _started_workers(self) -> list[tuple[str, str]]:
-        """The (process, host) of each worker that has started; the successor of a killed worker
-        starts later."""
+        """The (process, host) of each worker that has started; a successor starts later."""
         return [
             (process, host)
             for process, host in self._places.items()

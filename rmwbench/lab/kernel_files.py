@@ -1,5 +1,4 @@
-"""Files of the kernel about this machine: their texts and numbers, its memory, and the control
-groups of this process."""
+"""The kernel's files about this machine: texts, numbers, memory, and control groups."""
 
 from pathlib import Path
 
@@ -7,8 +6,7 @@ CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
 def file_text(path: str | Path) -> str | None:
-    """The text of a file without the blanks around it; None where the file is empty or cannot be
-    read."""
+    """The stripped text of a file; None where it is empty or cannot be read."""
     try:
         return Path(path).read_text(errors="replace").strip() or None
     except OSError:

@@ -6,8 +6,7 @@ than 1 024, and a campaign holds some files of each worker.
 import resource
 
 ENOUGH = 65_536
-"""The limit is no higher, because some programs close all descriptors that they might have, one by
-one."""
+"""It is no higher, because some programs close all possible descriptors one by one."""
 
 
 def attainable() -> int:

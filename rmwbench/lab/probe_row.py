@@ -1,5 +1,4 @@
-"""A row of the table `probes`: a measurement of the machine, of the network or of a load during a
-trial."""
+"""A row of the table `probes`."""
 
 from typing import Any
 

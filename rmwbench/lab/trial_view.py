@@ -22,16 +22,14 @@ VARIABLES = (
     *(WORKERS, "RMWBENCH_TARGET_DIR", "RMWBENCH_WORKER_LIBRARY", "PATH", "VIRTUAL_ENV"),
     *("PYTHONPATH", "LD_LIBRARY_PATH", "AMENT_PREFIX_PATH", "NDDSHOME", "RTI_LICENSE_FILE"),
 )
-"""The variables that name programs and libraries by one path or several: ours, and those that our
-workers inherit."""
+"""The variables with paths of programs and libraries that we or our workers use."""
 _MOST_LINKS = 40
 """The number of links that the kernel follows."""
 _VIEW = str(Path(__file__).parent / "host" / "view_program.py")
 
 
 def roots() -> tuple[str, ...]:
-    """The paths below PRIVATE that a trial needs and that exist here, none of them below
-    another."""
+    """The existing paths below PRIVATE that a trial needs, none below another."""
     resolved_paths = {
         resolve(path) for path in needed_paths() for resolve in (os.path.abspath, os.path.realpath)
     }

@@ -54,8 +54,7 @@ FIRST_FD = 10
 """The worker's first descriptor of a ring; below are its control socket, its records and the
 library that counts allocations."""
 ENOUGH = 4
-"""The number of frames that a trial waits for: the first frame to be sent lies two behind the
-newest."""
+"""A trial waits for so many frames: the first one sent lies two behind the newest."""
 TIMEOUT_S = 15.0
 
 _HEADER = Struct("<8sIIQQQqqq")
@@ -94,8 +93,7 @@ def senders(cell: Cell) -> list[Endpoint]:
 
 
 def unavailable_reason(cell: Cell) -> str | None:
-    """The reason why the frames of this cell cannot be made here; None where they can, or where it
-    has no frames."""
+    """The reason why the frames of this cell cannot be made here, else None."""
     if not senders(cell):
         return None
     if max(Counter(endpoint.process for endpoint in senders(cell)).values()) > TARGETS - FIRST_FD:
@@ -118,8 +116,7 @@ def launcher() -> str | None:
 
 
 def pipeline(source: str, format_: PixelFormat) -> list[str]:
-    """The command line of a GStreamer that writes a source in that format to its standard output,
-    paced by the clock."""
+    """The command line of a GStreamer that writes a paced source to standard output."""
     words = element(source).split()
     if words[0] == "videotestsrc":
         words += ["is-live=true", "do-timestamp=true"]
@@ -156,8 +153,7 @@ class FrameSources:
         return Additions(words=words, files={fd: ring.fd for fd, ring in ring_of_fd.items()})
 
     def start(self) -> None:
-        """Starts the processes one after the other; their first frames come some milliseconds
-        later."""
+        """Starts the processes; their first frames come some milliseconds later."""
         for ring in self._rings:
             name, files = f"frames {ring.endpoint.endpoint}", {2: ring.log, 4: ring.fd}
             program = _PACED_PROGRAM if ring.is_drawn else _PROGRAM
@@ -166,8 +162,7 @@ class FrameSources:
             )
 
     def wait(self, timeout_s: float = TIMEOUT_S) -> None:
-        """Waits until every ring has frames. Raises SourceBroken, and WorkerFailed where a worker
-        ends meanwhile."""
+        """Waits until every ring has frames. Raises SourceBroken or WorkerFailed."""
         deadline = time.monotonic() + timeout_s
         while short := [ring for ring in self._rings if ring.finished < ENOUGH]:
             ring = short[0]
@@ -240,8 +235,7 @@ class _Ring:
         return [*map(str, numbers), *pipeline(self.endpoint.frames or "", self.format)]
 
     def _header(self) -> tuple[int, int, int]:
-        """The number of finished frames, the PID of the program that makes them, and its wait
-        status plus one."""
+        """The number of finished frames, the PID of the source, and its wait status plus one."""
         return _HEADER.unpack_from(self._view, 0)[-3:]
 
     @property

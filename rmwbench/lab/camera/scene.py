@@ -55,8 +55,7 @@ def lz4_ratio(frame: bytes) -> float:
 
 
 def _scene(width: int, height: int, random: np.random.Generator) -> np.ndarray:
-    """The brightness of the scene, shape (height, width, 3): 0 to 255, and more where it is
-    overexposed."""
+    """The brightness, shape (height, width, 3): 0 to 255, and more where overexposed."""
     y, x = np.linspace(0, 1, height)[:, None, None], np.linspace(0, 1, width)[None, :, None]
     horizon, ground = int(HORIZON * height), int(GROUND * height)
     sun = 420 * np.exp(-((x - 0.7) ** 2) / 0.06) * np.exp(-((y - 0.1) ** 2) / 0.035)

@@ -26,14 +26,12 @@ _SIZES = struct.Struct("<II")
 LARGEST_HEADER_BYTES, LARGEST_BODY_BYTES = 1 << 20, 1 << 22
 READ_BYTES = 1 << 18
 SILENCE_S = 12
-"""The longest time in which the other machine may answer nothing. Roaming in a WiFi takes
-seconds."""
+"""The longest silence of the other machine. Roaming in a WiFi takes seconds."""
 
 GREETING = b"welcome\n"
 """The answer of an agent to a caller with the right token."""
 CLOCK_NUMBER, CLOCK_TIMES = struct.Struct("<q"), struct.Struct("<qqq")
-"""A request to a clock (a number), and the answer: the number, and the times at which the request
-came and was answered."""
+"""A request (a number), and the answer: the number, and when it was received and answered."""
 
 _NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 Message = tuple[dict[str, Any], bytes]
@@ -54,8 +52,7 @@ def _header(text: bytes) -> dict[str, Any]:
 
 
 def prepare(sock: socket.socket) -> None:
-    """Makes the socket send small messages at once, and notice within SILENCE_S that its peer has
-    vanished."""
+    """Makes the socket send at once, and notice a vanished peer within SILENCE_S."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 2)
@@ -83,14 +80,13 @@ class Connection:
         return bool(self._outgoing)
 
     def send(self, header: dict[str, Any], body: bytes = b"") -> None:
-        """Queues a message, and sends as much of the queue as the socket takes. Raises
-        Disconnected."""
+        """Queues a message, and sends what the socket takes. Raises Disconnected."""
         text = json.dumps(header, separators=(",", ":")).encode()
         self._outgoing.append(memoryview(_SIZES.pack(len(text), len(body)) + text + body))
         self.flush()
 
     def flush(self) -> None:
-        """Sends as much of the queue as the socket takes. Raises Disconnected."""
+        """Sends the part of the queue that the socket takes. Raises Disconnected."""
         try:
             while self._outgoing:
                 sent = self._socket.send(self._outgoing[0])
@@ -104,8 +100,7 @@ class Connection:
             raise Disconnected(error.strerror or str(error)) from None
 
     def drain(self) -> None:
-        """Sends the whole queue. Raises Disconnected, also where the peer reads nothing for
-        SILENCE_S."""
+        """Sends the whole queue. Raises Disconnected, also after SILENCE_S without progress."""
         deadline, queued = time.monotonic() + SILENCE_S, len(self._outgoing)
         writable = select.poll()
         writable.register(self._socket, select.POLLOUT)
@@ -180,8 +175,7 @@ def pieces(fd: int) -> Iterator[tuple[int, bytes]]:
 
 
 def put_piece(fd: int, offset: int, piece: bytes) -> None:
-    """Writes a piece at its offset. Raises zlib.error where the data are no piece, or too large
-    when unpacked."""
+    """Writes a piece at its offset. Raises zlib.error where it is malformed or too large."""
     unpacking = zlib.decompressobj()
     data = unpacking.decompress(piece, PIECE_BYTES)
     if not unpacking.eof or unpacking.unused_data:

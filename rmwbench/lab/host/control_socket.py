@@ -18,8 +18,7 @@ def send_queued(sock: socket.socket, queue: bytearray) -> None:
 
 
 def receive(sock: socket.socket) -> bytes | None:
-    """Returns at most READ_BYTES that have arrived; no bytes at the end of file, and None where
-    nothing has arrived."""
+    """Returns at most READ_BYTES; no bytes at the end of file, None where nothing has arrived."""
     try:
         return sock.recv(READ_BYTES)
     except BlockingIOError:

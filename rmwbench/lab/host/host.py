@@ -255,9 +255,8 @@ class Host:
     def interpret(
         self, token: str, source: str, arguments: Sequence[str], fds: Mapping[int, int]
     ) -> None:
-        """Requests a process that runs a Python program, which may use the modules in C of the
-        standard library; `receive` reports the outcome. The program has `arguments` in
-        ARGUMENTS."""
+        """Requests a process that runs a Python program with `arguments` in ARGUMENTS. It may use
+        the modules in C of the standard library. `receive` reports the outcome."""
         request = {"spawn": token, "source": source, "argv": list(arguments), "targets": list(fds)}
         self._send(request, list(fds.values()))
 
@@ -319,8 +318,7 @@ class Host:
         return Exited(message["exited"], message["status"])
 
     def _message(self) -> tuple[dict[str, Any] | None, int]:
-        """Receives a message, and the PID of its sender as seen from here; (None, 0) at the end of
-        file."""
+        """Receives a message and the PID of its sender here; (None, 0) at the end of file."""
         try:
             data, control, _, _ = self._socket.recvmsg(
                 _MESSAGE_BYTES,
@@ -348,13 +346,11 @@ class Host:
         return os.open(f"/proc/{self._init.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
     def outside(self, path: str) -> Path:
-        """The path by which this process reaches a file of the host's mounts, while its init
-        lives."""
+        """The path of a file of the host's mounts, as seen from here while its init lives."""
         return Path(f"/proc/{self._init.pid}/root{path}")
 
     def close_tap(self) -> None:
-        """Closes our copies of the TAP devices' descriptors; the process that moves their frames
-        has its own."""
+        """Closes our copies of the TAP devices' descriptors."""
         while self.beside_fds:
             os.close(self.beside_fds.popitem()[1])
         if self.tap_fd is not None:
@@ -383,14 +379,12 @@ class Host:
 
 
 def check_tap() -> None:
-    """Checks that several hosts can be joined by a network here. Raises UserError with what is
-    missing."""
+    """Checks that hosts can be joined by a network here. Raises UserError if not."""
     ready_host(lambda: Host("check", tap=True)).close()
 
 
 def ready_host(make_host: Callable[[], Host]) -> Host:
-    """Makes a host and waits until it is ready. Raises UserError with what is missing, and leaves
-    nothing behind then."""
+    """Makes a host and waits until it is ready. Raises UserError, and ends the host then."""
     host = None
     try:
         host = make_host()
@@ -410,8 +404,7 @@ def tmpfs_bytes() -> tuple[int, int]:
 
 
 def available_memory_bytes() -> int:
-    """The memory that new programs can have without swapping. Raises HostBroken where the kernel
-    does not say."""
+    """The available memory. Raises HostBroken where the kernel does not tell."""
     available = meminfo_bytes().get("MemAvailable")
     if available is None:
         raise HostBroken("no MemAvailable in /proc/meminfo")

@@ -8,8 +8,7 @@ from rmwbench.lab.kernel_files import file_text
 
 
 class HostBroken(Exception):
-    """A host could not be made, or its init ended by itself. `step` names the step that failed;
-    `errno` may be None."""
+    """A host could not be made, or its init ended by itself, at `step`."""
 
     def __init__(self, step: str, error_number: int | None = None):
         self.step, self.errno = step, error_number

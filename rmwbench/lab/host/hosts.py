@@ -82,8 +82,7 @@ NAMESPACES = HostKind(OWN)
 
 
 def host_kind() -> HostKind:
-    """The kind of the hosts that trials get here. Raises UserError where the variable names no
-    kind."""
+    """The kind of hosts that trials get here. Raises UserError for a wrong variable."""
     name = os.environ.get(VARIABLE) or None
     if name not in (None, OWN, SHARED):
         raise UserError(
@@ -117,8 +116,7 @@ def why_not_own() -> HostBroken | None:
 
 
 def _is_denied(broken: HostBroken) -> bool:
-    """Whether the surroundings forbid namespaces or mounts. Any other failure is a fault that must
-    not be hidden."""
+    """Whether namespaces or mounts are forbidden here. Any other failure must be shown."""
     denied = (errno.EPERM, errno.EACCES, errno.ENOSPC, errno.EUSERS, errno.EINVAL, errno.ENOSYS)
     return broken.errno in denied
 
@@ -135,8 +133,7 @@ def check() -> Host:
 
 
 def check_own() -> Host:
-    """Makes a host with namespaces of its own, whatever kind trials get here. Raises UserError as
-    `check` does."""
+    """Makes a host with namespaces of its own. Raises UserError as `check` does."""
     return ready_host(lambda: Host("check"))
 
 

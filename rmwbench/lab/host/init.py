@@ -259,8 +259,7 @@ def make_loopback() -> _socket.socket:
 
 
 def make_tap(device: bytes) -> tuple[int, int]:
-    """Makes a device whose frames the holder of its descriptor moves. Returns the descriptor and
-    the index."""
+    """Makes a TAP device. Returns its descriptor and its index."""
     try:
         fd = os.open(TUN, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
@@ -419,8 +418,7 @@ def execute(executable: int, argv: list[str], env: dict[str, str]) -> None:
 
 
 def interpret(source: str, request: "dict[str, Any]") -> None:
-    """Runs a program in this process and ends the process. No interpreter has to be started, or to
-    be among the host's files."""
+    """Runs a program in this process, without a new interpreter, and ends the process."""
     status = 1
     try:
         exec(
@@ -511,8 +509,7 @@ def serve(sock: _socket.socket, before_signal: "Callable[[int, int], None] | Non
 
 
 def signal_watched(watched: dict[int, int], pid: int, number: int) -> None:
-    """Sends a signal by the pidfd: the PID of a process that has ended may be another one's by
-    now."""
+    """Sends a signal by the pidfd, since the PID of an ended process may be used again."""
     fd = next((fd for fd, child in reversed(watched.items()) if child == pid), None)
     if fd is not None:
         try:

@@ -20,8 +20,7 @@ OWNER = "owner"
 
 
 class Marker(NamedTuple):
-    """The owner of a host: `name` is for people, the rest identifies the process of the
-    orchestrator."""
+    """The owner of a host: `name` is for people, the rest identifies the orchestrator."""
 
     name: str
     pid: int
@@ -32,8 +31,7 @@ class Marker(NamedTuple):
         return f"{self.pid}:{self.started_ticks}:{self.pid_namespace}:{self.name}"
 
     def orchestrator_lives(self) -> bool | None:
-        """Whether the orchestrator still runs; None where it runs in another PID namespace, which
-        cannot be seen from here."""
+        """Whether the orchestrator still runs; None for another PID namespace."""
         if self.pid_namespace != os.readlink("/proc/self/ns/pid"):
             return None
         return started_ticks(self.pid) == self.started_ticks
@@ -69,8 +67,7 @@ def is_stray(pid: int) -> bool:
 
 
 def lives(text: str) -> bool:
-    """Whether the orchestrator that a marker's text names still runs, seen from this PID
-    namespace."""
+    """Whether the orchestrator of a marker's text still runs in this PID namespace."""
     marker = parse(text)
     return marker is not None and marker.orchestrator_lives() is True
 
@@ -87,8 +84,7 @@ def new_path(parent: Path, prefix: str) -> Path:
 
 
 def make_directory(directory: Path, owner: str) -> None:
-    """Makes a directory with the marker of its owner in it. Raises OSError, and leaves nothing
-    behind then."""
+    """Makes a directory with its owner's marker. Raises OSError, and leaves nothing then."""
     directory.mkdir(mode=0o700)
     try:
         (directory / OWNER).write_text(owner)
@@ -108,8 +104,7 @@ def abandoned_directories(parent: Path, pattern: str) -> list[Path]:
 
 
 def environment_of(pid: int) -> list[bytes]:
-    """The variables (`NAME=VALUE`) that a process was started with; empty where the process is gone
-    or another user's."""
+    """The variables (`NAME=VALUE`) of a process; empty where it is gone or another user's."""
     try:
         return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:

@@ -57,8 +57,7 @@ Report = Spawned | SpawnFailed | Exited | Configured
 
 @dataclass(frozen=True)
 class Agent:
-    """The address of the agent of a machine, the token that it demands, and its certificate
-    (PEM)."""
+    """The address of a machine's agent, its token, and its certificate (PEM)."""
 
     machine: str
     address: str
@@ -69,8 +68,7 @@ class Agent:
 
 @dataclass
 class _Control:
-    """The end of a control socket that the process would have here. `number` is the agent's name
-    for the process."""
+    """The process's end of a control socket. `number` is the agent's name for it."""
 
     number: int
     socket: socket.socket

@@ -26,14 +26,12 @@ def number_of(name: str) -> int:
 
 
 def dds_ports(number: int) -> range:
-    """The ports of a DDS domain (RTPS 2.5, 9.6.2.3): PB + DG × domain, up to those of the next
-    domain."""
+    """The ports of a DDS domain (RTPS 2.5, 9.6.2.3): PB + DG × domain and those up to the next."""
     return range(7400 + 250 * number, 7400 + 250 * (number + 1))
 
 
 def port_of(segment: str) -> int | None:
-    """The port in the name of a file of Fast DDS (until 2.x: Fast RTPS) in /dev/shm; None for any
-    other file."""
+    """The port in the name of a file of Fast DDS (once Fast RTPS); None for other files."""
     _, prefix, rest = segment.replace("fastdds_", "fastrtps_").partition("fastrtps_port")
     digits = rest.split("_")[0]
     return int(digits) if prefix and digits.isdigit() else None
@@ -68,8 +66,7 @@ def processes() -> list[int]:
 
 
 def parent_of(pid: int) -> int:
-    """The PID of a process's parent; 0 where the process is gone, and where the parent is in
-    another PID namespace."""
+    """The PID of a parent; 0 where the process is gone or the parent is not visible."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return int(file.read().rpartition(b")")[2].split()[1])

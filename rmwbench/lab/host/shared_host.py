@@ -113,8 +113,7 @@ class SharedHost(Host):
     def _command(
         self, fd: int, targets: int, device: str, clock_offset_s: int
     ) -> tuple[list[str], list[int]]:
-        """The init also inherits the lock, so that the number is free again when the last process
-        of the host is gone."""
+        """The init inherits the lock, which frees the number at the end of the host."""
         self.shm_bytes = free_bytes()
         return [_INIT, str(fd), str(targets), self.directory], [self.place.lock.fileno()]
 
@@ -124,8 +123,7 @@ class SharedHost(Host):
         self._send({"hold": True}, [fd])
 
     def close(self, timeout_s: float = 5.0) -> None:
-        """Ends the host as `Host.close` does, and removes the files that an init which was killed
-        could not remove."""
+        """Ends the host, and removes the files that a killed init has left."""
         try:
             super().close(timeout_s)
         finally:
@@ -145,8 +143,7 @@ class SharedHost(Host):
         return [pid for pid in shared_files.processes() if self._is_started_here(pid)]
 
     def _is_started_here(self, pid: int) -> bool:
-        """Whether the host started the process, or an ancestor of it. Processes of other users are
-        not visible."""
+        """Whether the host started the process or an ancestor of it, as far as visible."""
         word = f"{VARIABLE}={self.place.directory.name}".encode()
         return word in marker.environment_of(pid)
 

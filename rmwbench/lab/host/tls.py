@@ -26,8 +26,7 @@ class AgentIdentity:
 
 
 def new_identity() -> AgentIdentity:
-    """Makes a new self-signed certificate. Raises UserError where the library for that is not
-    installed."""
+    """Makes a self-signed certificate. Raises UserError where the library is missing."""
     try:
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes, serialization
@@ -94,8 +93,7 @@ def connect(address: str, port: int, certificate: str, timeout_s: float) -> ssl.
 
 
 def receive_exactly(sock: socket.socket, size: int) -> bytes:
-    """Receives so many bytes, or fewer where the other end closes; each read has the time-out of
-    the socket."""
+    """Receives so many bytes, or fewer where the other end closes."""
     content = b""
     while len(content) < size and (data := sock.recv(size - len(content))):
         content += data

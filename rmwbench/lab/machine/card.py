@@ -250,8 +250,7 @@ def _virtualization() -> str | None:
 
 
 def _container_limits() -> dict[str, Any]:
-    """The limits of this process's control group, in either version; a key is absent where no limit
-    is set."""
+    """The limits of this process's control group, in either version, where they are set."""
     limits: dict[str, Any] = {}
     for root, group in own_groups("cpu").items():
         version1 = ("cpu.cfs_quota_us", "cpu.cfs_period_us")

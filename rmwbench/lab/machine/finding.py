@@ -72,8 +72,7 @@ Facts = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The fields of a Finding that depend on the facts. Where `expected` or `why` is None, that of
-    the rule is used."""
+    """The fields of a Finding that depend on the facts; None stands for the rule's own text."""
 
     level: Level
     found: str
@@ -111,8 +110,7 @@ def rule(
 
 
 def fact(facts: Mapping[str, Any], *path: str) -> Any:
-    """The fact at that path; None where it was gathered and is unknown. Raises Absent where it was
-    not gathered."""
+    """The fact at a path, None where it is unknown. Raises Absent where it was not gathered."""
     value: Any = facts
     for depth, key in enumerate(path):
         if value is None and depth:

@@ -236,8 +236,7 @@ def _save(steps: Sequence[FixStep], kernel: KernelFiles) -> None:
 
 
 def _limit(pid: int, name: str) -> str | None:
-    """A limit of a process as `SOFT:HARD`, as prlimit(1) takes it; None where it cannot be
-    read."""
+    """A limit of a process as `SOFT:HARD` (prlimit(1)); None where it cannot be read."""
     try:
         pair = resource.prlimit(pid, LIMITS[name])
     except (OSError, ValueError):

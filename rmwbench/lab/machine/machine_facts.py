@@ -56,8 +56,7 @@ _PROBE_ARGUMENTS = ["-I", "-S", "-c", _PROBE]
 
 
 def host() -> tuple[str, str | None]:
-    """Tries to make a host with namespaces of its own. Returns the problem, "" where there is none,
-    and what solves it."""
+    """Tries to make a host with namespaces of its own. Returns the problem and its fix."""
     try:
         check_own().close()
     except UserError as error:
@@ -77,8 +76,7 @@ def multicast_lo() -> str:
 
 
 def multicast_route() -> str:
-    """Asks the kernel for a route to the group of DDS; connecting a datagram socket sends
-    nothing."""
+    """Asks the kernel for a route to the group of DDS; no datagram is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         try:
             sock.connect(("239.255.0.1", 7400))
@@ -149,8 +147,7 @@ def real_time() -> str:
 
 
 def perf_events() -> str:
-    """Tries to count the context switches of this thread, kernel included, as the sampler counts
-    those of the workers."""
+    """Tries to count this thread's context switches, as the sampler does for workers."""
     number = {"x86_64": 298, "aarch64": 241, "riscv64": 241}.get(platform.machine())
     if number is None:
         return f"unknown system call on {platform.machine()}"
@@ -187,8 +184,7 @@ TOP = 3
 def report_facts(
     machine_card: Mapping[str, Any], walk: processes.Walk | None = None
 ) -> dict[str, Any]:
-    """Gathers the facts for a report, from the raw documents of the card and a few more files. It
-    takes about 10 ms."""
+    """Gathers the facts for a report, in about 10 ms."""
     programs = (walk or processes.walk()).programs
     return {
         **{key: machine_card[key] for key in ("hardware", "kernel", "sysctls", "state")},
@@ -203,8 +199,7 @@ def all_facts(
     tools: Mapping[str, Any],
     calibration: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """Gathers the facts of all rules. `tools` is {"middlewares": {name: problem}, "tools": {name:
-    problem}}."""
+    """Gathers the facts of all rules. `tools` is that of `checkup`."""
     walk = processes.walk()
     facts = report_facts(machine_card, walk)
     problem, fix = host()
@@ -316,8 +311,7 @@ def _process_ticks() -> dict[int, tuple[str, int]]:
 
 
 def _interfaces_up() -> list[str] | None:
-    """The interfaces of this network namespace that are up, by the kernel's answers: /sys may show
-    those of another namespace."""
+    """The interfaces of this network namespace that are up; /sys may show another's."""
 
     def is_up(name: str) -> bool:
         answer = fcntl.ioctl(asking, SIOCGIFFLAGS, struct.pack("16sH22x", name.encode(), 0))

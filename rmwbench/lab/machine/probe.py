@@ -30,8 +30,7 @@ _FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"
 
 
 class Ticks(NamedTuple):
-    """Times since boot, summed over the processors that a trial may use, in ticks of 10 ms
-    (USER_HZ)."""
+    """The usable processors' times since boot, in ticks of 10 ms (USER_HZ)."""
 
     busy: int
     idle: int

@@ -67,14 +67,12 @@ def walk() -> Walk:
 
 
 def is_of_middleware(words: list[str], maps: str) -> bool:
-    """Whether a process belongs to a middleware, by its command line and the libraries that it
-    maps."""
+    """Whether a process belongs to a middleware, by its command line and libraries."""
     return _program(words, maps) is not None
 
 
 def display_name(pid: int, proc: Path = Path("/proc")) -> str | None:
-    """The name of a process for people: its program, and the script that it interprets; None where
-    it is gone."""
+    """A process's program and script; None where it is gone."""
     try:
         words = command_words((proc / str(pid) / "cmdline").read_bytes())
     except OSError:
@@ -171,8 +169,7 @@ def _program(words: list[str], maps: str) -> dict[str, Any] | None:
 
 
 def _script(words: list[str]) -> str:
-    """The script or module that an interpreter runs; "" for any other program, and for code that is
-    given on the command line."""
+    """The script or module that an interpreter runs; "" for any other program."""
     if not os.path.basename(words[0]).startswith(("python", "ruby", "perl", "node", "sh", "bash")):
         return ""
     module = words[words.index("-m") + 1 : words.index("-m") + 2] if "-m" in words else []

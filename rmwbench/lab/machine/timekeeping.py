@@ -124,8 +124,7 @@ def ptp() -> dict[str, Any] | None:
 
 
 def parse_ptp(text: str) -> dict[str, Any] | None:
-    """Parses the answers of `pmc` (pmc(8)), which are lines of a name and a value; None for any
-    other text."""
+    """Parses the answers of `pmc` (pmc(8)): lines of a name and a value."""
     words = dict(line.split()[:2] for line in text.splitlines() if len(line.split()) == 2)
     if "offsetFromMaster" not in words:
         return None

@@ -173,8 +173,7 @@ RULES: tuple[Rule, ...] = (
         below=True,
     ),
 )
-"""The rules that void stand before those that flag: of the rules of one name, the first that fires
-counts."""
+"""Void comes before flag: of the rules of one name, the first that fires counts."""
 
 
 def violations(probes: Iterable[Mapping[str, object]]) -> list[Violation]:

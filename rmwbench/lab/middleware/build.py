@@ -142,8 +142,7 @@ def _work_done(share: float) -> float:
 
 
 def _needed(crate_arguments: Sequence[str], root: Path, environment: Mapping[str, str]) -> int:
-    """The number of crates that these programs are made of, by `cargo tree`, which downloads them;
-    0 where it fails."""
+    """The number of crates to build, by `cargo tree`, which downloads them; 0 if it fails."""
     command = ["cargo", "tree", "--edges", "normal,build", "--prefix", "none", "--no-dedupe"]
     completed = subprocess.run(
         [*command, "--format", "{p}", *crate_arguments],
@@ -162,8 +161,7 @@ for the first set, on two virtual processors with nothing else running (2026-11-
 
 
 def expected_minutes(alone: Sequence[float]) -> float:
-    """The minutes of a joint build, from the minutes that each crate takes alone on `CORES`
-    processors."""
+    """The minutes of a joint build, from those of each crate alone on `CORES` processors."""
     processors = min(os.cpu_count() or CORES, 4 * CORES)
     return max(SHARE * sum(alone), max(alone, default=0.0)) * CORES / processors
 

@@ -88,8 +88,7 @@ class BuildResult:
 
 
 def recipes() -> dict[str, Recipe]:
-    """Middleware → recipe, by name; empty without a workspace. Raises UserError for a table that
-    cannot be read."""
+    """Middleware → recipe, by name; empty without a workspace. Raises UserError."""
     root = workspace.root()
     if root is None:
         return {}
@@ -99,8 +98,7 @@ def recipes() -> dict[str, Recipe]:
 
 
 def tool_recipes() -> dict[str, Recipe]:
-    """Tool → recipe, by the directory of its crate; empty without a workspace. Raises UserError
-    for a table that cannot be read."""
+    """Tool → recipe, by name; empty without a workspace. Raises UserError."""
     root = workspace.root()
     paths = sorted(root.glob("*/Cargo.toml")) if root else []
     crates = [_recipe(path, is_tool=True) for path in paths]
@@ -161,8 +159,7 @@ NEEDS = "needs.json"
 LIBRARY = "librmwbench_worker.so"
 BROUGHT_PACKAGES = BROUGHT.with_name("ros2")
 NATIVE = "native"
-"""The folder below BROUGHT_PACKAGES with the headers and profiles of the Rust workspace that these
-packages use."""
+"""The folder below BROUGHT_PACKAGES with headers and profiles of the Rust workspace."""
 
 
 def brought_directory() -> Path | None:
@@ -171,8 +168,7 @@ def brought_directory() -> Path | None:
 
 
 def ros2_packages() -> Path | None:
-    """The directory of the packages for ROS 2 that came with a wheel; None without them, or without
-    the harness that they need."""
+    """A wheel's directory of packages for ROS 2; None without it or without its harness."""
     return BROUGHT_PACKAGES if BROUGHT_PACKAGES.is_dir() and (BROUGHT / LIBRARY).is_file() else None
 
 

@@ -368,8 +368,7 @@ def why_not_ready(name: str, workers: dict[str, Worker]) -> str | None:
 
 
 def require_workers(names: list[str]) -> dict[str, Worker]:
-    """The workers of these middlewares. Raises one UserError with all that are missing and the
-    command that builds them."""
+    """The workers of these middlewares. Raises one UserError for all that are missing."""
     workers = find_workers(names)
     lack_of = {name: lack for name in names if (lack := not_ready(name, workers))}
     if not lack_of:
@@ -477,8 +476,7 @@ SHOWN_CHARACTERS = 40
 def differences(
     first: Mapping[str, object] | None, second: Mapping[str, object] | None
 ) -> str | None:
-    """The fields that differ between two descriptions of a program, with both values; None where
-    none does."""
+    """The fields that differ between two descriptions, with both values; None without any."""
     first, second = first or {}, second or {}
     names = [name for name in {**first, **second} if first.get(name) != second.get(name)]
     return (

@@ -64,8 +64,7 @@ def prefixes() -> list[Path]:
 
 
 def install_command(rmw: str) -> str:
-    """The command that installs an RMW into the sourced ROS 2; its package has the name of the
-    RMW."""
+    """The command that installs an RMW, whose package has its name."""
     distribution = os.environ.get("ROS_DISTRO")
     if distribution is None:
         return f"install {rmw} and source that ROS 2 again"
@@ -210,8 +209,7 @@ def _pythons(environment: Mapping[str, str]) -> list[Path]:
 
 
 def _lacks(python3: Path, environment: Mapping[str, str]) -> list[str]:
-    """The modules of the generators that a Python cannot import; all of them where it does not
-    run."""
+    """The generators' modules that a Python cannot import; all where it does not run."""
     code = (
         "import sys\n"
         "for name in sys.argv[1:]:\n"

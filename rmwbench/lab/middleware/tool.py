@@ -32,8 +32,7 @@ class Tool:
 
 
 def find(name: str) -> Tool:
-    """Finds a tool. Raises UserError with the command that builds it where it is missing or does
-    not answer."""
+    """Finds a tool. Raises UserError where it is missing or does not answer."""
     places = _places(os.environ.get(VARIABLE), os.environ.get("RMWBENCH_TARGET_DIR"))
     for path in (directory / f"rmwbench-{name}" for directory in places):
         if path.is_file() and os.access(path, os.X_OK):

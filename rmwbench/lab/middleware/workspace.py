@@ -12,15 +12,13 @@ from rmwbench.errors import UserError
 
 
 def root() -> Path | None:
-    """The workspace beside the package in a checkout; None for an installed package, which has its
-    workers inside."""
+    """The workspace of a checkout; None for an installed package."""
     candidate = Path(__file__).resolve().parents[3] / "native"
     return candidate if (candidate / "Cargo.toml").is_file() else None
 
 
 def build_command(*names: str) -> str:
-    """The command that builds these workers, or the tools, in a checkout; elsewhere a sentence on
-    how to get them."""
+    """The command that builds workers or tools; elsewhere a sentence on how to get them."""
     return " ".join(["rmwbench middlewares build", *names]) if root() else NOT_THERE
 
 
@@ -68,8 +66,7 @@ def cargo() -> str | None:
 
 
 def _own_rust() -> dict[str, str]:
-    """The variables of the Rust that setup/rust installed for this project, as setup/rust-here sets
-    them; empty without one."""
+    """The variables of the Rust that setup/rust installed, as in setup/rust-here."""
     own_rust = home.cache() / "rust"
     if not os.access(own_rust / "cargo" / "bin" / "cargo", os.X_OK):
         return {}

@@ -11,13 +11,11 @@ PREFIX_BITS = 24
 GATEWAY = bytes([10, 77, 0, 254])
 BROADCAST = bytes([10, 77, 0, 255])
 SECOND_ADDRESS_OFFSET = 100
-"""Added to a host's number for its second address; at least `MOST_HOSTS` of the suite, or two hosts
-would share one."""
+"""Added to a host's number for its second address; at least `MOST_HOSTS` of the suite."""
 
 
 def ipv4(number: int, *, second: bool = False, network: int = 0) -> bytes:
-    """The IPv4 address of a host. `network` 0 is that of `eth0`; each network beside it has
-    addresses of its own."""
+    """The IPv4 address of a host in a `network`; 0 is that of `eth0`."""
     return bytes([10, 77, network, number + (SECOND_ADDRESS_OFFSET if second else 0)])
 
 

@@ -133,8 +133,7 @@ WRITES: tuple[Write, ...] = (
         for name in ("iptables", "ip6tables", "arptables")
     ),
 )
-"""The network's own devices must send nothing by themselves, and no filter or reassembly of IP may
-touch a frame."""
+"""The network's devices must send nothing themselves, and no IP filter may touch a frame."""
 LOSS, CROSS = 1, 2  # priorities of filters
 UNLIMITED_FRAMES = 100_000
 _SMALL_FRAME_BITS = 8 * 64
@@ -230,8 +229,7 @@ def dumps(links: Links) -> list[NetlinkMessage]:
 
 
 def check(links: Links, configured: Configured) -> None:
-    """Checks the network that was read back. Raises NetworkBroken where it is not what was asked
-    for."""
+    """Checks the network that was read back. Raises NetworkBroken."""
     if configured.failed is not None:
         raise NetworkBroken(failure(*configured.failed))
     count = 2 + 4 * len(links.hosts)
@@ -284,8 +282,7 @@ def outage(number: int, specs: Mapping[str, Spec], *, on: bool) -> list[NetlinkM
 
 
 def carrier(number: int, *, on: bool) -> list[NetlinkMessage]:
-    """The messages that take the peer of the host's own device up or down; with it down, the host
-    has no carrier."""
+    """The messages that give the host's own device a carrier, or take it away."""
     return [("carrier", netlink.NEWLINK, 0, netlink.link(Ports(number).a, up=on))]
 
 

@@ -142,8 +142,7 @@ class Emulation:
         self._first_frame = after.index
 
     def schedule(self, steady_ns: int, end_ns: int) -> None:
-        """Schedules the changes, whose times count from the begin of the steady state. Raises as
-        `up` does."""
+        """Schedules the changes, relative to the steady state. Raises as `up` does."""
         for_link = self._restarts(steady_ns)
         due = [_queue_reading(steady_ns, host, STEADY_BEGIN) for host in self._paced_hosts]
         self._link_changes = [None] * len(for_link)
@@ -180,8 +179,7 @@ class Emulation:
             self._request(self._due.popleft())
 
     def hear(self, note: Note) -> None:
-        """Notes the changes that hosts have made since the last call. Raises NetworkBroken where a
-        host could not make one."""
+        """Notes the changes that hosts have made since. Raises NetworkBroken for a failure."""
         for token in [token for token in self._requests if token in self._crew.configured]:
             request = self._requests.pop(token)
             configured = self._crew.configured.pop(token)
@@ -206,8 +204,7 @@ class Emulation:
                 self._crew.turn(min(rest_s, 0.05))
 
     def end(self, begin_ns: int, end_ns: int, note: Note) -> None:
-        """Takes document and log, and checks the network between these times. Raises as `up`
-        does."""
+        """Takes document and log, and checks them between these times. Raises as `up` does."""
         tokens = [
             self._crew.configure(host, "end", reads=[host_network.DEVICES]) for host in self._places
         ]
@@ -316,8 +313,7 @@ def _follows_time(spec: Spec) -> bool:
 
 
 def _link_change(change: NetworkChange, at_ns: int) -> dict[str, Any]:
-    """A change in the form of the link protocol, at a time of CLOCK_MONOTONIC, at which a trace in
-    it begins."""
+    """A change in the form of the link protocol, at a time of CLOCK_MONOTONIC."""
     body: Any = change.change
     if body == ROAM:
         assert change.medium is not None
@@ -333,8 +329,7 @@ def _specs(change: NetworkChange) -> dict[str, Spec]:
 
 
 def _makers(change: NetworkChange, in_force: set[str]) -> tuple[bool, bool]:
-    """Whether the link makes a change, and whether the host does. Updates `in_force`; `up` ends all
-    outages in force."""
+    """Whether the link and the host make a change. Updates `in_force`; `up` clears it."""
     name = change.change
     if name is None:
         spec = change.spec("up")

@@ -20,8 +20,7 @@ from rmwbench.suite.network.spec import Spec
 ETHERNET_BYTES = 14
 """The header of a frame, which an MTU does not count."""
 QUEUE_FRAMES = 10_000
-"""The queue of a device. With the usual 1000, a burst of fragments is dropped before it reaches the
-link."""
+"""The queue of a device: the usual 1000 drops a burst of fragments before the link."""
 NIC_QUEUE_FRAMES = 1000
 SMALLEST_BURST_BYTES, LARGEST_BURST_BYTES, BURST_S = 3_200, 65_536, 0.002
 """The bytes that a device may send at once beyond its rate: those of 2 ms, but at least two full
@@ -79,8 +78,7 @@ HTB_STEP = "scheduler htb at eth0"
 
 
 class NetworkBroken(Exception):
-    """The network is not what was asked for, so the trial is void. `machine`: a late machine
-    explains that."""
+    """The network is not what was asked for. `machine`: a late machine explains that."""
 
     def __init__(self, text: str, *, machine: bool = False):
         super().__init__(text)
@@ -89,8 +87,7 @@ class NetworkBroken(Exception):
 
 @dataclass(frozen=True)
 class HostDevices:
-    """A host's number, the index of its device `eth0`, and those of its devices in the networks
-    beside."""
+    """A host's number, and the indices of `eth0` and of its devices in the networks beside."""
 
     host: str
     number: int
@@ -148,8 +145,7 @@ def _read_back(index: int) -> dict[str, NetlinkMessage]:
 
 
 def _device_beside(devices: HostDevices, port: Port, links: Links) -> list[NetlinkMessage]:
-    """Configures a host's device in a network beside, which has IPv4 alone, with permanent
-    neighbours as for `eth0`."""
+    """Configures a host's device in a network beside, for IPv4 alone."""
     index, flags = devices.beside[port.device], netlink.CREATE | netlink.REPLACE
     mac = addresses.mac(port.number, port.network)
     own = netlink.link(index, mac=mac, mtu=links.port_mtu_bytes(port), queue_frames=QUEUE_FRAMES)
@@ -360,8 +356,7 @@ HOST_FIELDS = {"ip_fragments", "congestion_control"}
 
 
 def rehearse_host(links: Links, host: str) -> None:
-    """Configures one host alone and ends it. Raises NetworkBroken if its kernel does not support a
-    setting."""
+    """Configures one host and ends it. Raises NetworkBroken if its kernel lacks a setting."""
     with Host("check", tap=True, beside=links.beside(host)) as alone:
         alone.wait_ready()
         devices = HostDevices(
@@ -378,8 +373,7 @@ def admin_down(devices: HostDevices) -> list[NetlinkMessage]:
 
 
 def admin_up(devices: HostDevices, links: Links) -> list[NetlinkMessage]:
-    """Takes the device up again, and adds the routes and neighbours that it lost, as a network
-    manager does."""
+    """Takes the device up again, and restores its routes and neighbours."""
     return [
         ("eth0 up", netlink.NEWLINK, 0, netlink.link(devices.eth0, up=True)),
         *routes(devices, links),
@@ -415,8 +409,7 @@ def dropped_by_queue(devices: HostDevices, schedulers: bytes) -> int | None:
 
 
 def dropped_frames(text: bytes | None, device: str = "eth0") -> int | None:
-    """The frames that a device dropped because nothing took them, from /proc/net/dev; None without
-    such a device."""
+    """The frames that a device dropped (TX), from /proc/net/dev; None without the device."""
     for line in (text or b"").decode().splitlines():
         name, _, numbers = line.partition(":")
         if name.strip() == device:

@@ -73,8 +73,7 @@ class KernelNetwork:
         return Mark(0, bridge.counters(self._links, self._read().answers))
 
     def change_messages(self, change: NetworkChange) -> list[NetlinkMessage]:
-        """The messages that make a change. Call it in the order of time, since each change builds
-        on the one before."""
+        """The messages that make a change, which builds on the one before."""
         host, number = change.host, self._links.hosts.index(change.host) + 1
         off, specs = self._off[host], self._specs[host]
         match change.change:
@@ -100,8 +99,7 @@ class KernelNetwork:
                 raise NetworkBroken(f"kernel backend: unknown change {name}")
 
     def collect(self) -> tuple[dict[str, Any], bytes, None, int]:
-        """Returns the document, parsed and as bytes, and no log. Raises NetworkBroken where a
-        device joined frames."""
+        """Returns the document, parsed and as bytes. Raises NetworkBroken for joined frames."""
         configured = self._read()
         devices: dict[str, dict[str, Any]] = {}
         for host, mean in bridge.mean_bytes(self._links, configured.answers):
@@ -216,8 +214,7 @@ _SPEC_OF_EFFECT: Mapping[str, Spec] = {
 
 @functools.cache
 def works() -> Mapping[str, str]:
-    """Effect → the reason why the kernel cannot make it here, "" where it can. Takes a tenth of a
-    second for each effect."""
+    """Effect → why the kernel cannot make it here, "" where it can. Takes 0.3 s once."""
     reasons: dict[str, str] = {}
     for name, spec in _SPEC_OF_EFFECT.items():
         reasons[name] = reasons.get(JOINED) or _why_not(spec)

@@ -148,8 +148,7 @@ def htb(index: int) -> bytes:
 
 
 def htb_class(index: int, rate_bps: int, burst_bytes: int) -> bytes:
-    """The class of HTB with that rate. With a link layer named, the kernel computes times itself
-    and needs no rate table."""
+    """The class of HTB with a rate; naming a link layer spares the rate table."""
     rate = struct.pack("=BBHhHI", 0, _ETHERNET, 0, 0, 0, max(1, rate_bps // 8))
     ticks = round(burst_bytes * 8e9 / rate_bps / _TICK_NS)
     parameters = struct.pack("=12s12sIIIII", rate, rate, ticks, ticks, 60_000, 0, 0)
@@ -159,8 +158,7 @@ def htb_class(index: int, rate_bps: int, burst_bytes: int) -> bytes:
 
 
 def fifo(index: int, kind: str, limit: int) -> bytes:
-    """The queue before the class; `limit` counts the frames of a `pfifo`, the bytes of a
-    `bfifo`."""
+    """The queue before the class; `limit`: frames of a `pfifo`, bytes of a `bfifo`."""
     body = of_device(index, LEAF_HANDLE, HTB_CLASS)
     body += attribute(_TCA_KIND, kind.encode() + b"\0")
     return body + attribute(_TCA_OPTIONS, u32(limit))
@@ -271,8 +269,7 @@ def permanent_neighbours_of(answer: bytes, index: int) -> set[bytes]:
 
 
 def schedulers_of(answer: bytes) -> dict[tuple[int, str], dict[str, int]]:
-    """(index, kind) → the frames and bytes that passed and the frames that were dropped, from a
-    dump of GETQDISC."""
+    """(index, kind) → frames and bytes that passed, frames dropped, from a dump of GETQDISC."""
     counters = {}
     for index, _, parts in _traffic_control(answer, NEWQDISC):
         stats = attributes(parts.get(_TCA_STATS2, b""))

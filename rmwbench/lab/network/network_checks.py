@@ -86,8 +86,7 @@ def check(
     late: Mapping[str, float],
     dropped: Mapping[str, int | None],
 ) -> list[NetworkFinding]:
-    """The findings on everything but the wake-ups. `dropped` are the frames that the device of each
-    port dropped."""
+    """The findings on all but the wake-ups. `dropped` are the drops of the ports' devices."""
     findings = [
         *_lateness_findings(links, late, "p50", LATE_P50_NS),
         *_lateness_findings(links, late, "p99", LATE_P99_NS),
@@ -108,8 +107,7 @@ def check(
 def _device_findings(
     links: Links, port: Port, device: Mapping[str, Any], dropped: int | None
 ) -> Iterator[NetworkFinding]:
-    """Findings on the frames that the device of a port lost, and on frames that are larger than its
-    MTU."""
+    """Findings on frames that a device lost, and on frames larger than its MTU."""
     host, most = port.name, links.port_mtu_bytes(port) + ETHERNET_BYTES
     if errors := device.get("write_errors"):
         yield NetworkFinding(f"{errors} frames could not be written to the device of {host}", True)
@@ -159,8 +157,7 @@ def _lateness_findings(
 
 
 def _is_switched_off(links: Links, host: str) -> bool:
-    """Whether a change of the suite switches a host's device off, so that its frames are
-    dropped."""
+    """Whether a change of the suite switches a host's device off."""
     off = ("carrier_loss", "admin_down")
     return any(change.host == host and change.change in off for change in links.network.changes)
 

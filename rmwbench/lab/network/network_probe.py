@@ -40,8 +40,7 @@ FASTEST_BPS = 500_000_000
 IP_BYTES = 20 + 8
 HEADERS_BYTES = 14 + IP_BYTES
 SLOWEST_SENDING = 0.7
-"""The longest sending time of a burst, as a share of its arrival time: a slower sender would
-measure itself."""
+"""The longest share of its arrival time that sending a burst may take."""
 RATE_FLAG, RATE_VOID = 0.15, 0.5
 FLAG_CHANCE, VOID_CHANCE = 0.01, 1e-6
 """Of a hundred good trials, one is flagged. Voiding those too would discard trials that are merely
@@ -71,11 +70,9 @@ class ProbeFlow:
     up: Spec
     down: Spec
     shared: bool
-    """Whether the flow is on a medium, whose airtime all stations share, so that a flow has no rate
-    and no delay of its own."""
+    """Whether the flow is on a medium, so that it has no rate and no delay of its own."""
     buckets: bool = False
-    """Whether all rates, and not only those at the NIC, are the kernel's, with which a frame alone
-    takes no time."""
+    """Whether all rates are the kernel's, with which a frame alone takes no time."""
     quantum_ns: int = 0
     """The interval at which the link reads and writes frames."""
 
@@ -219,8 +216,7 @@ def run(crew: Crew, links: Links) -> dict[str, FlowArrivals]:
 def judge(
     links: Links, arrivals_of: dict[str, FlowArrivals], before: Mark, after: Mark
 ) -> tuple[list[dict[str, Any]], list[NetworkFinding]]:
-    """Judges the arrivals. Returns rows of the table `probes`, `at` = `before`, and the
-    findings."""
+    """Returns rows of the table `probes`, `at` = `before`, and the findings."""
     rows: list[dict[str, Any]] = []
     findings: list[NetworkFinding] = []
     for flow in flows(links):
@@ -320,8 +316,7 @@ def _missing(
 def _delay(
     flow: ProbeFlow, arrivals: FlowArrivals
 ) -> tuple[dict[str, Any] | None, NetworkFinding | None]:
-    """Judges the median one-way delay of the small datagrams; the hosts of this machine have one
-    clock."""
+    """Judges the median one-way delay of the small datagrams, on one clock."""
     delays_ns = [
         seen_ns - sent_ns for kind, _, sent_ns, seen_ns in arrivals.arrived if kind == SMALL
     ]

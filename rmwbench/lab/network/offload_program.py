@@ -26,8 +26,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def run_command(sock: _socket.socket, device: str, command: int) -> int | str:
-    """Runs a command of ethtool with the value 0. Returns the value that it leaves, or the
-    error."""
+    """Runs a command of ethtool with the value 0. Returns its value, or the error."""
     data = ctypes.create_string_buffer(command.to_bytes(4, "little"), 8)
     request = (
         device.encode().ljust(16, b"\0") + ctypes.addressof(data).to_bytes(8, "little") + bytes(16)

@@ -68,8 +68,7 @@ def open_socket(own: str, port: int) -> "_socket.socket":
 
 
 def wall_ahead(now: "Callable[[], int]") -> int:
-    """How far the clock of the kernel's stamps is ahead of `now`, by the most exact of some
-    readings."""
+    """How far the clock of the kernel's stamps is ahead of `now`."""
     readings = [(now(), time.time_ns(), now()) for _ in range(20)]
     before_ns, wall_ns, behind_ns = min(readings, key=lambda reading: reading[2] - reading[0])
     return wall_ns - (before_ns + behind_ns) // 2

@@ -250,8 +250,7 @@ def _cross_traffic_frames(links: Links, traffic: CrossTraffic, duration_s: float
 
 
 USUAL_PIECE_BYTES, HEADERS_BYTES = 1300, 60
-"""The part of a message that a middleware puts into a frame of the usual MTU, and the headers of IP
-and TCP."""
+"""The usual part of a message in a frame, and the headers of IP and TCP."""
 
 FRAMES_WITH_TRACE = 1_000_000
 """The frames of cross traffic that a trace alone limits."""

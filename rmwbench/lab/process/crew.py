@@ -39,17 +39,14 @@ from rmwbench.lab.process.worker import (
 
 NOTHING: Mapping[str, str] = {}
 LOCK_MEMORY = "RMWBENCH_LOCK_MEMORY"
-"""Tells a worker's harness to lock its memory (native/harness/src/worker.rs), which its parent
-cannot do."""
+"""The variable by which a worker locks its memory (native/harness/src/worker.rs)."""
 TURN_S = 1.0
-"""The longest turn, after which a wait looks at the clock: a much longer one shows that this
-process did not run."""
+"""The longest turn of a wait, which then looks at the clock."""
 STALL_S = 1.0
 """A turn that takes so much longer than planned shows that this process did not run (Ctrl-Z, a
 machine that stood still). No work of ours in a turn takes so long."""
 NETWORK_HOST = "/network"
-"""The name of the network's host in `configure` and `run_programs`; no host of a suite can have
-it."""
+"""The name of the network's host, which no host of a suite can have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,8 +284,7 @@ class Crew:
         return program
 
     def wait_hello(self, timeout_s: float) -> None:
-        """Waits until every worker and daemon, and the network, has said hello; tools are not
-        waited for."""
+        """Waits until every process but the tools has said hello."""
         workers = [worker for worker in self._all_processes if worker.role != "tool"]
         self.wait(
             lambda: all(w.hello for w in workers),
@@ -427,14 +423,12 @@ class Crew:
         return True
 
     def watch_until(self, deadline_ns: int) -> None:
-        """Sleeps until the time (CLOCK_MONOTONIC), and wakes only for messages of processes and for
-        their ends."""
+        """Sleeps until a time (CLOCK_MONOTONIC), and handles messages and ends of processes."""
         while (rest_ns := deadline_ns - time.monotonic_ns()) > 0:
             self.turn(rest_ns / 1e9)
 
     def turn(self, timeout_s: float) -> None:
-        """Takes one round of input and output. Raises WorkerFailed at the end of a worker or daemon
-        that was not told to exit."""
+        """Takes one round of input and output. Raises WorkerFailed at an unexpected end."""
         for worker in self._all_processes:
             if not worker.ended:
                 events = selectors.EVENT_READ | (
@@ -461,8 +455,7 @@ class Crew:
                     self._on_end(worker)
 
     def _read(self, worker: WorkerProcess) -> None:
-        """Reads the messages of a process, or its end. A tool that breaks the protocol is not read
-        any more."""
+        """Reads the messages or the end of a process. A tool with a fault is not read again."""
         try:
             worker.pump()
             if worker.ended:
@@ -483,8 +476,7 @@ class Crew:
             raise self._end_failure(worker)
 
     def _end_failure(self, worker: WorkerProcess) -> WorkerFailed:
-        """The reason why a control socket was closed. Waits for the exit status, which comes from
-        the host."""
+        """The reason for a closed control socket; waits for the exit status."""
         deadline = time.monotonic() + STATUS_TIMEOUT_S
         while (
             worker.wait_status is None
@@ -558,6 +550,5 @@ def _content(fd: int) -> bytes:
 
 
 def _token(role: Role, process: str) -> str:
-    """The host's name for a process. A worker has its name from the suite, and a daemon may have
-    the same."""
+    """The host's name for a process: a worker and a daemon may have the same name."""
     return f"{role} {process}"

@@ -28,8 +28,7 @@ REQUEST_BYTES = 64 << 20
 """The longest command that a worker takes (MAX_LINE_BYTES of native/harness/src/protocol.rs)."""
 STDERR_TAIL_BYTES = 2000
 STATUS_TIMEOUT_S = 1.0
-"""The time in which the exit status must arrive from the host's init, after the end of file on the
-control socket."""
+"""The time limit for the exit status after the end of file on the control socket."""
 
 CONTROL_FD, RECORDS_FD = 3, 4
 
@@ -77,8 +76,7 @@ class WorkerFailed(Exception):
         return f"{self.error.get('object')}: {self.error.get('message')}"
 
     def reason(self) -> str:
-        """One line for the trial's `reason`, with the last line of stderr, which often explains the
-        failure."""
+        """One line for the trial's `reason`, with the last line of stderr."""
         ending = ""
         if self.wait_status is not None:
             ending = f" ({self.signal_name or f'exit code {os.WEXITSTATUS(self.wait_status)}'})"

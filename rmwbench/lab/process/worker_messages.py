@@ -183,8 +183,7 @@ def event_model(event: dict[str, Any]) -> type[BaseModel] | None:
 
 
 def message_problem(model: type[BaseModel], message: dict[str, Any]) -> str | None:
-    """The first fault of an event, of the `ok` of a reply or of a document, with its place; None
-    where there is none."""
+    """The first fault of an event, a reply or a document, with its place; else None."""
     try:
         model.model_validate(message)
     except ValidationError as error:

@@ -105,8 +105,7 @@ def _host(peer: str) -> str:
 
 
 def _participants(domain: Element) -> int | None:
-    """The largest number of participants on a host; None for any number. A fixed index allows one
-    participant."""
+    """The largest number of participants on a host; None without a limit."""
     index = texts(domain, "discovery", "participantindex")
     most = texts(domain, "discovery", "maxautoparticipantindex")
     if index and index[-1].isdigit():
@@ -115,8 +114,7 @@ def _participants(domain: Element) -> int | None:
 
 
 def _minimum(domain: Element, name: str) -> int | None:
-    """The least buffer in bytes with which a session opens; None without one. Older files have an
-    element of its own for it."""
+    """The least buffer in bytes with which a session opens; None without one."""
     least_bytes = None
     buffers = elements_at(domain, "internal", name)
     minimums = [attribute(element, "min") or "" for element in buffers]

@@ -20,8 +20,7 @@ from rmwbench.lab.profile_file.file_needs import (
 )
 
 FIRST_PORT, MOST_SERVERS = 11811, 16
-"""The port at which ROS 2 looks for its server 0, and the number of servers that the worker can
-run."""
+"""The port of ROS 2's server 0, and the number of servers that the worker can run."""
 OLD = "fastdds-2.9"
 RENAMED = (
     Renaming("RemoteServer", "3", "`<discoveryServersList><locator>…</locator>`", OLD),
@@ -133,8 +132,7 @@ def _servers(config: Element) -> Iterator[Locator]:
 
 
 def _daemon(server: Locator) -> str:
-    """The name that our worker gives the server at this port; a server that it cannot run is named
-    by its port."""
+    """Our worker's name for the server at a port; the port where it cannot run that."""
     number = server.port - FIRST_PORT
     if number == 0:
         return "server"

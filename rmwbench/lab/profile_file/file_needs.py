@@ -95,8 +95,7 @@ def ip_address(text: str) -> Address | None:
 
 
 def reachable(texts: Iterable[str]) -> tuple[Address, ...]:
-    """The addresses in a file that a host may have, each once: not loopback, multicast, unspecified
-    or link-local ones."""
+    """The addresses in a file that a host may have (no loopback, multicast …), each once."""
     ips: list[Address] = [ip for text in texts if (ip := ip_address(text)) is not None]
     return tuple(
         dict.fromkeys(

@@ -69,8 +69,7 @@ class HostSetup:
 
 
 def folder_of(path: str) -> str:
-    """The folder of a file; a relative path begins at the working directory of the trial's
-    processes."""
+    """The folder of a file, relative to the working directory of the trial's processes."""
     return os.path.dirname(os.path.normpath(os.path.join("/tmp", path)))
 
 
@@ -87,8 +86,7 @@ def mount_point(folder: str) -> str | None:
 
 
 def may_hide(hidden: str | None, needed: tuple[str, ...]) -> bool:
-    """Whether a mount may hide a folder, because no folder or file that a trial needs is below
-    it."""
+    """Whether a mount may hide a folder: nothing that a trial needs is below it."""
     if hidden is None:
         return True
     below = [os.path.realpath(path) for path in needed if path]

@@ -102,8 +102,7 @@ class Background:
         ]
 
     def start(self) -> None:
-        """Starts the loads and waits until they run. Raises WorkerFailed where a worker ends
-        meanwhile."""
+        """Starts the loads and waits until they run. Raises WorkerFailed."""
         starts = {
             name: load.request("start", {"kind": load.kind}) for name, load in self._loads.items()
         }
@@ -123,8 +122,7 @@ class Background:
             load.window(*steady[load.host])
 
     def stop(self) -> None:
-        """Takes the accounts, and ends the loads. Raises WorkerFailed where a worker ends
-        meanwhile."""
+        """Takes the accounts, and ends the loads. Raises WorkerFailed."""
         collects = {name: load.request("collect", {}) for name, load in self._loads.items()}
         for name, load in self._loads.items():
             answer = load.stop(collects[name])

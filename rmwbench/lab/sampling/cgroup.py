@@ -44,8 +44,7 @@ class ControlGroup:
         return None
 
     def close(self) -> None:
-        """Removes the group, whose processes must have ended. `remove_stale` removes a group later
-        that cannot be removed now."""
+        """Removes the group, whose processes must have ended, or leaves it to `remove_stale`."""
         deadline = time.monotonic() + REMOVE_TIMEOUT_S
         while True:
             try:
@@ -92,7 +91,6 @@ def _parent() -> Path:
 
 
 def _parents() -> list[Path]:
-    """The group of this process in each hierarchy; the root of the hierarchy where that group is
-    not below it."""
+    """This process's group in each hierarchy; the root where the group is not below it."""
     groups = own_groups(_CONTROLLER)
     return [groups[root] if groups[root].is_dir() else root for root in _ROOTS if root in groups]

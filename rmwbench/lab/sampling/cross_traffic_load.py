@@ -77,8 +77,7 @@ class CrossTrafficLoad:
             yield from flow.rows()
 
     def document(self) -> dict[str, Any]:
-        """Name of an entry → its settings, in the suite and in force, and all snapshots of both
-        ends."""
+        """Name of an entry → its settings, and all snapshots of both ends."""
         return {
             flow.entry.name: {
                 "asked": flow.entry.definition(),

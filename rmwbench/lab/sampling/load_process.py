@@ -1,5 +1,4 @@
-"""A process of `rmwbench-load` (docs/formats/load.md) in a host of a trial. It ends with the
-host."""
+"""A process of `rmwbench-load` (docs/formats/load.md) in a host of a trial."""
 
 import os
 from collections.abc import Mapping, Sequence

@@ -41,8 +41,7 @@ class Sampler:
         self._file = os.memfd_create("rmwbench-sampler", os.MFD_CLOEXEC)
 
     def spawn(self) -> None:
-        """Starts the sampler, after the workers, for which the trial waits. A missing program
-        becomes its problem."""
+        """Starts the sampler; a missing program becomes its problem."""
         try:
             self._process = self._crew.spawn_tool(
                 self.name, tool.find(NAME).executable, self._file, self._host
@@ -70,8 +69,7 @@ class Sampler:
     def start(
         self, sampling: Sampling, steady_ns: int, end_ns: int, canary_ns: int = CANARY_NS
     ) -> None:
-        """Tells the sampler the window, in ns of CLOCK_MONOTONIC. A `canary_ns` of 0 starts no
-        canary."""
+        """Names the window, in ns of CLOCK_MONOTONIC. A `canary_ns` of 0 starts no canary."""
         fields = {"steady_ns": steady_ns, "end_ns": end_ns, "canary_ns": canary_ns}
         fields |= {"interval_ns": round(1e9 / sampling.series_hz) if sampling.series_hz else 0}
         fields |= {
@@ -82,8 +80,7 @@ class Sampler:
         self._request("start", fields)
 
     def ask(self) -> None:
-        """Requests the document, for which `read` waits, so that the workers' answers can be
-        awaited meanwhile."""
+        """Requests the document, for which `read` waits."""
         self._request("collect", {})
 
     def read(self, timeout_s: float) -> None:
@@ -122,8 +119,7 @@ class Sampler:
 
 
 def _loss_reason(process: WorkerProcess, lost: WorkerFailed) -> str:
-    """The reason why a sampler was lost. If it crashed, its exit status, which travels another way,
-    is known by now."""
+    """The reason why a sampler was lost, with the exit status that is known by now."""
     return (process.failure("crashed", lost.message) if lost.kind == "crashed" else lost).reason()
 
 
@@ -194,8 +190,7 @@ class Samplers:
             sampler.ask()
 
     def name_successor(self, process: str, pid: int | None, host: str) -> None:
-        """Gives a worker that was started within the window its name in the document; call it after
-        `read`."""
+        """Names a worker that was started within the window; call it after `read`."""
         sampler = self._by_host[host]
         if sampler.document is not None:
             sampler.document = with_successor(sampler.document, process, pid)
@@ -380,8 +375,7 @@ class _Document(_SamplerPart):
 
 
 def parse(raw: bytes) -> dict[str, Any]:
-    """Parses the document and checks the fields that rmwbench uses. Raises ValueError with the
-    place of the first fault."""
+    """Parses the document. Raises ValueError with the place of the first fault."""
     document: dict[str, Any] = json.loads(raw)
     if problem := message_problem(_Document, document):
         raise ValueError(problem)

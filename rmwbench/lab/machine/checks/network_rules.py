@@ -1,5 +1,4 @@
-"""Rules on buffers, queues, fragments and multicast, which decide whether large messages over UDP
-arrive."""
+"""Rules on the network: they decide whether large messages over UDP arrive."""
 
 from rmwbench.lab.machine.finding import (
     Diagnosis,
@@ -49,8 +48,7 @@ def setting(name: str, value: object) -> FixChange:
 def _buffer(
     name: str, check: str, enough: int, purpose: str, why: str, worth: str | None
 ) -> DoctorRule:
-    """Makes the rule of a buffer. `worth` is the measured effect of raising it; with that, a small
-    buffer is red."""
+    """Makes the rule of a buffer. Only with a measured `worth` is a small buffer red."""
 
     @rule(check, expected=f"{name} of at least {enough} ({purpose})", why=why)
     def buffer(facts: Facts) -> Diagnosis:
@@ -95,8 +93,7 @@ send_buffer = _buffer(
     why="a middleware that does not set its socket's buffer, as some do untouched, gets this one",
 )
 def default_buffer(facts: Facts) -> Diagnosis:
-    """Shows the buffer of sockets that never request one. Raising it costs every socket memory, so
-    no value is a fault."""
+    """Shows the buffer of sockets that request none; no value is a fault."""
     value = fact(facts, "sysctls", "net.core.rmem_default")
     most = fact(facts, "sysctls", "net.core.rmem_max")
     if value is None:

@@ -40,8 +40,7 @@ class SourcePackage:
 
 
 def archives() -> list[str]:
-    """The URIs of the archives from which this machine gets Debian's packages. Raises UserError
-    without any."""
+    """The URIs of this machine's Debian archives. Raises UserError without any."""
     completed = _run(["apt-get", "indextargets", "--format", _TARGET])
     rows = [line.split("|") for line in completed.stdout.splitlines()]
     uris = [
