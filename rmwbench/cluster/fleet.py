@@ -488,5 +488,5 @@ def _tools() -> list[Path]:
     executables = []
     for name in TOOLS:
         with suppress(UserError):
-            executables.append(tool.find(name).executable)
+            executables.append(tool.find(name))
     return executables

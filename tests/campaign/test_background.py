@@ -153,7 +153,7 @@ def test_nothing_is_left_of_a_load(worker, monkeypatch):
 
 def test_a_load_that_does_not_come_up_voids_the_trial(worker, monkeypatch):
     monkeypatch.setattr(load_process, "TIMEOUT_S", 1.0)
-    broken = tool.Tool("load", Path("/bin/false"), {})
+    broken = Path("/bin/false")
     monkeypatch.setattr(load_process.tool, "find", lambda name: broken)
     result = run(worker, "cpu50", "awake")
     assert result.status == "void"

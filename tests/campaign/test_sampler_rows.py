@@ -256,7 +256,7 @@ def test_a_sampler_that_fails_costs_the_trial_nothing_but_its_numbers(
     path.write_text(FAULTY.format(python=fake_worker.INTERPRETER, deed=deed))
     path.chmod(0o755)
     worker = fake_worker.install(tmp_path)
-    monkeypatch.setattr(tool, "find", lambda name: tool.Tool(name, path, {}))
+    monkeypatch.setattr(tool, "find", lambda name: path)
     if "sleep" in deed:
         monkeypatch.setattr("rmwbench.campaign.trial.timeouts.COMMAND_TIMEOUT_S", 2.0)
     result = run_trial(order(), Worker("fake", worker, fake_worker.DESCRIBE, None))

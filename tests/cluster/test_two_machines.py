@@ -52,7 +52,7 @@ def workers():
 @pytest.fixture(scope="module")
 def pair(workers):
     try:
-        tools = [tool.find("sampler").executable]
+        tools = [tool.find("sampler")]
     except UserError as error:
         pytest.skip(str(error))
     with Pair() as pair:

@@ -162,7 +162,7 @@ def test_a_clone_below_tmp_runs_every_kind_of_worker_in_its_trials(below_tmp):
     built = below_tmp / "built"
     (built / "release").mkdir(parents=True)
     for name in (*map("rmwbench-{}".format, PROGRAMS), "librmwbench_worker.so"):
-        shutil.copy2(tools.built("sampler").executable.with_name(name), built / "release" / name)
+        shutil.copy2(tools.built("sampler").with_name(name), built / "release" / name)
     a_ros2(below_tmp / "ros2")
     suite = below_tmp / "anywhere.yaml"
     suite.write_text(SUITE)

@@ -9,7 +9,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab.middleware import Worker, find_workers, tool
 
 
-def built(name: str) -> tool.Tool:
+def built(name: str) -> Path:
     """The tool as built here; fails the test where it is not."""
     try:
         return tool.find(name)
@@ -27,4 +27,4 @@ def worker(name: str) -> Worker:
 
 def place(directory: Path) -> None:
     """Makes the sampler, which every campaign needs, available in a directory of (fake) workers."""
-    (directory / "rmwbench-sampler").symlink_to(built("sampler").executable)
+    (directory / "rmwbench-sampler").symlink_to(built("sampler"))

@@ -23,7 +23,7 @@ TIMEOUT_S = 10.0
 def library() -> int:
     """A descriptor of the library, which stays open for as long as this process runs. Raises
     UserError where there is no sampler, or where it is too old to contain the library."""
-    path = tool.find(SAMPLER).executable
+    path = tool.find(SAMPLER)
     return _memory_file(path, path.stat().st_mtime_ns)
 
 

@@ -9,10 +9,8 @@ import contextlib
 import json
 import os
 import subprocess
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import catalogue, workspace
@@ -22,22 +20,14 @@ PROTOCOL = 1
 BUILD = workspace.build_command()
 
 
-@dataclass(frozen=True)
-class Tool:
-    """A program that answers. `description` is what `--describe` printed."""
-
-    name: str
-    executable: Path
-    description: dict[str, Any]
-
-
-def find(name: str) -> Tool:
-    """Finds a tool. Raises UserError where it is missing or does not answer."""
+def find(name: str) -> Path:
+    """The program of a tool. Raises UserError where it is missing or does not answer."""
     places = _places(os.environ.get(VARIABLE), os.environ.get("RMWBENCH_TARGET_DIR"))
     for path in (directory / f"rmwbench-{name}" for directory in places):
         if path.is_file() and os.access(path, os.X_OK):
             status = path.stat()
-            return Tool(name, path, _describe(name, path, status.st_mtime_ns, status.st_size))
+            _check(name, path, status.st_mtime_ns, status.st_size)
+            return path
     if not places:
         workspace.target_directory()  # raises, and says why no place is known
     raise UserError(
@@ -58,7 +48,7 @@ def _places(own_directory: str | None, _target: str | None) -> tuple[Path, ...]:
 
 
 @cache
-def _describe(name: str, path: Path, _changed_ns: int, _size: int) -> dict[str, Any]:
+def _check(name: str, path: Path, _changed_ns: int, _size: int) -> None:
     """Runs `--describe`, once until the file changes. Raises UserError where the program does not
     answer, or is not the tool of that name and protocol."""
     try:
@@ -69,7 +59,7 @@ def _describe(name: str, path: Path, _changed_ns: int, _size: int) -> dict[str, 
             timeout=DESCRIBE_TIMEOUT_S,
             text=True,
         )
-        description: dict[str, Any] = json.loads(completed.stdout)
+        description = json.loads(completed.stdout)
         identity = (description["tool"], description["protocol"])
     except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as error:
         raise UserError(
@@ -83,4 +73,3 @@ def _describe(name: str, path: Path, _changed_ns: int, _size: int) -> dict[str, 
             actual=f"{identity[0]}, protocol {identity[1]}",
             fix=BUILD,
         )
-    return description

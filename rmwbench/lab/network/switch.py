@@ -117,9 +117,7 @@ class Switch:
             self._ports[port.name]: self._tap(port) for port in self._links.ports
         }
         files |= {number: file for file, number in self._traces.values()}
-        self._process = self._crew.spawn_network(
-            NAME, tool.find(NAME).executable, self._document, files
-        )
+        self._process = self._crew.spawn_network(NAME, tool.find(NAME), self._document, files)
         assert self._process is not None and RECORDS_FD < LOG_FD > CONTROL_FD
 
     def _tap(self, port: Port) -> int:

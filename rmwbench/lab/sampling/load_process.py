@@ -21,7 +21,7 @@ class LoadProcess:
 
     def __init__(self, crew: Crew, name: str, host: str):
         """Starts the process. Raises UserError where the tool is not built."""
-        executable = tool.find(TOOL).executable
+        executable = tool.find(TOOL)
         # every tool is given a file; a load needs none
         file = os.memfd_create("rmwbench-load", os.MFD_CLOEXEC)
         try:

@@ -44,7 +44,7 @@ class Sampler:
         """Starts the sampler; a missing program becomes its problem."""
         try:
             self._process = self._crew.spawn_tool(
-                self.name, tool.find(NAME).executable, self._file, self._host
+                self.name, tool.find(NAME), self._file, self._host
             )
         except UserError as error:
             self.problem = str(error)
