@@ -30,12 +30,6 @@ class Marker(NamedTuple):
     def text(self) -> str:
         return f"{self.pid}:{self.started_ticks}:{self.pid_namespace}:{self.name}"
 
-    def orchestrator_lives(self) -> bool | None:
-        """Whether the orchestrator still runs; None for another PID namespace."""
-        if self.pid_namespace != os.readlink("/proc/self/ns/pid"):
-            return None
-        return started_ticks(self.pid) == self.started_ticks
-
 
 def of_this_process(name: str) -> Marker:
     return Marker(
@@ -57,25 +51,29 @@ def strays() -> list[Stray]:
     return sorted(
         Stray(pid, marker)
         for pid, marker in markers.items()
-        if marker and marker.orchestrator_lives() is False
+        if marker is not None and _orchestrator_lives(marker) is False
     )
 
 
 def is_stray(pid: int) -> bool:
-    marker = _marker(pid)
-    return marker is not None and marker.orchestrator_lives() is False
+    return _orchestrator_lives(_marker(pid)) is False
 
 
 def lives(text: str) -> bool:
     """Whether the orchestrator of a marker's text still runs in this PID namespace."""
-    marker = parse(text)
-    return marker is not None and marker.orchestrator_lives() is True
+    return _orchestrator_lives(parse(text)) is True
 
 
 def is_abandoned(text: str) -> bool:
     """Whether a marker was made in this PID namespace, by an orchestrator that is gone."""
-    marker = parse(text)
-    return marker is not None and marker.orchestrator_lives() is False
+    return _orchestrator_lives(parse(text)) is False
+
+
+def _orchestrator_lives(marker: Marker | None) -> bool | None:
+    """Whether the orchestrator still runs; None without a marker, and for another PID namespace."""
+    if marker is None or marker.pid_namespace != os.readlink("/proc/self/ns/pid"):
+        return None
+    return started_ticks(marker.pid) == marker.started_ticks
 
 
 def new_path(parent: Path, prefix: str) -> Path:

@@ -215,13 +215,7 @@ def saved_steps(kernel: KernelFiles) -> list[FixStep]:
 
 def _step(row: dict[str, Any]) -> FixStep:
     process = row["process"]
-    return FixStep(
-        row["kind"],
-        row["target"],
-        row["before"],
-        row["value"],
-        None if process is None else (int(process[0]), int(process[1])),
-    )
+    return FixStep(**row | {"process": process and (int(process[0]), int(process[1]))})
 
 
 def _save(steps: Sequence[FixStep], kernel: KernelFiles) -> None:

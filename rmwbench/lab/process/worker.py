@@ -13,7 +13,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
 from rmwbench.errors import UserError
@@ -35,25 +35,22 @@ CONTROL_FD, RECORDS_FD = 3, 4
 Role = Literal["worker", "daemon", "tool", "network"]
 
 
+@dataclass(eq=False, repr=False)
 class WorkerFailed(Exception):
     """The failure of a worker, which spoils its trial. `kind` is `crashed`, `timeout`, `protocol`,
     `refused` (it answered with an error, which is `error`, with the command as `cmd`), `spawn`,
     `clock` (the clock of its host was stepped) or `host` (its host is lost)."""
 
-    def __init__(
-        self,
-        kind: str,
-        process: str,
-        message: str,
-        *,
-        wait_status: int | None = None,
-        stderr_tail: str = "",
-        role: Role = "worker",
-        error: Mapping[str, Any] | None = None,
-    ):
-        self.role, self.error = role, error
-        self.kind, self.process, self.message = kind, process, message
-        self.wait_status, self.stderr_tail = wait_status, stderr_tail
+    kind: str
+    process: str
+    message: str
+    _: KW_ONLY
+    wait_status: int | None = None
+    stderr_tail: str = ""
+    role: Role = "worker"
+    error: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
         super().__init__(self.reason())
 
     @property
