@@ -136,7 +136,7 @@ def test_the_ring_holds_gstreamers_picture_and_its_rate():
     with started() as sources:
         sources.wait()
         given = sources.additions_for("talker")
-        assert [*given.words] == ["--frames", "1=10"] and not sources.additions_for(
+        assert [*given.arguments] == ["--frames", "1=10"] and not sources.additions_for(
             "listener"
         ).words
         ring = os.dup(given.files[10])

@@ -147,10 +147,12 @@ class FrameSources:
         """The arguments and descriptors of a worker for its rings."""
         rings = [ring for ring in self._rings if ring.endpoint.process == process]
         ring_of_fd = dict(enumerate(rings, FIRST_FD))
-        words: list[str] = []
+        arguments: list[str] = []
         for fd, ring in ring_of_fd.items():
-            words += ["--frames", f"{ring.endpoint.endpoint}={fd}"]
-        return Additions(words=words, files={fd: ring.fd for fd, ring in ring_of_fd.items()})
+            arguments += ["--frames", f"{ring.endpoint.endpoint}={fd}"]
+        return Additions(
+            arguments=arguments, files={fd: ring.fd for fd, ring in ring_of_fd.items()}
+        )
 
     def start(self) -> None:
         """Starts the processes; their first frames come some milliseconds later."""
@@ -192,9 +194,9 @@ class FrameSources:
     def logs(self) -> dict[str, bytes]:
         """File → the end of GStreamer's error output, where there is any."""
         return {
-            f"frames-{r.endpoint.endpoint}.stderr": text
-            for r in self._rings
-            if (text := r.stderr_tail())
+            f"frames-{ring.endpoint.endpoint}.stderr": text
+            for ring in self._rings
+            if (text := ring.stderr_tail())
         }
 
     def close(self) -> None:

@@ -140,16 +140,15 @@ class Host:
         self._beside = tuple(beside)
         self._removes = removes
         self._ready = False
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._socket = ours
-        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self._socket, init_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         device = "shared" if shared else ",".join(("tap", *self._beside)) if tap else "veth"
-        command, kept_fds = self._command(theirs.fileno(), targets, device, clock_offset_s)
+        command, inherited_fds = self._command(init_end.fileno(), targets, device, clock_offset_s)
         open_files.raise_limit()
-        with theirs:
+        with init_end:
             self._init = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-E", *command],
-                pass_fds=[theirs.fileno(), *kept_fds],
+                pass_fds=[init_end.fileno(), *inherited_fds],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -272,8 +271,8 @@ class Host:
         self._send(
             {
                 "configure": token,
-                "messages": [tuple(m) for m in messages],
-                "writes": [tuple(w) for w in writes],
+                "messages": [tuple(message) for message in messages],
+                "writes": [tuple(write) for write in writes],
                 "reads": list(reads),
             }
         )

@@ -27,27 +27,27 @@ class NotPermitted(Exception):
     """The caller sent a request that rmwbench does not send."""
 
 
-def arguments(given: object) -> list[str]:
+def arguments(value: object) -> list[str]:
     """The arguments of a worker, daemon or tool. Raises NotPermitted for any others."""
-    words = strings(given)
+    words = strings(value)
     if len(words) % 2:
         raise NotPermitted("a word without its value")
-    for name, value in zip(words[::2], words[1::2], strict=True):
-        if name not in _ARGUMENTS or not re.fullmatch(_ARGUMENTS[name], value):
-            raise NotPermitted(f"the argument {name[:40]!r} {value[:40]!r}")
+    for name, text in zip(words[::2], words[1::2], strict=True):
+        if name not in _ARGUMENTS or not re.fullmatch(_ARGUMENTS[name], text):
+            raise NotPermitted(f"the argument {name[:40]!r} {text[:40]!r}")
     return words
 
 
-def environment(given: object, program: Mapping[str, str]) -> dict[str, str]:
+def environment(value: object, program: Mapping[str, str]) -> dict[str, str]:
     """The variables of a process besides those that every process of a host has: the program's own,
     and of the orchestrator's only the addresses of the trial, since the others are about another
     machine. Raises NotPermitted for a value that is not an address."""
-    if not isinstance(given, Mapping):
+    if not isinstance(value, Mapping):
         raise NotPermitted("an invalid environment")
     variables = dict(program)
     for name in _ADDRESSES:
-        if name in given:
-            variables[name] = _addresses(given[name])
+        if name in value:
+            variables[name] = _addresses(value[name])
     return variables
 
 
@@ -58,34 +58,34 @@ def _addresses(text: object) -> str:
         raise NotPermitted("an invalid address") from None
 
 
-def strings(given: object) -> list[str]:
+def strings(value: object) -> list[str]:
     """Returns a list of short texts. Raises NotPermitted for any other value."""
-    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) > 64:
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > 64:
         raise NotPermitted("a value that is not a list of words")
-    return [word(item) for item in given]
+    return [word(item) for item in value]
 
 
-def word(given: object) -> str:
+def word(value: object) -> str:
     """Returns a short text without control characters. Raises NotPermitted for any other value."""
-    if not isinstance(given, str) or len(given) > MOST_WORD_CHARACTERS or not given.isprintable():
+    if not isinstance(value, str) or len(value) > MOST_WORD_CHARACTERS or not value.isprintable():
         raise NotPermitted("a value that is not a word")
-    return given
+    return value
 
 
-def number(given: object, most: int) -> int:
+def number(value: object, most: int) -> int:
     """Returns a whole number from 0 to `most`. Raises NotPermitted for any other value."""
-    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= most:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
         raise NotPermitted(f"a value that is not a number from 0 to {most}")
-    return given
+    return value
 
 
-def descriptors(given: object) -> dict[int, int]:
+def descriptors(value: object) -> dict[int, int]:
     """Returns target → number of a file. Raises NotPermitted for any other value."""
-    if not isinstance(given, Mapping) or len(given) > LARGEST_FD:
+    if not isinstance(value, Mapping) or len(value) > LARGEST_FD:
         raise NotPermitted("a value that is not a table of files")
     return {
         number(_parsed_key(target), LARGEST_FD): number(file, 1 << 31)
-        for target, file in given.items()
+        for target, file in value.items()
     }
 
 

@@ -39,13 +39,13 @@ def port_of(segment: str) -> int | None:
 
 def held_by(pid: int) -> set[str]:
     """The files in /dev/shm that a process maps or has open; empty where the process is gone."""
-    held: set[str] = set()
+    files: set[str] = set()
     try:
         with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps:
             for line in maps:
                 _, slash, rest = line.rstrip("\n").partition(" " + SHARED_MEMORY + "/")
                 if slash and not rest.endswith(_DELETED):
-                    held.add(f"{SHARED_MEMORY}/{rest}")
+                    files.add(f"{SHARED_MEMORY}/{rest}")
     except OSError:
         pass
     try:
@@ -55,10 +55,10 @@ def held_by(pid: int) -> set[str]:
             except OSError:
                 continue
             if target.startswith(SHARED_MEMORY + "/") and not target.endswith(_DELETED):
-                held.add(target)
+                files.add(target)
     except OSError:
         pass
-    return held
+    return files
 
 
 def processes() -> list[int]:
@@ -110,12 +110,12 @@ def kill(pid: int, is_still: "Callable[[int], bool]") -> None:
         os.close(descriptor)
 
 
-def remove(directory: str, held: set[str] | frozenset[str] = frozenset()) -> None:
-    """Removes a host's directory and the segments with its name. Files of `held`, and those of Fast
-    DDS with a port of the host's domain, are removed where no process has them open any more."""
+def remove(directory: str, segments: set[str] | frozenset[str] = frozenset()) -> None:
+    """Removes a host's directory and the segments with its name. `segments`, and files of Fast DDS
+    with a port of the host's domain, are removed where no process has them open any more."""
     name = os.path.basename(directory)
     _remove_tree(directory)
-    candidates = {path for path in held if os.path.exists(path)}
+    candidates = {path for path in segments if os.path.exists(path)}
     for segment in os.listdir(SHARED_MEMORY) if os.path.isdir(SHARED_MEMORY) else ():
         if segment.startswith((name + "_", "sem." + name + "_")):
             _unlink(f"{SHARED_MEMORY}/{segment}")

@@ -29,13 +29,13 @@ GONE_TIMEOUT_S = 4.0
 """The time in which all processes must be gone; the orchestrator waits longer for this one."""
 
 
-def end_all(held: set[str]) -> None:
-    """Kills every descendant until there is none, and adds their segments to `held`."""
+def end_all(segments: set[str]) -> None:
+    """Kills every descendant until there is none, and adds their segments to `segments`."""
     own_pid = os.getpid()
     deadline = time.monotonic() + GONE_TIMEOUT_S
     while time.monotonic() < deadline:
         for pid in shared_files.descendants(own_pid):
-            held |= shared_files.held_by(pid)
+            segments |= shared_files.held_by(pid)
             shared_files.kill(pid, lambda pid: shared_files.is_descendant(pid, own_pid))
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
@@ -51,11 +51,11 @@ def main() -> int:
     init.leave_room(first_free_fd)
     init.run_before_the_orchestrator()
     init._libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    held: set[str] = set()
+    segments: set[str] = set()
 
     def note(pid: int, number: int) -> None:
         if number == signal.SIGKILL:
-            held.update(shared_files.held_by(pid))
+            segments.update(shared_files.held_by(pid))
 
     try:
         ready = {"ready": True, "user_namespace": False, "device": None}
@@ -64,8 +64,8 @@ def main() -> int:
     except (BrokenPipeError, ConnectionResetError):
         pass  # the orchestrator is gone already
     finally:
-        end_all(held)
-        shared_files.remove(directory, held)
+        end_all(segments)
+        shared_files.remove(directory, segments)
     return 0
 
 

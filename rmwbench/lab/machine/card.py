@@ -228,11 +228,11 @@ def _idle_states() -> list[dict[str, Any]]:
     states = sorted((_CPU / "cpu0/cpuidle").glob("state*"))
     return [
         {
-            "name": file_text(s / "name"),
-            "latency_us": file_number(s / "latency"),
-            "disabled": _flag(s / "disable"),
+            "name": file_text(state / "name"),
+            "latency_us": file_number(state / "latency"),
+            "disabled": _flag(state / "disable"),
         }
-        for s in states
+        for state in states
     ]
 
 

@@ -34,7 +34,9 @@ class Checkup:
 
     def document(self) -> dict[str, Any]:
         """The document that `rmwbench doctor --json` prints (docs/doctor.md)."""
-        counts = {level: sum(f.level == level for f in self.findings) for level in LEVELS}
+        counts = {
+            level: sum(finding.level == level for finding in self.findings) for level in LEVELS
+        }
         return {
             "schema": SCHEMA,
             "version": VERSION,

@@ -163,7 +163,11 @@ def apply(steps: Sequence[FixStep], kernel: KernelFiles) -> list[FixOutcome]:
     _save(list(step_of.values()), kernel)
     outcomes = [FixOutcome(step, kernel.set(step, step.value)) for step in steps]
     failed = {outcome.step.target for outcome in outcomes if outcome.problem}
-    unchanged = [s for s in step_of.values() if s.target in failed and kernel.now(s) == s.before]
+    unchanged = [
+        step
+        for step in step_of.values()
+        if step.target in failed and kernel.now(step) == step.before
+    ]
     _save([step for step in step_of.values() if step not in unchanged], kernel)
     return outcomes
 

@@ -204,8 +204,8 @@ def _before_host(links: Links, host: str, ports: Ports) -> list[NetlinkMessage]:
     for index in names:
         messages.append((f"ingress before {host}", netlink.NEWQDISC, _MAKE, netlink.ingress(index)))
     step = f"crossing over before {host} (cls_bpf, act_mirred)"
-    for here, there in ((ports.a, ports.b), (ports.b, ports.a)):
-        body = netlink.cross_over(here, CROSS, there)
+    for source, target in ((ports.a, ports.b), (ports.b, ports.a)):
+        body = netlink.cross_over(source, CROSS, target)
         messages.append((step, netlink.NEWTFILTER, _MAKE, body))
     for direction in ("up", "down"):
         spec = links.spec(host, direction)

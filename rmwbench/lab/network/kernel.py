@@ -148,19 +148,21 @@ class KernelNetwork:
 
     def _join(self, host: str, number: int) -> None:
         """Makes a pair of devices between the host and the network, in place of the TAP device."""
-        place, network = self._hosts[host], self._hosts.network
-        assert isinstance(place, Host) and network is not None and place.device is not None
+        trial_host, network = self._hosts[host], self._hosts.network
+        assert (
+            isinstance(trial_host, Host) and network is not None and trial_host.device is not None
+        )
         ports = bridge.Ports(number)
         try:
-            descriptors = [network.open_network(), place.open_network()]
+            descriptors = [network.open_network(), trial_host.open_network()]
         except OSError as error:
             raise NetworkBroken(
                 f"kernel backend: network namespace of {host}: {error.strerror}; it needs root"
             ) from None
         try:
-            here, there = descriptors
             name = ports.names()[ports.a]
-            body = netlink.veth(ports.a, name, place.device, "eth0", (here, there))
+            namespaces = descriptors[0], descriptors[1]
+            body = netlink.veth(ports.a, name, trial_host.device, "eth0", namespaces)
             refusal = netlink.refusal(netlink.NEWLINK, netlink.CREATE | netlink.EXCL, body)
         finally:
             for descriptor in descriptors:

@@ -189,15 +189,15 @@ def run(crew: Crew, links: Links) -> dict[str, FlowArrivals]:
     shared = os.memfd_create("rmwbench-probes", os.MFD_CLOEXEC)
     try:
         programs = {}
-        for place, flow in enumerate(ring):
-            own, other = (
+        for index, flow in enumerate(ring):
+            ends = [
                 addresses.text(addresses.ipv4(number_of[host]))
                 for host in (flow.sender, flow.receiver)
-            )
-            after_ns, ahead_ns = place // at_once * turn_ns, crew.hosts[flow.sender].clock_offset_ns
-            numbers = [PORT, place, len(ring), after_ns, longest_ns, after_end_ns]
+            ]
+            after_ns, ahead_ns = index // at_once * turn_ns, crew.hosts[flow.sender].clock_offset_ns
+            numbers = [PORT, index, len(ring), after_ns, longest_ns, after_end_ns]
             numbers += [flow.count, flow.interval_ns, flow.burst, flow.burst_bytes, ahead_ns]
-            programs[flow.sender] = (_PROGRAM, [own, other, *map(str, numbers)])
+            programs[flow.sender] = (_PROGRAM, [*ends, *map(str, numbers)])
         results = crew.run_programs(programs, longest_ns / 1e9 + TIMEOUT_MARGIN_S, shared)
     finally:
         os.close(shared)
@@ -226,11 +226,11 @@ def judge(
             findings.append(NetworkFinding(text, True, machine=True))
             continue
         arrivals = arrivals_of[flow.receiver]
-        for place, direction, spec in (
+        for host, direction, spec in (
             (flow.sender, "up", flow.up),
             (flow.receiver, "down", flow.down),
         ):
-            loss_rows, loss_findings = _loss(spec, before, after, place, direction)
+            loss_rows, loss_findings = _loss(spec, before, after, host, direction)
             rows += loss_rows
             findings += loss_findings
         findings += _missing(flow, arrivals, before, after)

@@ -7,7 +7,7 @@ socket is bound, and the first one then writes the time to begin. A datagram cou
 kernel took it from the device, and not when this process reads it, so that a busy machine does not
 look like a slow link.
 
-ARGUMENTS: own address, the receiver's address, the port, own place, places, after_ns (the time
+ARGUMENTS: own address, the receiver's address, the port, own index, number of hosts, after_ns (the time
 until its own turn, from the beginning), longest_ns, after_end_ns, count, interval_ns, burst, burst
 bytes, and how far the host's clock is ahead of the clock of all times here. Descriptor 4 takes the
 result, marshalled: {"sent": [small, burst], "seen": [(kind, number, sent_ns, seen_ns)]}.
@@ -34,35 +34,35 @@ SO_TIMESTAMPNS = 35
 PATIENCE_NS, LEAD_NS = 5_000_000_000, 2_000_000
 
 
-def read_word(place: int) -> int:
-    return int.from_bytes(os.pread(SHARED_FD, WORD, place * WORD), "little")
+def read_word(index: int) -> int:
+    return int.from_bytes(os.pread(SHARED_FD, WORD, index * WORD), "little")
 
 
-def write_word(place: int, value: int) -> None:
-    os.pwrite(SHARED_FD, value.to_bytes(WORD, "little"), place * WORD)
+def write_word(index: int, value: int) -> None:
+    os.pwrite(SHARED_FD, value.to_bytes(WORD, "little"), index * WORD)
 
 
-def agree_on_begin(place: int, places: int, now: "Callable[[], int]") -> int:
+def agree_on_begin(index: int, host_count: int, now: "Callable[[], int]") -> int:
     """Waits until all hosts are ready. Returns the time to begin."""
-    write_word(place, 1)
+    write_word(index, 1)
     late_ns = now() + PATIENCE_NS
     while now() < late_ns:
-        if begin_ns := read_word(places):
+        if begin_ns := read_word(host_count):
             return begin_ns
-        if place == 0 and all(read_word(other) for other in range(places)):
-            write_word(places, now() + LEAD_NS)
+        if index == 0 and all(read_word(other) for other in range(host_count)):
+            write_word(host_count, now() + LEAD_NS)
         else:
             time.sleep(2e-4)
     raise TimeoutError("the others are not ready")
 
 
-def open_socket(own: str, port: int) -> "_socket.socket":
+def open_socket(own_address: str, port: int) -> "_socket.socket":
     """Opens a socket whose datagrams the kernel stamps when it takes them from the device."""
     sock = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
     sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVBUF, 4 << 20)
     sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, 4 << 20)
     sock.setsockopt(_socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-    sock.bind((own, port))
+    sock.bind((own_address, port))
     sock.setblocking(False)
     return sock
 
@@ -101,17 +101,17 @@ def sleep_for(poll: "select.poll", rest_ns: int) -> None:
         time.sleep(min(rest_ns, 100_000) / 1e9 if rest_ns > 0 else 1e-4)
 
 
-def main(own: str, other: str, *numbers: int) -> None:
-    port, place, places, after_ns, longest_ns, after_end_ns = numbers[:6]
+def main(own_address: str, other_address: str, *numbers: int) -> None:
+    port, index, host_count, after_ns, longest_ns, after_end_ns = numbers[:6]
     count, interval_ns, burst, size, ahead_ns = numbers[6:]
 
     def now() -> int:
         return time.monotonic_ns() - ahead_ns
 
-    sock = open_socket(own, port)
+    sock = open_socket(own_address, port)
     poll = select.poll()
     poll.register(sock.fileno(), select.POLLIN)
-    begin_ns = agree_on_begin(place, places, now)
+    begin_ns = agree_on_begin(index, host_count, now)
     start_ns, deadline_ns = begin_ns + after_ns, begin_ns + longest_ns
     wall_ahead_ns = wall_ahead(now)
     seen: list[tuple[int, int, int, int]] = []
@@ -130,7 +130,7 @@ def main(own: str, other: str, *numbers: int) -> None:
             body = bytes([kind]) + number.to_bytes(4, "little") + now().to_bytes(8, "little")
             try:
                 sock.sendto(
-                    body.ljust(size if kind == BURST else SMALL_BYTES, b"\0"), (other, port)
+                    body.ljust(size if kind == BURST else SMALL_BYTES, b"\0"), (other_address, port)
                 )
             except BlockingIOError:
                 break  # the device takes no more for now

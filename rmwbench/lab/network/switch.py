@@ -275,12 +275,15 @@ _DEFAULTS = {"exempt_arp": True, "bytes": 1504}
 """The values that the link fills in for fields that were left out; for others it fills in none."""
 
 
-def difference(asked: Mapping[str, Any], answered: Mapping[str, Any]) -> str | None:
+def difference(request: Mapping[str, Any], answer: Mapping[str, Any]) -> str | None:
     """The first difference between the request `open` and the link's answer, or None. Without this
     check, a spec for the wrong link or an ignored field would be a network that is not in force.
-    Traces in `asked` are written out."""
-    names = {name: _NAMES.get(name, name) for name in _COMPARED}
-    mismatches = (_mismatches(own, asked[name], answered.get(own)) for name, own in names.items())
+    Traces in `request` are written out."""
+    answer_names = {name: _NAMES.get(name, name) for name in _COMPARED}
+    mismatches = (
+        _mismatches(answer_name, request[name], answer.get(answer_name))
+        for name, answer_name in answer_names.items()
+    )
     return next(itertools.chain.from_iterable(mismatches), None)
 
 

@@ -54,7 +54,7 @@ class Additions:
     """The additions to a worker's control socket and records: further arguments and descriptors (by
     their numbers in the worker), the library that counts allocations, a container, a scheduling."""
 
-    words: Sequence[str] = ()
+    arguments: Sequence[str] = ()
     files: Mapping[int, int] = field(default_factory=dict)
     count_allocations: bool = False
     container: Container | None = None
@@ -70,7 +70,7 @@ class _Start:
     it gives itself, where that is not its name here."""
 
     executable: Path
-    words: Sequence[str]
+    arguments: Sequence[str]
     files: Mapping[int, int]
     environment: Mapping[str, str] = field(default_factory=dict)
     program: str | None = None
@@ -123,14 +123,20 @@ class Crew:
         """Starts a worker; `wait_hello` waits for it. `environment` are the variables that its
         description demands besides those of every process. Raises UserError where allocations
         cannot be counted."""
-        words = ["--control-fd", str(CONTROL_FD), "--records-fd", str(RECORDS_FD), *additions.words]
+        arguments = [
+            "--control-fd",
+            str(CONTROL_FD),
+            "--records-fd",
+            str(RECORDS_FD),
+            *additions.arguments,
+        ]
         files = {RECORDS_FD: records_fd, **additions.files}
         if additions.count_allocations:
             files[allocations.FD] = allocations.library()
             environment = {**environment, **allocations.ENVIRONMENT}
         if additions.scheduling is not None and additions.scheduling.locked:
             environment = {**environment, LOCK_MEMORY: "1"}
-        start = _Start(executable, words, files, environment, additions=additions)
+        start = _Start(executable, arguments, files, environment, additions=additions)
         return self._spawn("worker", process, start, self._host(host))
 
     def spawn_daemon(
@@ -143,16 +149,16 @@ class Crew:
     ) -> WorkerProcess:
         """Starts a daemon of a worker's middleware, which has the same program and the same
         protocol. `label` is its name here, where two daemons have the same name."""
-        words = ["--daemon", name, "--control-fd", str(CONTROL_FD)]
-        start = _Start(executable, words, {}, environment, name)
+        arguments = ["--daemon", name, "--control-fd", str(CONTROL_FD)]
+        start = _Start(executable, arguments, {}, environment, name)
         return self._spawn("daemon", label or name, start, self._host(host))
 
     def spawn_tool(
         self, name: str, executable: Path, document_fd: int, host: str | None = None
     ) -> WorkerProcess:
         """Starts a tool of ours that writes its answer to a file. Its failure raises nothing."""
-        words = ["--control-fd", str(CONTROL_FD), "--document-fd", str(RECORDS_FD)]
-        start = _Start(executable, words, {RECORDS_FD: document_fd})
+        arguments = ["--control-fd", str(CONTROL_FD), "--document-fd", str(RECORDS_FD)]
+        start = _Start(executable, arguments, {RECORDS_FD: document_fd})
         return self._spawn("tool", name, start, self._host(host))
 
     def spawn_network(
@@ -160,9 +166,9 @@ class Crew:
     ) -> WorkerProcess:
         """Starts the network between the hosts, whose end is raised like that of a worker. The
         lowest of `files` is its log."""
-        words = ["--control-fd", str(CONTROL_FD), "--document-fd", str(RECORDS_FD)]
-        words += ["--log-fd", str(min(files))]
-        start = _Start(executable, words, {RECORDS_FD: document_fd, **files})
+        arguments = ["--control-fd", str(CONTROL_FD), "--document-fd", str(RECORDS_FD)]
+        arguments += ["--log-fd", str(min(files))]
+        start = _Start(executable, arguments, {RECORDS_FD: document_fd, **files})
         return self._spawn("network", name, start, self._host(NETWORK_HOST))
 
     def _host(self, name: str | None) -> Host | RemoteHost:
@@ -196,7 +202,7 @@ class Crew:
             host.spawn(
                 _token(role, process),
                 start.executable,
-                start.words,
+                start.arguments,
                 fds,
                 start.environment,
                 start.additions.container,
@@ -244,7 +250,7 @@ class Crew:
                 files = {RECORDS_FD: outputs[name]}
                 files |= {} if shared is None else {RECORDS_FD + 1: shared}
                 running[name] = self.start_program(name, source, arguments, files, name)
-            self.turn_until(lambda: all(p.ended for p in running.values()), timeout_s)
+            self.turn_until(lambda: all(program.ended for program in running.values()), timeout_s)
             return {
                 name: ProgramResult(program.wait_status, _content(outputs[name]))
                 for name, program in running.items()
@@ -287,10 +293,10 @@ class Crew:
         """Waits until every process but the tools has said hello."""
         workers = [worker for worker in self._all_processes if worker.role != "tool"]
         self.wait(
-            lambda: all(w.hello for w in workers),
+            lambda: all(worker.hello for worker in workers),
             timeout_s,
             "hello",
-            lambda: [w for w in workers if not w.hello],
+            lambda: [worker for worker in workers if not worker.hello],
         )
 
     def ask(

@@ -86,8 +86,8 @@ def make(sections: Sequence[SectionPlan], nonce: int, name: str = "rmwbench-reco
     os.ftruncate(fd, size)
     head = _HEADER.pack(MAGIC, VERSION, len(sections), nonce, size)
     entries = (
-        _ENTRY.pack(s.kind, s.endpoint, offset, s.capacity, 0)
-        for s, offset in zip(sections, offsets, strict=True)
+        _ENTRY.pack(section.kind, section.endpoint, offset, section.capacity, 0)
+        for section, offset in zip(sections, offsets, strict=True)
     )
     os.pwrite(fd, head + b"".join(entries), 0)
     return fd

@@ -45,9 +45,9 @@ def leftovers(facts: Facts) -> Diagnosis:
         level: Level = "unknown" if unseen and fact(facts, "shm", "middleware_files") else "green"
         text = "none" + note if level == "green" else f"cannot tell whose the files are{note}"
         return Diagnosis(level, text)
-    size = sum(f["bytes"] for f in files)
-    kinds = ", ".join(dict.fromkeys(f["middleware"] for f in files))
-    names = [f["path"] for f in files]
+    size = sum(file["bytes"] for file in files)
+    kinds = ", ".join(dict.fromkeys(file["middleware"] for file in files))
+    names = [file["path"] for file in files]
     examples = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     text = f"{len(files)} of {kinds}, {bytes_text(size)}: {examples}{note}"
     if unseen:

@@ -180,7 +180,11 @@ def turbo(facts: Facts) -> Diagnosis:
 )
 def idle_states(facts: Facts) -> Diagnosis:
     states = fact(facts, "hardware", "idle_states")
-    deep = [s for s in states if (s["latency_us"] or 0) > SLOW_WAKE_UP_US and not s["disabled"]]
+    deep = [
+        state
+        for state in states
+        if (state["latency_us"] or 0) > SLOW_WAKE_UP_US and not state["disabled"]
+    ]
     names = ", ".join(map(idle_state_text, states)) or "not exposed"
     if not deep:
         return Diagnosis("green", names, worth=AWAKE_WORTH if states else None)
@@ -283,9 +287,11 @@ def robot(facts: Facts) -> Diagnosis:
         return Diagnosis("unknown", "processes cannot be listed")
     if not programs:
         return Diagnosis("green", "none")
-    nodes = [p for p in programs if p["what"] != "daemon"]
+    nodes = [program for program in programs if program["what"] != "daemon"]
     nodes_first = sorted(programs, key=lambda program: program["what"] == "daemon")
-    text = ", ".join(f"{p['name']} ({p['pid']}, {p['why']})" for p in nodes_first[:6])
+    text = ", ".join(
+        f"{program['name']} ({program['pid']}, {program['why']})" for program in nodes_first[:6]
+    )
     text += f" and {len(programs) - 6} more" if len(programs) > 6 else ""
     if nodes:
         fix = "if this is a live robot, do not benchmark on it; otherwise end these processes"

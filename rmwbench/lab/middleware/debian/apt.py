@@ -171,8 +171,10 @@ def satisfies(version: str, relation: str, other_version: str) -> bool:
     return subprocess.run(command, capture_output=True).returncode == 0
 
 
-def _by_version(a: SourcePackage, b: SourcePackage) -> int:
-    return satisfies(a.version, "gt", b.version) - satisfies(a.version, "lt", b.version)
+def _by_version(first: SourcePackage, second: SourcePackage) -> int:
+    """Compares two versions, as a sort function does."""
+    is_newer = satisfies(first.version, "gt", second.version)
+    return is_newer - satisfies(first.version, "lt", second.version)
 
 
 def paragraphs(text: str) -> Iterator[Mapping[str, str]]:

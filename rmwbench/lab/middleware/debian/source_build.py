@@ -84,13 +84,13 @@ def remove_orphan(recipe: Recipe) -> Path | None:
     return program
 
 
-def recipe_of(recipe: Recipe, at: NewestPrefix) -> Recipe:
+def recipe_of(recipe: Recipe, newest: NewestPrefix) -> Recipe:
     """The recipe of the worker that is built with that prefix, beside the one with the system's
     libraries."""
     return replace(
         recipe,
-        middleware=f"{recipe.middleware} {at.version}",
-        prefix=at.prefix,
+        middleware=f"{recipe.middleware} {newest.version}",
+        prefix=newest.prefix,
         target=workspace.newest_directory(),
     )
 
@@ -135,7 +135,7 @@ def build_all(
     """Builds the newest version of each recipe; all are prepared before the first is built. With
     `partly`, a middleware that has a newer version already is skipped, and a problem is announced
     and not raised, since the system's version is built in any case."""
-    to_build = [r for r in newer if not (partly and newest_prefix(r))]
+    to_build = [recipe for recipe in newer if not (partly and newest_prefix(recipe))]
     plans: list[tuple[Recipe, BuildPlan]] = []
     results: list[BuildResult] = []
 
