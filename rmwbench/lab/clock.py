@@ -33,10 +33,10 @@ OWN = fit([OffsetReading(0, 0, 0)])
 
 
 class HostClocks:
-    """The clocks of one trial. `places` is worker → host."""
+    """The clocks of one trial. `host_of` is worker → host."""
 
-    def __init__(self, crew: Crew, places: Mapping[str, str]):
-        self._crew, self._places = crew, dict(places)
+    def __init__(self, crew: Crew, host_of: Mapping[str, str]):
+        self._crew, self._host_of = crew, dict(host_of)
         self._readings: dict[str, list[OffsetReading]] = {}
         self._clocks: dict[str, Clock] = {}
         self._begun_ns = 0
@@ -70,7 +70,7 @@ class HostClocks:
 
     def clock_of(self, process: str) -> Clock:
         """The clock of a worker's stamps, as far as it is known by now."""
-        return self.of_host(self._places[process])
+        return self.of_host(self._host_of[process])
 
     def of_host(self, host: str) -> Clock:
         """The clock of a host, as far as it is known by now. Raises WorkerFailed where its readings
@@ -93,7 +93,7 @@ class HostClocks:
         """Rows of the table `clock_map`: every reading of a foreign clock, and one exact row for
         each host with our own clock. A trial with one host and our own clock has no rows, since
         there is nothing to translate."""
-        hosts = dict.fromkeys(self._places.values())
+        hosts = dict.fromkeys(self._host_of.values())
         if len(hosts) < 2 and not self._readings:
             return
         for host in hosts:
@@ -112,7 +112,7 @@ class HostClocks:
         """The (process, host) of each worker that has started; a successor starts later."""
         return [
             (process, host)
-            for process, host in self._places.items()
+            for process, host in self._host_of.items()
             if process in self._crew.workers
         ]
 

@@ -520,11 +520,11 @@ def signal_watched(watched: dict[int, int], pid: int, number: int) -> None:
 
 def remove(directory: str) -> None:
     """Removes a directory, or the part of it that can be removed while others still write there."""
-    for place, _, names in os.walk(directory, topdown=False):
+    for path, _, names in os.walk(directory, topdown=False):
         try:
             for name in names:
-                os.unlink(os.path.join(place, name))
-            os.rmdir(place)
+                os.unlink(os.path.join(path, name))
+            os.rmdir(path)
         except OSError:
             pass
 

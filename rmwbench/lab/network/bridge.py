@@ -46,7 +46,7 @@ _FIRST_DISCOVERY, _LAST_DISCOVERY = 133, 137
 
 @dataclass(frozen=True)
 class _If:
-    """A conditional jump to the places `yes` and `no`; an empty place is the next line."""
+    """A conditional jump to the labels `yes` and `no`; an empty label is the next line."""
 
     code: int
     value: int
@@ -103,18 +103,18 @@ def loss_program(chance: float, *, exempt: bool) -> bytes:
 
 
 def _assemble(lines: list[tuple[int, int] | _If | str]) -> bytes:
-    """Assembles a program, in which texts name the places that jumps lead to."""
-    places: dict[str, int] = {}
+    """Assembles a program, in which texts name the labels that jumps lead to."""
+    labels: dict[str, int] = {}
     code: list[tuple[int, int] | _If] = []
     for line in lines:
         if isinstance(line, str):
-            places[line] = len(code)
+            labels[line] = len(code)
         else:
             code.append(line)
     program = b""
     for following, line in enumerate(code, start=1):
         if isinstance(line, _If):
-            jumps = [places[word] - following if word else 0 for word in (line.yes, line.no)]
+            jumps = [labels[word] - following if word else 0 for word in (line.yes, line.no)]
             program += struct.pack("=HBBI", line.code, *jumps, line.value)
         else:
             program += _instruction(*line)

@@ -80,7 +80,7 @@ class Emulation:
         self.files: dict[str, bytes] = {}
         self.document: dict[str, Any] | None = None
         self._crew, self._links, self._hosts = crew, links, hosts
-        self._places = {
+        self._devices = {
             host: HostDevices(host, number, hosts[host].device or 0, hosts[host].beside_devices)
             for number, host in enumerate(links.hosts, start=1)
         }
@@ -120,12 +120,12 @@ class Emulation:
         Raises NetworkBroken, WorkerFailed or HostBroken."""
         opened = self._switch.open(seed)
         tokens = []
-        for host, place in self._places.items():
-            setup = host_network.setup(place, self._links)
+        for host, devices in self._devices.items():
+            setup = host_network.setup(devices, self._links)
             tokens.append(self._crew.configure(host, "setup", *setup))
         answers = self._crew.await_configured(tokens, CONFIGURE_TIMEOUT_S)
-        for (host, place), configured in zip(self._places.items(), answers, strict=True):
-            self._record["hosts"][host] = host_network.check(place, self._links, configured)
+        for (host, devices), configured in zip(self._devices.items(), answers, strict=True):
+            self._record["hosts"][host] = host_network.check(devices, self._links, configured)
         if self._kernel is not None:
             self._kernel.hosts_are_up()
         self._record |= {"network": self._links.definition(), "link": opened}
@@ -206,12 +206,13 @@ class Emulation:
     def end(self, begin_ns: int, end_ns: int, note: Note) -> None:
         """Takes document and log, and checks them between these times. Raises as `up` does."""
         tokens = [
-            self._crew.configure(host, "end", reads=[host_network.DEVICES]) for host in self._places
+            self._crew.configure(host, "end", reads=[host_network.DEVICES])
+            for host in self._devices
         ]
         answers = self._crew.await_configured(tokens, CONFIGURE_TIMEOUT_S)
         texts = {
             host: configured.texts[host_network.DEVICES]
-            for host, configured in zip(self._places, answers, strict=True)
+            for host, configured in zip(self._devices, answers, strict=True)
         }
         dropped = {
             port.name: host_network.dropped_frames(texts[port.host], self._device_name(port))
@@ -268,7 +269,7 @@ class Emulation:
         """Adds the frames that a device's queue had dropped at an edge of the window."""
         if configured.failed is not None:
             return
-        dropped = host_network.dropped_by_queue(self._places[request.host], configured.answers[-1])
+        dropped = host_network.dropped_by_queue(self._devices[request.host], configured.answers[-1])
         if dropped is not None:
             row = {"process": request.host, "role": "machine", "counter": QUEUE_DROPPED}
             self.counters.append(row | {"unit": "count", "at": request.edge, "value": dropped})
@@ -286,9 +287,9 @@ class Emulation:
         ]
 
     def _messages(self, change: NetworkChange) -> list[NetlinkMessage]:
-        place = self._places[change.host]
+        devices = self._devices[change.host]
         if change.change == "admin_down":
-            return host_network.admin_down(place)
+            return host_network.admin_down(devices)
         if change.change in ("new_address", ROAM):
             renumberings = [
                 other
@@ -297,11 +298,11 @@ class Emulation:
             ]
             in_time = sorted(renumberings, key=lambda other: other.joined_s)
             second = next(k for k, other in enumerate(in_time) if other is change) % 2 == 0
-            return host_network.new_address(place, self._links, second=second)
+            return host_network.new_address(devices, self._links, second=second)
         if change.change == "up":
-            return host_network.admin_up(place, self._links)
+            return host_network.admin_up(devices, self._links)
         spec = change.spec("up")
-        return host_network.change_nic(place, spec) if spec is not None else []
+        return host_network.change_nic(devices, spec) if spec is not None else []
 
 
 def _queue_reading(at_ns: int, host: str, edge: str) -> ScheduledRequest:

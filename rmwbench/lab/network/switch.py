@@ -93,7 +93,7 @@ class Switch:
         self._document = os.memfd_create("rmwbench-link", os.MFD_CLOEXEC)
         self._log = os.memfd_create("rmwbench-frames", os.MFD_CLOEXEC)
         os.ftruncate(self._log, log_records * RECORD.itemsize)
-        self._ports = {port.name: FIRST_PORT_FD + place for place, port in enumerate(links.ports)}
+        self._ports = {port.name: FIRST_PORT_FD + index for index, port in enumerate(links.ports)}
         self._traces: dict[str, tuple[int, int]] = {}  # sha256 → (descriptor here, number there)
         for sha256, trace in links.traces.items():
             file = os.memfd_create("rmwbench-trace", os.MFD_CLOEXEC)
