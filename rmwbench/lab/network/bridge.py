@@ -103,7 +103,7 @@ def loss_program(chance: float, *, exempt: bool) -> bytes:
 
 
 def _assemble(lines: list[tuple[int, int] | _If | str]) -> bytes:
-    """Assembles a program, in which texts name the labels that jumps lead to."""
+    """Assembles a program, in which texts are the labels of jumps."""
     labels: dict[str, int] = {}
     code: list[tuple[int, int] | _If] = []
     for line in lines:
@@ -114,7 +114,7 @@ def _assemble(lines: list[tuple[int, int] | _If | str]) -> bytes:
     program = b""
     for following, line in enumerate(code, start=1):
         if isinstance(line, _If):
-            jumps = [labels[word] - following if word else 0 for word in (line.yes, line.no)]
+            jumps = [labels[name] - following if name else 0 for name in (line.yes, line.no)]
             program += struct.pack("=HBBI", line.code, *jumps, line.value)
         else:
             program += _instruction(*line)
