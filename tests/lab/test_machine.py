@@ -48,7 +48,8 @@ def test_the_card_is_json_and_has_what_a_reader_needs():
 
 
 def test_what_cannot_be_read_is_absent_and_not_zero(monkeypatch):
-    monkeypatch.setattr(card, "file_text", lambda path: None)
+    for module in (card, kernel_files):
+        monkeypatch.setattr(module, "file_text", lambda path: None)
     hardware = card.hardware()
     for key in ("cpu_model", "smt_active", "governor", "turbo", "idle_driver", "memory_bytes"):
         assert hardware[key] is None, key

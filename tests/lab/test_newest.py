@@ -266,11 +266,11 @@ def test_only_what_has_a_newer_version_can_be_asked_for_it(machine, capsys):
     assert source_build.with_newest_source([recipe(), recipe(newest=None)]) == [recipe()]
 
 
-def installed(version: str) -> source_build.Installed:
+def installed(version: str) -> source_build.NewestPrefix:
     prefix = source_build.prefix_of(recipe(), version)
     (prefix / source_build.ORIGIN).parent.mkdir(parents=True)
     (prefix / source_build.ORIGIN).write_text("Debian\n")
-    return source_build.Installed(prefix, version)
+    return source_build.NewestPrefix(prefix, version)
 
 
 def worker_in(directory: Path, version: str) -> Path:

@@ -21,8 +21,8 @@ from rmwbench.lab.host import (
     SharedHost,
     Spawned,
     hosts,
-    shared,
     shared_files,
+    shared_host,
 )
 
 REPOSITORY = Path(__file__).parents[2]
@@ -205,7 +205,7 @@ def test_hosts_at_the_same_time_have_nothing_in_common():
         assert (
             len({made.domain_id for made in hosts}) == len({made.directory for made in hosts}) == 5
         )
-        ports = [set(shared._ports(made.domain_id)) for made in hosts]
+        ports = [set(shared_host._ports(made.domain_id)) for made in hosts]
         assert sum(map(len, ports)) == len(set.union(*ports))
     finally:
         for made in hosts:
@@ -216,30 +216,30 @@ def test_a_disk_that_is_full_is_named_and_nothing_is_left(monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "no space")
 
-    before = set(Path("/tmp").glob(f"{shared.PREFIX}*"))
+    before = set(Path("/tmp").glob(f"{shared_host.PREFIX}*"))
     monkeypatch.setattr(Path, "write_text", full)
     with pytest.raises(HostBroken, match="make a directory in /tmp") as broken:
-        shared.claim("x")
+        shared_host.claim("x")
     assert broken.value.errno == errno.ENOSPC
-    assert set(Path("/tmp").glob(f"{shared.PREFIX}*")) == before
+    assert set(Path("/tmp").glob(f"{shared_host.PREFIX}*")) == before
 
 
 def test_a_number_whose_domain_or_ports_are_in_use_is_not_drawn(monkeypatch):
     """A robot in domain 7, and a server on a port of number 8: of the three numbers only 9 is
     left."""
-    monkeypatch.setattr(shared, "NUMBERS", range(7, 10))
+    monkeypatch.setattr(shared_host, "NUMBERS", range(7, 10))
     with (
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as robot,
         socket.socket(socket.AF_INET) as server,
     ):
         robot.bind(("127.0.0.1", 7400 + 250 * 7 + 10))
-        server.bind(("127.0.0.1", shared.FIRST_PORT + shared.PORTS * 7 + 3))
+        server.bind(("127.0.0.1", shared_host.FIRST_PORT + shared_host.PORTS * 7 + 3))
         server.listen()
-        place = shared.claim("x")
+        place = shared_host.claim("x")
         try:
             assert place.number == 9
             with pytest.raises(HostBroken, match="all 3 numbers"):
-                shared.claim("x")
+                shared_host.claim("x")
         finally:
             shared_files.remove(str(place.directory))
             place.lock.close()
@@ -247,12 +247,12 @@ def test_a_number_whose_domain_or_ports_are_in_use_is_not_drawn(monkeypatch):
 
 def test_a_domain_with_shared_memory_of_another_container_is_not_drawn(monkeypatch):
     """Its sockets are out of sight, its /dev/shm is not."""
-    monkeypatch.setattr(shared, "NUMBERS", range(11, 12))
+    monkeypatch.setattr(shared_host, "NUMBERS", range(11, 12))
     port_file = Path(f"/dev/shm/fastrtps_port{7400 + 250 * 11 + 11}")
     port_file.touch()
     try:
         with pytest.raises(HostBroken, match="numbers"):
-            shared.claim("x")
+            shared_host.claim("x")
     finally:
         port_file.unlink()
 

@@ -413,7 +413,7 @@ class Crew:
             raise late[0].failure("timeout", f"no {subject} within {timeout_s:.3g} s")
 
     def turn_until(self, is_done: Callable[[], bool], timeout_s: float) -> bool:
-        """Takes turns until `is_done()`, at least one, and returns whether that came in time.
+        """Takes turns until `is_done()`, and returns whether that came in time.
         Time in which this process did not run is no worker's fault: answers that arrived meanwhile
         count, and the deadline moves by as much. Raises WorkerFailed as `turn` does."""
         deadline = time.monotonic() + timeout_s
