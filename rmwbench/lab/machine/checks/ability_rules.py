@@ -20,7 +20,7 @@ WANTED_MEMLOCK_BYTES = 128 << 20
 def hosts(facts: Facts) -> Diagnosis:
     problem, fix = fact(facts, "abilities", "host"), facts["abilities"].get("host_fix")
     if problem == "":
-        return Diagnosis("green", "one was made and ended")
+        return Diagnosis("green", "a host was made and ended")
     if shared := facts["abilities"].get("shared_host"):
         return Diagnosis("yellow", f"{problem}; {shared}", fix, spoils=True)
     return Diagnosis("red", problem, fix, spoils=True)
@@ -29,7 +29,7 @@ def hosts(facts: Facts) -> Diagnosis:
 @rule(
     "middlewares",
     expected="every middleware that you want to compare",
-    why="only what is built can be measured",
+    why="only a middleware that is built can be measured",
 )
 def workers(facts: Facts) -> Diagnosis:
     problem_of = fact(facts, "tools", "middlewares")
@@ -70,8 +70,8 @@ def tools(facts: Facts) -> Diagnosis:
 @rule(
     "calibration",
     expected="one of this machine, not older than a month",
-    why="it proves on this machine that injected truth is recovered and that equal arms are "
-    "called equal",
+    why="it proves on this machine that known values are recovered and that equal arms are judged "
+    "equal",
 )
 def calibration(facts: Facts) -> Diagnosis:
     newest, fix = fact(facts, "calibration"), "rmwbench calibrate --quick"

@@ -35,8 +35,8 @@ def shared_memory(facts: Facts) -> Diagnosis:
 @rule(
     "leftover segments",
     expected="no file of a middleware without a living process",
-    why="segments that nobody maps hold memory for ever, and may disturb a middleware when it "
-    "starts",
+    why="segments that no process maps occupy memory for ever, and may disturb the start of a "
+    "middleware",
 )
 def leftovers(facts: Facts) -> Diagnosis:
     files, unseen = fact(facts, "shm", "leftovers"), fact(facts, "shm", "unseen_processes")

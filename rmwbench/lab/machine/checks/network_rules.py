@@ -105,8 +105,7 @@ def default_buffer(facts: Facts) -> Diagnosis:
 @rule(
     "receive backlog",
     expected=f"{BACKLOG_NAME} of at least {BACKLOG}",
-    why="frames between virtual interfaces wait here, and bursts beyond it are dropped without "
-    "a word",
+    why="frames between virtual interfaces wait here, and bursts beyond it are dropped silently",
 )
 def backlog(facts: Facts) -> Diagnosis:
     value = fact(facts, "sysctls", BACKLOG_NAME)
@@ -127,8 +126,8 @@ def backlog(facts: Facts) -> Diagnosis:
 @rule(
     "IP reassembly",
     expected=f"at least {FRAGMENTS_WANTED_BYTES} bytes and at most a few seconds, where frames are lost",
-    why="incomplete datagrams hold this memory this long; when it is full, large UDP messages "
-    "stop arriving",
+    why="incomplete datagrams occupy this memory for this time; when it is full, large UDP "
+    "messages stop arriving",
 )
 def fragments(facts: Facts) -> Diagnosis:
     """Judges settings that belong to a network namespace and are never inherited: they hold for the
@@ -183,8 +182,8 @@ def congestion_control(facts: Facts) -> Diagnosis:
 @rule(
     "queue discipline",
     expected="any, but known",
-    why="it decides what waits and what is dropped on a physical interface; trials on one "
-    "machine do not use it",
+    why="it decides which frames wait and which are dropped at a physical interface; trials on "
+    "one machine do not use it",
 )
 def queue_discipline(facts: Facts) -> Diagnosis:
     value = fact(facts, "sysctls", "net.core.default_qdisc")
@@ -211,12 +210,12 @@ def bridge_filter(facts: Facts) -> Diagnosis:
 @rule(
     "multicast on lo",
     expected="a datagram to a multicast group on lo comes back",
-    why="middlewares find each other by multicast; on a robot without network that means on lo",
+    why="middlewares find each other by multicast, on a robot without a network by that on lo",
 )
 def multicast_on_loopback(facts: Facts) -> Diagnosis:
     problem = fact(facts, "network", "multicast_lo")
     if problem == "":
-        return Diagnosis("green", "it came back")
+        return Diagnosis("green", "a datagram came back")
     text = f"{problem}; trials do not use this lo"
     fix = "ip link set lo multicast on && ip route replace 239.0.0.0/8 dev lo"
     return Diagnosis("yellow", text, fix)
@@ -225,13 +224,13 @@ def multicast_on_loopback(facts: Facts) -> Diagnosis:
 @rule(
     "multicast route",
     expected="a route for 239.255.0.1",
-    why="a middleware that is told no interface sends where the route points, and without one "
-    "it finds no peer",
+    why="a middleware without a configured interface sends by the route, and finds no peer "
+    "without one",
 )
 def multicast_route(facts: Facts) -> Diagnosis:
     problem = fact(facts, "network", "multicast_route")
     if problem == "":
-        return Diagnosis("green", "there is one")
+        return Diagnosis("green", "a route exists")
     fix = "ip route add 239.0.0.0/8 dev lo"
     return Diagnosis("yellow", f"{problem}; trials have one of their own", fix)
 
@@ -244,9 +243,9 @@ def multicast_route(facts: Facts) -> Diagnosis:
 def multicast_in_host(facts: Facts) -> Diagnosis:
     problem = fact(facts, "network", "multicast_host")
     if problem is None:
-        return Diagnosis("unknown", "no host could be made to try it in")
+        return Diagnosis("unknown", "no host could be made for the test")
     if problem == "":
-        return Diagnosis("green", "it came back on both")
+        return Diagnosis("green", "a datagram came back on both")
     return Diagnosis("red", problem, spoils=True)
 
 
@@ -261,13 +260,13 @@ def kernel_backend(facts: Facts) -> Diagnosis:
     yellow only where no part works."""
     works = fact(facts, "network", "kernel_backend")
     if works is None:
-        return Diagnosis("unknown", "no host could be made to try it in")
+        return Diagnosis("unknown", "no host could be made for the test")
     working = [name for name, problem in works.items() if not problem]
     problems = dict.fromkeys(problem for problem in works.values() if problem)
     missing = ", ".join(name for name, problem in works.items() if problem)
     if not working:
         fix = "run as root: its devices lie in several hosts at once"
-        return Diagnosis("yellow", f"nothing of it: {'; '.join(problems)}", fix)
+        return Diagnosis("yellow", f"no part of it works: {'; '.join(problems)}", fix)
     without = f"; without {missing}: {'; '.join(problems)}" if problems else ""
     return Diagnosis("green", ", ".join(working) + without)
 

@@ -77,7 +77,7 @@ def virtualization(facts: Facts) -> Diagnosis:
 @rule(
     "steal since boot",
     expected=f"less than {100 * STEAL_YELLOW:.0f} % of all processor time",
-    why="what the hypervisor takes is missing in every latency, most of all in tails",
+    why="the time that the hypervisor takes is in every latency, most of all in tails",
 )
 def steal_since_boot(facts: Facts) -> Diagnosis:
     value = fact(facts, "state", "steal_fraction_since_boot")
@@ -90,8 +90,8 @@ def steal_since_boot(facts: Facts) -> Diagnosis:
 @rule(
     "steal now",
     expected=f"less than {100 * STEAL_YELLOW:.0f} % of the processor time that is asked for",
-    why="red: a trial that met as much would be void, so a campaign now would only collect void "
-    "trials; yellow: its tails would be this machine's",
+    why="red: a trial with as much steal would be void, and so would all of a campaign now; yellow: "
+    "the tails of a trial would be this machine's",
 )
 def steal_now(facts: Facts) -> Diagnosis:
     """Judges the sampled steal by the rule of trials, as if the sample were a window: steal is a
@@ -113,7 +113,7 @@ def steal_now(facts: Facts) -> Diagnosis:
 @rule(
     "load",
     expected=f"less than {100 * OTHERS_YELLOW:.0f} % in use",
-    why="whatever else runs takes turns with the middleware on the same cores",
+    why="other programs take turns with the middleware on the same cores",
 )
 def load_now(facts: Facts) -> Diagnosis:
     """Judges the sampled share of busy time where there is one, and else the load average."""
@@ -165,7 +165,7 @@ def governor(facts: Facts) -> Diagnosis:
 
 @rule(
     "turbo",
-    expected="off for the smallest noise; on is how a robot runs",
+    expected="off for the smallest noise, on as on a robot",
     why="the clock falls when the machine warms up, so early and late blocks differ",
 )
 def turbo(facts: Facts) -> Diagnosis:
@@ -175,8 +175,8 @@ def turbo(facts: Facts) -> Diagnosis:
 @rule(
     "idle states",
     expected=f"none that needs more than {SLOW_WAKE_UP_US} µs to wake from, for the lowest latency",
-    why="waking from a deep state is paid by the message that arrives then: latency rises when "
-    "the rate falls",
+    why="a message that wakes a core from a deep state is later, so latency rises when the rate "
+    "falls",
 )
 def idle_states(facts: Facts) -> Diagnosis:
     states = fact(facts, "hardware", "idle_states")
@@ -199,8 +199,7 @@ def idle_states(facts: Facts) -> Diagnosis:
 @rule(
     "SMT siblings",
     expected="off, or known",
-    why="two threads of one core share it: where publisher and subscriber land there, both are "
-    "slower",
+    why="two threads of one core share it: a publisher and a subscriber on both are slower",
 )
 def siblings(facts: Facts) -> Diagnosis:
     value = fact(facts, "hardware", "smt_active")
@@ -241,13 +240,12 @@ def clock_source(facts: Facts) -> Diagnosis:
     "clock",
     expected=f"steered by at most {MOST_STEERED_PPM} ppm; more, and its seconds are visibly "
     "too long or short",
-    why="it matters over several machines only, whose clocks are compared in each trial "
-    "whatever is claimed here",
+    why="it matters only over several machines, whose clocks each trial compares in any case",
 )
 def timekeeping(facts: Facts) -> Diagnosis:
     state = fact(facts, "state", "timekeeping")
     if state is None:
-        return Diagnosis("unknown", "it is not known which service keeps it")
+        return Diagnosis("unknown", "the service that keeps it is unknown")
     text, kernel = keeper(state), state["kernel"]
     steered_ppm = abs(kernel["frequency_ppm"]) + abs(kernel["tick_ppm"]) if kernel else 0.0
     if steered_ppm <= MOST_STEERED_PPM:
