@@ -9,7 +9,7 @@ ENOUGH = 65_536
 """It is no higher, because some programs close all possible descriptors one by one."""
 
 
-def attainable() -> int:
+def attainable_limit() -> int:
     """The limit that a process of a trial gets."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     return ENOUGH if resource.RLIM_INFINITY in (soft, hard) else max(soft, min(hard, ENOUGH))
@@ -18,6 +18,6 @@ def attainable() -> int:
 def raise_limit() -> None:
     """Raises the limit of open files for this process and those that it starts from now on."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = attainable()
+    limit = attainable_limit()
     if soft != resource.RLIM_INFINITY and soft < limit:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))

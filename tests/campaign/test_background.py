@@ -19,7 +19,7 @@ from rmwbench.lab.middleware import tool
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.sampling import load_process
 from rmwbench.lab.sampling.background import Background, LoadFlow
-from rmwbench.lab.sampling.cgroup import remove_stale, stale
+from rmwbench.lab.sampling.cgroup import remove_stale_groups, stale_groups
 from tests.campaign.cells import only_cell, order
 from tests.campaign.ended import rows, well
 from tests.lab import tools
@@ -148,7 +148,7 @@ def test_nothing_is_left_of_a_load(worker, monkeypatch):
     names = {row["process"]: row["role"] for row in rows(result, "counters")}
     unread = [row["text"] for row in rows(result, "events", event="no_data")]
     assert (names.get("background"), names.get("awake")) == ("background", "awake"), (names, unread)
-    assert not [path for path in stale() if path.name.startswith(f"rmwbench-{os.getpid()}:")]
+    assert not [path for path in stale_groups() if path.name.startswith(f"rmwbench-{os.getpid()}:")]
 
 
 def test_a_load_that_does_not_come_up_voids_the_trial(worker, monkeypatch):
@@ -214,8 +214,8 @@ def test_loads_die_with_an_orchestrator_that_is_killed():
         assert time.monotonic() < deadline, "loads outlive their orchestrator"
         time.sleep(0.02)
     if group != "-":
-        assert Path(group) in stale()
-        assert Path(group) in remove_stale() and not Path(group).exists()
+        assert Path(group) in stale_groups()
+        assert Path(group) in remove_stale_groups() and not Path(group).exists()
 
 
 @pytest.mark.own_host

@@ -193,7 +193,7 @@ def test_what_the_doctor_samples_are_the_probes_of_a_trial(monkeypatch):
         EdgeReading(ticks, at, at, None, 2) for at, ticks in zip((0, 10**9), readings, strict=True)
     )
     monkeypatch.setattr(machine_facts, "read_edge", lambda: next(edges))
-    sample = machine_facts.sampled(0.0)
+    sample = machine_facts.sample(0.0)
     probes = {row["probe"]: row["value"] for row in sample["probes"]}
     assert probes["steal"] == pytest.approx(0.1) and probes["stolen_ticks"] == 1
     assert sample["busy"] == pytest.approx(9 / 200)

@@ -86,7 +86,7 @@ def test_a_cpu_quota_is_read_in_both_versions(monkeypatch, tmp_path, controller,
 
 def test_a_kernel_without_control_groups_has_none_to_clean(monkeypatch):
     monkeypatch.setattr(kernel_files, "file_text", lambda path: None)
-    assert cgroup.stale() == []
+    assert cgroup.stale_groups() == []
 
 
 def test_ticks_are_those_of_the_processors_that_a_trial_may_use():

@@ -13,7 +13,7 @@ import resource, sys
 from rmwbench.lab import open_files
 soft, hard = map(int, sys.argv[1:])
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-told = open_files.attainable()
+told = open_files.attainable_limit()
 open_files.raise_limit()
 print(told, *resource.getrlimit(resource.RLIMIT_NOFILE))
 """
@@ -40,7 +40,7 @@ def test_the_limit_is_raised_as_far_as_a_user_may(soft, hard, expected):
 def test_more_than_enough_is_left_alone(monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda which: (100_000, 200_000))
     monkeypatch.setattr(resource, "setrlimit", lambda which, limits: pytest.fail(str(limits)))
-    assert open_files.attainable() == 100_000
+    assert open_files.attainable_limit() == 100_000
     open_files.raise_limit()
 
 
@@ -48,5 +48,5 @@ def test_without_limits_there_is_enough(monkeypatch):
     endless = resource.RLIM_INFINITY
     monkeypatch.setattr(resource, "getrlimit", lambda which: (endless, endless))
     monkeypatch.setattr(resource, "setrlimit", lambda which, limits: pytest.fail(str(limits)))
-    assert open_files.attainable() == open_files.ENOUGH
+    assert open_files.attainable_limit() == open_files.ENOUGH
     open_files.raise_limit()

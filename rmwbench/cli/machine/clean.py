@@ -44,7 +44,7 @@ def clean(
     directories = remove_directories(dry_run)
     for host_directory in directories:
         print(f"{verb} {host_directory}, of hosts of a dead orchestrator")
-    groups = cgroup.stale() if dry_run else cgroup.remove_stale()
+    groups = cgroup.stale_groups() if dry_run else cgroup.remove_stale_groups()
     for group in groups:
         print(f"{verb} control group {group}")
     settled = settle(directory, dry_run) if directory else []

@@ -55,7 +55,7 @@ for device in sys.argv[1:]:
 _PROBE_ARGUMENTS = ["-I", "-S", "-c", _PROBE]
 
 
-def host() -> tuple[str, str | None]:
+def try_host() -> tuple[str, str | None]:
     """Tries to make a host with namespaces of its own. Returns the problem and its fix."""
     try:
         check_own().close()
@@ -69,13 +69,13 @@ def shared_host() -> str | None:
     return host_kind().text() if host_kind().shared else None
 
 
-def multicast_lo() -> str:
+def try_multicast_lo() -> str:
     """Tries a round trip on the lo of this namespace."""
     command = [sys.executable, *_PROBE_ARGUMENTS, "lo=127.0.0.1"]
     return subprocess.run(command, capture_output=True, text=True).stderr.strip()
 
 
-def multicast_route() -> str:
+def try_multicast_route() -> str:
     """Asks the kernel for a route to the group of DDS; no datagram is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         try:
@@ -85,7 +85,7 @@ def multicast_route() -> str:
     return ""
 
 
-def multicast_host() -> str | None:
+def try_multicast_host() -> str | None:
     """Tries the round trip inside a host, on both devices; None where no host can be made."""
     log = os.memfd_create("rmwbench-multicast")
     try:
@@ -115,11 +115,11 @@ def multicast_host() -> str | None:
         os.close(log)
 
 
-def user_namespace() -> str:
+def try_user_namespace() -> str:
     return _in_child(lambda: init.call("unshare", _libc.unshare, init.CLONE_NEWUSER))
 
 
-def tap_device() -> str:
+def try_tap_device() -> str:
     """Tries to make a TAP device in a network namespace of its own, with which it ends."""
 
     def attempt() -> None:
@@ -129,7 +129,7 @@ def tap_device() -> str:
     return _in_child(attempt)
 
 
-def control_group() -> str:
+def try_control_group() -> str:
     try:
         ControlGroup("doctor").close()
     except OSError as error:
@@ -137,16 +137,16 @@ def control_group() -> str:
     return ""
 
 
-def latency_device() -> str:
+def try_latency_device() -> str:
     """Tries to open /dev/cpu_dma_latency; closing it ends its effect."""
     return _in_child(lambda: os.close(os.open("/dev/cpu_dma_latency", os.O_WRONLY)))
 
 
-def real_time() -> str:
+def try_real_time() -> str:
     return _in_child(lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)))
 
 
-def perf_events() -> str:
+def try_perf_events() -> str:
     """Tries to count this thread's context switches, as the sampler does for workers."""
     number = {"x86_64": 298, "aarch64": 241, "riscv64": 241}.get(platform.machine())
     if number is None:
@@ -202,20 +202,20 @@ def all_facts(
     """Gathers the facts of all rules. `tools` is that of `checkup`."""
     walk = processes.walk()
     facts = report_facts(machine_card, walk)
-    problem, fix = host()
-    facts["sampled"] = sampled(SAMPLE_S)
+    problem, fix = try_host()
+    facts["sampled"] = sample(SAMPLE_S)
     facts["shm"] = shm(walk)
     facts["network"] = network(with_host=not problem)
     facts["abilities"] = {
         "host": problem,
         "host_fix": fix,
         "shared_host": shared_host(),
-        "user_namespace": user_namespace(),
-        "tun": tap_device(),
-        "cgroup": control_group(),
-        "perf": perf_events(),
-        "dma_latency": latency_device(),
-        "real_time": real_time(),
+        "user_namespace": try_user_namespace(),
+        "tun": try_tap_device(),
+        "cgroup": try_control_group(),
+        "perf": try_perf_events(),
+        "dma_latency": try_latency_device(),
+        "real_time": try_real_time(),
     }
     return facts | {"tools": tools, "calibration": calibration}
 
@@ -229,7 +229,7 @@ def limits() -> dict[str, Any]:
 
     processes_allowed = (soft(resource.RLIMIT_NPROC), card.container_processes())
     return {
-        "files": open_files.attainable(),
+        "files": open_files.attainable_limit(),
         "memlock_bytes": soft(resource.RLIMIT_MEMLOCK),
         "processes": min((most for most in processes_allowed if most is not None), default=None),
         "may_lock_any": has_capability(CAP_IPC_LOCK),
@@ -266,15 +266,15 @@ def shm(walk: processes.Walk) -> dict[str, Any]:
 def network(with_host: bool) -> dict[str, Any]:
     return {
         "bridge_nf_call_iptables": file_text("/proc/sys/net/bridge/bridge-nf-call-iptables"),
-        "multicast_lo": multicast_lo(),
-        "multicast_route": multicast_route(),
-        "multicast_host": multicast_host() if with_host else None,
+        "multicast_lo": try_multicast_lo(),
+        "multicast_route": try_multicast_route(),
+        "multicast_host": try_multicast_host() if with_host else None,
         "kernel_backend": kernel.works() if with_host else None,
         "interfaces": _interfaces_up(),
     }
 
 
-def sampled(seconds: float) -> dict[str, Any]:
+def sample(seconds: float) -> dict[str, Any]:
     """Samples the machine for some seconds: the probes of a trial, the busy share of our
     processors, and the programs that used most: (PID, name, share of one core)."""
     before, times, begun = read_edge(), _process_ticks(), time.monotonic()

@@ -44,7 +44,7 @@ class ControlGroup:
         return None
 
     def close(self) -> None:
-        """Removes the group, whose processes must have ended, or leaves it to `remove_stale`."""
+        """Removes the group, whose processes must have ended, or leaves it to `remove_stale_groups`."""
         deadline = time.monotonic() + REMOVE_TIMEOUT_S
         while True:
             try:
@@ -58,7 +58,7 @@ class ControlGroup:
                 time.sleep(0.005)
 
 
-def stale() -> list[Path]:
+def stale_groups() -> list[Path]:
     """The groups whose orchestrator is gone, without those of other PID namespaces."""
     return [
         path
@@ -68,10 +68,10 @@ def stale() -> list[Path]:
     ]
 
 
-def remove_stale() -> list[Path]:
+def remove_stale_groups() -> list[Path]:
     """Removes the stale groups. Returns those that could be removed."""
     removed = []
-    for path in stale():
+    for path in stale_groups():
         with contextlib.suppress(OSError):
             path.rmdir()
             removed.append(path)
