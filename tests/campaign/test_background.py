@@ -15,7 +15,6 @@ import pytest
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, Hosts
-from rmwbench.lab.middleware import tool
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.sampling import load_process
 from rmwbench.lab.sampling.background import Background, LoadFlow

@@ -344,17 +344,19 @@ class NotReady:
 
 def not_ready(name: str, workers: dict[str, Worker]) -> NotReady | None:
     """The reason why a middleware cannot be run; None where it can."""
-    build = f"rmwbench middlewares build {name}"
+    command = _build_command(name) if name in recipes() else None
     if name in workers:
         problem, fix = workers[name].problem, workers[name].fix
-        if not problem:
-            return None
-        return NotReady(problem, fix or (build if name in recipes() else None))
-    if name in recipes():
-        return NotReady(NOT_BUILT, build)
+        return NotReady(problem, fix or command) if problem else None
+    if command is not None:
+        return NotReady(NOT_BUILT, command)
     if name in shipped_middlewares():
         return NotReady(NOT_BROUGHT)
     return _without_crate(name, workers) or NotReady(UNKNOWN)
+
+
+def _build_command(name: str) -> str:
+    return f"rmwbench middlewares build {name}"
 
 
 def why_not_ready(name: str, workers: dict[str, Worker]) -> str | None:
@@ -406,21 +408,17 @@ def _without_crate(name: str, workers: dict[str, Worker]) -> NotReady | None:
     if plain != name and plain in {*recipes(), *workers}:
         description = workers[plain].description if plain in workers else None
         if description is None:
-            return NotReady(NOT_BUILT, f"rmwbench middlewares build {plain}")
+            return NotReady(NOT_BUILT, _build_command(plain))
         return NotReady(f"{plain} is {description['version']} here")
     base, slash, rmw = name.partition("/")
     if slash and base in workers and (problem := workers[base].problem):
-        return NotReady(
-            problem, f"rmwbench middlewares build {base}" if base in ros2.recipes() else None
-        )
+        return NotReady(problem, _build_command(base) if base in ros2.recipes() else None)
     if slash and any(sibling.startswith(f"{base}/") for sibling in workers):
         siblings = ", ".join(sibling for sibling in workers if sibling.startswith(f"{base}/"))
         return NotReady(f"the sourced ROS 2 has {siblings}", ros2.install_command(rmw))
     if base == ros2.NAME and ros2.recipes():
         if (reason := ros2.why_not()) is None:
-            return NotReady(
-                "not built for the sourced ROS 2", f"rmwbench middlewares build {ros2.NAME}"
-            )
+            return NotReady("not built for the sourced ROS 2", _build_command(ros2.NAME))
         return NotReady(reason, ros2.SOURCE_FIX if reason == ros2.NOT_SOURCED else None)
     if name.startswith(INSTALLED):
         return NotReady(f"no {program_of(name)} here", "source the ROS 2 that it was built in")
@@ -454,7 +452,7 @@ def status(name: str, recipe: Recipe | None, worker: Worker | None) -> dict[str,
 def _why_not_built(
     name: str, recipe: Recipe | None, worker: Worker | None
 ) -> tuple[str, str | None]:
-    build = f"rmwbench middlewares build {name}"
+    build = _build_command(name)
     if recipe is None:
         problem, command = (worker.problem or "", worker.fix) if worker else ("", None)
         return problem or "it does not answer", command

@@ -24,7 +24,7 @@ NAME = "rclcpp"
 HARNESS = "rmwbench-worker"
 PACKAGES = ("rmwbench_msgs", "rmwbench_rclcpp")
 VARIABLE = "AMENT_PREFIX_PATH"
-NOT_SOURCED = "no ROS 2 is sourced"
+NOT_SOURCED, NO_CMAKE = "no ROS 2 is sourced", "cmake is missing"
 SOURCE_FIX = "source your ROS 2 first, for example `. /opt/ros/jazzy/setup.sh`"
 _BUILD_MINUTES = 5.0
 
@@ -80,7 +80,7 @@ def why_not() -> str | None:
         return NOT_SOURCED
     if _rclcpp() is None:
         return "the sourced ROS 2 has no rclcpp"
-    return None if shutil.which("cmake") else "cmake is missing"
+    return None if shutil.which("cmake") else NO_CMAKE
 
 
 def check() -> None:
@@ -91,7 +91,7 @@ def check() -> None:
             f"the worker on rclcpp is built in a ROS 2: {reason}",
             expected=f"{VARIABLE} with an install that has rclcpp",
             actual=os.environ.get(VARIABLE) or "not set",
-            fix="apt-get install -y cmake g++" if reason.startswith("cmake") else SOURCE_FIX,
+            fix="apt-get install -y cmake g++" if reason == NO_CMAKE else SOURCE_FIX,
         )
     environment = _environment(dict(os.environ))
     missing_of = {path: _lacks(path, environment) for path in _pythons(environment)}

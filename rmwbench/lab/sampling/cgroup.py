@@ -44,7 +44,7 @@ class ControlGroup:
         return None
 
     def close(self) -> None:
-        """Removes the group, whose processes must have ended, or leaves it to `remove_stale_groups`."""
+        """Removes the group, whose processes must have ended, at once or as a stale group later."""
         deadline = time.monotonic() + REMOVE_TIMEOUT_S
         while True:
             try:
