@@ -344,10 +344,12 @@ class NotReady:
 
 def not_ready(name: str, workers: dict[str, Worker]) -> NotReady | None:
     """The reason why a middleware cannot be run; None where it can."""
+    worker = workers.get(name)
+    if worker is not None and not worker.problem:
+        return None
     command = _build_command(name) if name in recipes() else None
-    if name in workers:
-        problem, fix = workers[name].problem, workers[name].fix
-        return NotReady(problem, fix or command) if problem else None
+    if worker is not None and worker.problem:
+        return NotReady(worker.problem, worker.fix or command)
     if command is not None:
         return NotReady(NOT_BUILT, command)
     if name in shipped_middlewares():
