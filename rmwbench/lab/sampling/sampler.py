@@ -128,12 +128,11 @@ class Samplers:
     there were only one; `by_host` has the document of each host. The first sampler measures the
     machine as a whole."""
 
-    def __init__(self, crew: Crew, hosts: Sequence[str] | None = None):
-        """Makes a sampler for each of `hosts`, for every host where that is None."""
-        self._by_host: dict[str, Sampler] = {}
+    def __init__(self, crew: Crew, hosts: Sequence[str]):
         self._crew = crew
-        for index, host in enumerate(crew.hosts if hosts is None else hosts):
-            self._by_host[host] = Sampler(crew, None if index == 0 else host)
+        self._by_host = {
+            host: Sampler(crew, host if index else None) for index, host in enumerate(hosts)
+        }
 
     @property
     def document(self) -> dict[str, Any] | None:
