@@ -276,8 +276,7 @@ class AgentSession:
                     self._connection.send({"exited": inner_pid, "status": status})
 
     def _send_rest(self, process: _AgentProcess) -> None:
-        """Sends the rest of the process's messages and its logs before its exit is reported, so
-        that the orchestrator can explain the exit."""
+        """Sends the rest of the messages and the logs, which explain the exit that follows."""
         while not process.ended and self._read(process):
             pass
         for target in LOGS:

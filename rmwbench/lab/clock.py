@@ -20,8 +20,7 @@ from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerProcess
 
 EXCHANGES, EXCHANGES_IN_WINDOW = 32, 8
-"""The exchanges of a reading. An exchange takes some 50 µs; the shortest of 32 is rarely longer
-than an exchange on an idle machine."""
+"""The exchanges of a reading, of which the shortest counts; an exchange takes some 50 µs."""
 TIMEOUT_S = SILENCE_S + 3.0
 """It is longer than SILENCE_S, so that a lost machine is not reported as a hanging worker."""
 TIMEOUT_IN_WINDOW_S = 0.05
@@ -55,8 +54,7 @@ class HostClocks:
         return tuple(self._readings)
 
     def read(self) -> None:
-        """Reads each foreign clock once, where a worker of its host still runs. Raises WorkerFailed
-        where that worker does not answer."""
+        """Reads each foreign clock whose host still has a worker. Raises WorkerFailed."""
         for host in self._readings:
             speaker = self._speaker(host)
             if not self._take(host, speaker, EXCHANGES, TIMEOUT_S) and not speaker.ended:
@@ -117,8 +115,7 @@ class HostClocks:
         ]
 
     def _take(self, host: str, worker: WorkerProcess, count: int, timeout_s: float) -> bool:
-        """Takes a reading, and returns whether the worker answered. The exchanges follow each
-        other: two at a time would wait for each other."""
+        """Takes a reading by successive exchanges. Returns whether the worker answered."""
         deadline = time.monotonic() + timeout_s
         exchanges: list[Exchange] = []
         while len(exchanges) < count and not worker.ended:

@@ -48,8 +48,7 @@ def is_seen(path: Path) -> bool:
 
 
 def view() -> list[str]:
-    """The words before a command that run it in the mounts of a trial (host/view_program.py). The
-    first word of the command must be a path."""
+    """The words before a command, whose first is a path, that run it in a trial's mounts."""
     return [sys.executable, "-I", "-S", "-E", _VIEW, *roots(), "--"]
 
 

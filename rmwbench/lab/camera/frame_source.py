@@ -51,8 +51,7 @@ PAGE_BYTES = 4096
 TIMES_OFFSET = PAGE_BYTES
 FIRST_SLOT = TIMES_OFFSET + 8 * TIMES
 FIRST_FD = 10
-"""The worker's first descriptor of a ring; below are its control socket, its records and the
-library that counts allocations."""
+"""The first descriptor of a ring in a worker, above its other descriptors."""
 ENOUGH = 4
 """A trial waits for so many frames: the first one sent lies two behind the newest."""
 TIMEOUT_S = 15.0

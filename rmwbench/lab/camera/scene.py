@@ -45,8 +45,7 @@ def frames(kind: str, format_: PixelFormat) -> tuple[bytes, ...]:
 
 
 def lz4_ratio(frame: bytes) -> float:
-    """The bytes of a frame divided by its bytes after LZ4 in blocks, as Zenoh compresses; a block
-    that would not shrink is not compressed."""
+    """The ratio of a frame's bytes to those after LZ4 in blocks, as Zenoh compresses."""
     blocks = [frame[at : at + BLOCK_BYTES] for at in range(0, len(frame), BLOCK_BYTES)]
     shrunk = sum(
         min(len(block), len(pa.compress(block, codec="lz4_raw", asbytes=True))) for block in blocks

@@ -266,8 +266,8 @@ class Host:
         writes: Sequence[Write] = (),
         reads: Sequence[str] = (),
     ) -> None:
-        """Requests changes of the host's network: first `writes`, then `messages`, then `reads`;
-        `receive` returns the Configured of this token."""
+        """Requests `writes`, `messages` and `reads`, in this order; `receive` has the
+        Configured."""
         self._send(
             {
                 "configure": token,
@@ -396,8 +396,7 @@ def ready_host(make_host: Callable[[], Host]) -> Host:
 
 
 def tmpfs_bytes() -> tuple[int, int]:
-    """The limits of /dev/shm and /tmp: half and a quarter of the available memory, so that a leak
-    fails before the machine swaps."""
+    """The limits of /dev/shm and /tmp, so that a leak fails before the machine swaps."""
     available = available_memory_bytes()
     return available // 2, available // 4
 

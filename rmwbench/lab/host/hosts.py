@@ -57,8 +57,7 @@ WITHOUT_NAMESPACES = (
 
 @dataclass(frozen=True)
 class HostKind:
-    """The kind of the hosts here: `name` is `own` or `shared`; `reason` tells why hosts are shared,
-    and is None where they are not."""
+    """The kind of hosts: `own` or `shared`, and the reason for shared ones."""
 
     name: str
     reason: str | None = None
@@ -122,8 +121,7 @@ def _is_denied(broken: HostBroken) -> bool:
 
 
 def make(name: str, *, targets: int = TARGETS) -> Host:
-    """Makes a host of the kind that trials get here. Raises HostBroken where a shared host cannot
-    claim a number or a directory."""
+    """Makes a host of the kind that trials get here. Raises HostBroken."""
     return SharedHost(name, targets=targets) if host_kind().shared else Host(name, targets=targets)
 
 

@@ -87,8 +87,7 @@ def write(path: str, text: bytes) -> None:
 
 
 def unshare(flags: int) -> bool:
-    """Moves this process into new namespaces. Without the privilege for that, it makes a user
-    namespace of its own too, and returns True."""
+    """Moves this process into new namespaces. Returns whether that took a user namespace."""
     if _libc.unshare(flags) == 0:
         return False
     if ctypes.get_errno() != EPERM:
@@ -105,8 +104,7 @@ def unshare(flags: int) -> bool:
 
 
 def shift_clock(seconds: int) -> None:
-    """Shifts CLOCK_MONOTONIC of every process that is forked from now on (time_namespaces(7)); none
-    may have been forked before."""
+    """Shifts CLOCK_MONOTONIC of all processes forked from now on (time_namespaces(7))."""
     try:
         write("/proc/self/timens_offsets", b"monotonic %d 0\n" % seconds)
     except OSError as error:
@@ -218,8 +216,7 @@ def link(index: int, up: bool, *attributes: bytes) -> bytes:
 
 
 def netlink(step: str, sock: _socket.socket, kind: int, flags: int, body: bytes) -> bytes:
-    """Sends one request. Returns the messages that came before its end, as they came. Raises
-    StepFailed where the kernel refuses."""
+    """Sends one request. Returns the messages before its end. Raises StepFailed."""
     sock.send(
         u32(16 + len(body)) + u16(kind) + u16(NLM_F_REQUEST | NLM_F_ACK | flags) + bytes(8) + body
     )

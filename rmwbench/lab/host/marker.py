@@ -45,8 +45,7 @@ class Stray(NamedTuple):
 
 
 def strays() -> list[Stray]:
-    """The processes of this PID namespace with a marker whose orchestrator no longer runs. Those of
-    other users are not visible."""
+    """The visible processes with a marker whose orchestrator no longer runs."""
     markers = {pid: _marker(pid) for pid in shared_files.processes()}
     return sorted(
         Stray(pid, marker)

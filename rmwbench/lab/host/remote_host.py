@@ -241,15 +241,13 @@ class RemoteHost:
     # --- questions about the machine, and its clock ---
 
     def post(self, question: str) -> int:
-        """Asks a question about the machine (`QUESTIONS` of the agent) and does not wait. Returns
-        the number by which `answer` has the answer."""
+        """Sends a question (`QUESTIONS` of the agent). Returns the number for `answer`."""
         number = self._number()
         self._send({"ask": question, "number": number})
         return number
 
     def interface_of(self, address: str) -> dict[str, Any]:
-        """The interface of the machine that has this address (`devices.interface_of`). Raises
-        HostBroken where the machine does not answer."""
+        """The machine's interface with an address (`devices.interface_of`). Raises HostBroken."""
         number = self._number()
         self._send({"ask": "interface", "address": address, "number": number})
         interface: dict[str, Any] | None = self.answer(number)

@@ -37,8 +37,7 @@ _INIT = str(Path(__file__).with_name("shared_init.py"))
 
 @dataclass
 class SharedPlace:
-    """The number and the directory of a shared host. `lock` is a socket whose name in the network
-    namespace reserves the number."""
+    """The number and the directory of a shared host; the name of `lock` reserves the number."""
 
     number: int
     directory: Path
@@ -50,8 +49,7 @@ class SharedPlace:
 
 
 def claim(owner: str) -> SharedPlace:
-    """Claims an unused number, and makes the directory. Raises HostBroken where all numbers are
-    taken or no directory can be made."""
+    """Claims an unused number, and makes the directory. Raises HostBroken."""
     used = frozenset(_used_ports())
     for number in random.SystemRandom().sample(NUMBERS, len(NUMBERS)):
         if not used.isdisjoint(_ports(number)):

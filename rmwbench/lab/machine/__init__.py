@@ -1,5 +1,4 @@
-"""The machine that trials run on: its description, its behaviour right now, and the rules by which
-it, and not a middleware, spoiled a trial."""
+"""The machine that trials run on: its description, its probes, and its void rules."""
 
 from rmwbench.lab.machine.card import state
 from rmwbench.lab.machine.checkup import Checkup, checkup, describe

@@ -147,8 +147,7 @@ def _fact(
     note: str | None = None,
     absent: tuple[str, str] | None = None,
 ) -> dict[str, Any]:
-    """A fact with its note. `absent` are the value and the note of a fact without a value, where
-    they are not those of `hidden`."""
+    """A fact; without a value, it is `absent`, or else `hidden`: a value with a note."""
     text, shown_note = (str(value), note) if value is not None else absent or hidden
     return {"name": name, "value": text, "note": shown_note}
 

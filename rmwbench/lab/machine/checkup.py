@@ -15,8 +15,7 @@ SCHEMA, VERSION = "rmwbench/doctor", 1
 
 
 def describe() -> dict[str, Any]:
-    """The machine card (`card.describe`) with `warnings`, which a reader of the numbers should
-    know: sentences, red ones first and marked `RED`."""
+    """The machine card (`card.describe`) with `warnings`: sentences, red ones first."""
     machine_card = card.describe()
     return {**machine_card, "warnings": warnings(machine_facts.report_facts(machine_card))}
 

@@ -46,8 +46,7 @@ class Finding:
         return asdict(self)
 
     def lines(self) -> list[tuple[str, str, bool]]:
-        """The lines below the head in a terminal: label, text, and whether the text is a command,
-        which is not wrapped so that it can be copied."""
+        """The lines in a terminal: label, text, and whether the text is a command."""
         rows = [
             ("expected", self.expected, False),
             ("why", self.why, False),
@@ -129,7 +128,6 @@ def bytes_text(value: float) -> str:
 
 
 def idle_state_text(state: Mapping[str, Any]) -> str:
-    """The name of an idle state with its wake-up time, such as `C6 133 µs`; the name alone where
-    the kernel does not tell the time."""
+    """The name of an idle state, with its wake-up time where that is known."""
     latency_us = state["latency_us"]
     return str(state["name"]) if latency_us is None else f"{state['name']} {latency_us} µs"

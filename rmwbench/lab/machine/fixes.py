@@ -62,8 +62,7 @@ def steps_of(findings: Sequence[Finding], kernel: "KernelFiles") -> list[FixStep
 
 
 def fixable(findings: Sequence[Finding], only: Sequence[str] = ()) -> list[Finding]:
-    """The red and yellow findings that have changes; with `only`, those of these names. Raises
-    UserError for a name that no finding has."""
+    """The findings to fix; with `only`, those of these names. Raises UserError."""
     names = [finding.check for finding in findings]
     for name in only:
         if name not in names:

@@ -115,8 +115,7 @@ def read_clocks() -> tuple[int, int]:
 
 
 def read_throttled_ns() -> int | None:
-    """The time for which CPU quotas have stopped this process, summed over its control group and
-    those above; None where no quota is set."""
+    """The time for which CPU quotas have stopped this process; None without a quota."""
     throttled_ns = None
     for path, name, factor in _throttled_files():
         try:
@@ -129,8 +128,7 @@ def read_throttled_ns() -> int | None:
 
 @cache
 def _throttled_files() -> tuple[tuple[Path, str, int], ...]:
-    """The (file, counter, ns per unit) of this process's control group and of each group above it
-    that has a quota, in either version."""
+    """The (file, counter, ns per unit) of this process's control groups with a quota."""
     files = []
     for root, directory in own_groups("cpu").items():
         version1 = root.name == "cpu"

@@ -150,8 +150,7 @@ def command_words(command_line: bytes) -> list[str]:
 
 
 def _program(words: list[str], maps: str) -> dict[str, Any] | None:
-    """The name, kind and reason of a process that belongs to a middleware; None for others, and for
-    our own workers, which are no robot's."""
+    """The name, kind and reason of a middleware's process; None for any other and for ours."""
     name = os.path.basename(words[0])
     if name.startswith(OURS):
         return None
@@ -182,6 +181,5 @@ def _script(words: list[str]) -> str:
 
 
 def _module(words: list[str]) -> list[str]:
-    """The name of ROS 2's daemon, if the process is that: Python code on a command line (`… -c
-    "from ros2cli.daemon …"`)."""
+    """The name of ROS 2's daemon, if this is its command line (`… -c "from ros2cli.daemon …"`)."""
     return ["ros2-daemon"] if any("ros2cli.daemon" in word for word in words[1:]) else []

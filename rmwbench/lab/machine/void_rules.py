@@ -177,8 +177,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def violations(probes: Iterable[Mapping[str, object]]) -> list[Violation]:
-    """The rules that fire on rows of the table `probes`, at most one per name. A probe that is
-    absent fires no rule and excuses none."""
+    """The rules that fire on rows of `probes`, at most one per name; absent probes never do."""
     values = {str(row["probe"]): float(row["value"]) for row in probes if row["at"] == "window"}  # type: ignore[arg-type]
     violation_of: dict[str, Violation] = {}
     for rule in RULES:
@@ -194,8 +193,7 @@ def violations(probes: Iterable[Mapping[str, object]]) -> list[Violation]:
 
 
 def voids(probes: Iterable[Mapping[str, object]]) -> list[Reason]:
-    """The reasons why a trial with these rows of the table `probes` is void, one for each rule that
-    fires; empty for a good trial."""
+    """The reasons why a trial with these `probes` is void; empty for a good trial."""
     return _reasons(probes, "void", "machine: ")
 
 

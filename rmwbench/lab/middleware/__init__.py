@@ -1,5 +1,4 @@
-"""Middlewares and their workers: those that can be built (catalogue), those that are built (find),
-and the build itself (build)."""
+"""Middlewares: the catalogue, the search for workers (find), and their build."""
 
 from rmwbench.lab.middleware.catalogue import Recipe, recipes
 from rmwbench.lab.middleware.find import (

@@ -36,8 +36,7 @@ def compile_together(
     environment: Mapping[str, str],
     announce: Callable[[str], None],
 ) -> set[str]:
-    """Builds the crates of these recipes, and returns those that could be built. The progress and
-    the errors of cargo go to the terminal."""
+    """Builds crates with one cargo, in the terminal. Returns those that could be built."""
     names = {recipe.crate: recipe.middleware for recipe in chosen}
     crate_arguments = ["--locked", *(word for crate in names for word in ("-p", crate))]
     release = Path(environment["CARGO_TARGET_DIR"], "release")
@@ -229,8 +228,7 @@ def choose(names: Sequence[str]) -> list[Recipe]:
 
 
 def check(chosen: Sequence[Recipe]) -> None:
-    """Checks that everything needed for the builds is installed. Raises one UserError with all that
-    is missing, and one command for all packages."""
+    """Checks that all is installed that the builds need. Raises one UserError."""
     if workspace.root() and workspace.cargo() is None:
         raise UserError(
             "the workers need a Rust toolchain",

@@ -76,8 +76,7 @@ class Worker:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables that the worker demands: those of ours that it inherits, and those that it
-        sets itself, such as the RMW that rclcpp loads."""
+        """The variables of the worker: those that it inherits, and those that it sets."""
         description = self.description or {}
         inherited = {
             name: os.environ[name] for name in description.get("inherit", ()) if name in os.environ
@@ -303,8 +302,7 @@ def _parse(text: str, program: str) -> _Answer:
 
 
 def _python_fix() -> str:
-    """The command that installs the packages of the workers in Python into the environment of this
-    program."""
+    """The command that installs what workers in Python need."""
     if workspace.root():
         return "$(setup/uv) sync --frozen --extra python-workers"
     python = shlex.quote(sys.executable)
@@ -313,8 +311,7 @@ def _python_fix() -> str:
 
 
 def _check(description: dict[str, Any]) -> None:
-    """Checks the fields of a description that are used here. Raises KeyError, TypeError or
-    ValueError."""
+    """Checks a description. Raises KeyError, TypeError or ValueError."""
     [
         description[name]
         for name in ("middleware", "layer", "version", "release_date", "build", "protocol")
@@ -331,8 +328,7 @@ def _check(description: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class NotReady:
-    """The reason why a middleware cannot be run here, and the command that changes that; None where
-    no command does."""
+    """The reason why a middleware cannot be run here, and the command that helps."""
 
     reason: str
     command: str | None = None

@@ -123,8 +123,7 @@ def worker_directory() -> Path | None:
 
 
 def build() -> str | None:
-    """Builds harness, messages and worker; their progress goes to the terminal. Returns the
-    problem; None where there is none."""
+    """Builds harness, messages and worker, in the terminal. Returns the problem, or None."""
     root, packages, directory = workspace.root(), sources(), _build_directory()
     assert packages is not None and directory is not None, "check() comes first"
     environment = _environment(workspace.cargo_environment() if root else dict(os.environ))
@@ -164,8 +163,7 @@ def build() -> str | None:
 
 
 def is_configured_from(source: Path, tree: Path) -> bool:
-    """Whether CMake configured `tree` at its present path from `source`: it refuses a directory
-    that another clone configured."""
+    """Whether CMake configured `tree` from `source` at the present paths of both."""
     cache = tree / "CMakeCache.txt"
     if not cache.is_file():
         return False
@@ -226,8 +224,7 @@ def _lacks(python3: Path, environment: Mapping[str, str]) -> list[str]:
 
 
 def _environment(base: dict[str, str]) -> dict[str, str]:
-    """The variables without the virtual environment of rmwbench: ROS 2's generators need the Python
-    for which ROS 2 was installed."""
+    """The variables without rmwbench's virtual environment, which ROS 2 does not know."""
     own_directory = str(Path(sys.prefix) / "bin")
     path = os.pathsep.join(
         part for part in base.get("PATH", "").split(os.pathsep) if part != own_directory

@@ -23,8 +23,7 @@ def build_command(*names: str) -> str:
 
 
 def target_directory() -> Path:
-    """The directory in which cargo builds, as `native/target-dir` prints it. Raises UserError
-    without a workspace or a Rust toolchain."""
+    """The directory in which cargo builds (`native/target-dir`). Raises UserError."""
     workspace = root()
     if workspace is None:
         raise UserError(
@@ -36,8 +35,7 @@ def target_directory() -> Path:
 
 @functools.cache
 def _target_directory(script: Path, environment: tuple[tuple[str, str], ...]) -> Path:
-    """The directory that the script prints. It is run once per process and environment, since it
-    starts the compiler for its version."""
+    """Runs the script, once per environment, since it starts the compiler."""
     completed = subprocess.run([script], env=dict(environment), capture_output=True, text=True)
     if completed.returncode:
         raise UserError(
@@ -50,8 +48,7 @@ def _target_directory(script: Path, environment: tuple[tuple[str, str], ...]) ->
 
 
 def newest_directory() -> Path:
-    """The directory in which cargo builds the workers of versions that are newer than the system's.
-    Raises UserError as `target_directory`."""
+    """The directory of workers with newer libraries. Raises UserError."""
     return target_directory() / "newest"
 
 

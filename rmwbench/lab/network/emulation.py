@@ -43,8 +43,7 @@ STEADY_BEGIN, STEADY_END = "steady_begin", "steady_end"
 QUEUE_DROPPED = "interface.eth0.queue_dropped"
 DEVICE = "eth0"
 _CPU_CLOCK = 2
-"""The kind of clock that counts all threads of a process, in the number that the kernel derives
-from its PID (clock_getcpuclockid(3))."""
+"""The bits of a process's CPU clock in its number (clock_getcpuclockid(3))."""
 
 Note = Callable[[str, str, int], None]
 """Takes a host, its change, and the time at which that was made (ns of CLOCK_MONOTONIC)."""
@@ -116,8 +115,7 @@ class Emulation:
         self._switch.spawn()
 
     def up(self, seed: int) -> None:
-        """Configures the addresses, neighbours, rates and settings of the hosts, and the link.
-        Raises NetworkBroken, WorkerFailed or HostBroken."""
+        """Configures hosts and link. Raises NetworkBroken, WorkerFailed or HostBroken."""
         opened = self._switch.open(seed)
         tokens = []
         for host, devices in self._devices.items():
@@ -193,8 +191,7 @@ class Emulation:
                 note(request.host, request.words, configured.time_ns)
 
     def settle(self, note: Note) -> None:
-        """Reads the queues of the hosts' devices at the end of the window, and waits for all
-        requests. Raises as `up` does."""
+        """Reads the queues at the window's end, and waits for all requests. Raises as `up`."""
         for host in self._paced_hosts:
             self._request(_queue_reading(0, host, STEADY_END))
         deadline = time.monotonic() + CONFIGURE_TIMEOUT_S

@@ -32,8 +32,7 @@ _SYS = "/proc/sys/net/"
 FIRST_FURTHER = 1000
 """The index of the first unconnected device."""
 _NO_IPV6 = _SYS + "ipv6/conf/default/disable_ipv6"
-"""Holds for devices that are made afterwards: middlewares would announce the address that the
-kernel gives them by itself."""
+"""It holds for devices made afterwards, whose IPv6 addresses would be announced."""
 CONGESTION = _SYS + "ipv4/tcp_congestion_control"
 TUNED_FRAGMENTS = {
     "ipv4/ipfrag_high_thresh": 256 << 20,
@@ -270,8 +269,7 @@ def routes(devices: HostDevices, links: Links) -> list[NetlinkMessage]:
 
 
 def neighbours(devices: HostDevices, links: Links) -> list[tuple[bytes, bytes]]:
-    """The (address, MAC) of all other hosts, with the addresses that they will have later, and with
-    IPv6 addresses if this host's device has IPv6."""
+    """The (address, MAC) of the other hosts, with their later addresses, and IPv6 if usable."""
     renumbered = {change.host for change in links.network.changes if change.renumbers}
     pairs = []
     for number, host in enumerate(links.hosts, start=1):
@@ -381,8 +379,7 @@ def admin_up(devices: HostDevices, links: Links) -> list[NetlinkMessage]:
 
 
 def new_address(devices: HostDevices, links: Links, *, second: bool) -> list[NetlinkMessage]:
-    """Replaces the address, and adds the routes that are lost with it. A host has two addresses,
-    between which it alternates."""
+    """Changes between the host's two addresses, and restores the routes."""
     address = addresses.ipv4(devices.number, second=not second)
     old = netlink.address(devices.eth0, address, addresses.PREFIX_BITS, addresses.BROADCAST)
     removal = ("remove the old address", netlink.DELADDR, 0, old)

@@ -224,8 +224,7 @@ def works() -> Mapping[str, str]:
 
 
 def why_not(links: Links) -> str | None:
-    """The parts of a network that the kernel cannot make, never or here; None where it can make
-    all, and for a network of the switch."""
+    """The parts of a network that the kernel cannot make, never or here; else None."""
     if links.network.backend != KERNEL:
         return None
     never = list(lacking(links))

@@ -196,8 +196,7 @@ def decide(index: int, priority: int, program: bytes) -> bytes:
 
 
 def cross_over(index: int, priority: int, to: int) -> bytes:
-    """A filter that sends each incoming frame out of another device, as a copy that no longer
-    counts against its sender's socket."""
+    """A filter that sends a copy of each incoming frame out of another device."""
     always = struct.pack("=HBBI", 6, 0, 0, 0xFFFFFFFF)
     parameters = struct.pack("=IIiiiiI", 0, 0, ACT_STOLEN, 0, 0, _MIRRED_EGRESS_MIRROR, to)
     mirred = attribute(_ACT_KIND, b"mirred\0") + attribute(

@@ -163,8 +163,7 @@ def _is_switched_off(links: Links, host: str) -> bool:
 
 
 def _is_cut(links: Links, host: str) -> bool:
-    """Whether a change of the suite cuts the link of a host: the kernel's counters do not
-    distinguish such losses from others."""
+    """Whether a change of the suite cuts a host's link, whose losses then do not count."""
     return any(
         change.host == host and change.change in ("blackhole", "carrier_loss")
         for change in links.network.changes

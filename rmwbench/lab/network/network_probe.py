@@ -93,8 +93,7 @@ class ProbeFlow:
 
     @property
     def burst_bytes(self) -> int:
-        """The payload of a large datagram, which is one frame in both directions: a datagram above
-        the MTU would be two frames up and none down."""
+        """The payload of a large datagram, which fits into one frame in both directions."""
         mtus = [spec.mtu_bytes for spec in (self.up, self.down) if spec.mtu_bytes is not None]
         return min([LARGEST_BURST_BYTES, *(mtu - IP_BYTES for mtu in mtus)])
 
@@ -105,8 +104,7 @@ class ProbeFlow:
 
     @property
     def burst(self) -> int:
-        """The number of large datagrams that are sent back to back, as many as the queues hold; 0
-        where they would not show the rate."""
+        """The number of large datagrams in a burst; 0 where a burst would not show the rate."""
         rate_bps = self.rate_bps
         varying = self.up.trace or self.down.trace or self.up.jitter_ms or self.down.jitter_ms
         policed = self.up.police or self.down.police
@@ -170,8 +168,7 @@ def flows(links: Links) -> list[ProbeFlow]:
 
 @dataclass(frozen=True)
 class FlowArrivals:
-    """The result of a flow: the numbers of small and large datagrams that were sent, and the (kind,
-    number, sent_ns, seen_ns) of each arrival."""
+    """The numbers of datagrams sent, and each arrival (kind, number, sent_ns, seen_ns)."""
 
     sent: tuple[int, int]
     arrived: list[tuple[int, int, int, int]]
@@ -259,8 +256,7 @@ def exposed_frames(counters: dict[str, int], spec: Spec) -> int:
 
 
 def loss_finding(link: str, spec: Spec, lost: int, frames: int) -> NetworkFinding | None:
-    """The finding on a number of lost frames that the spec does not explain; None where it does,
-    and where chance cannot decide."""
+    """The finding on losses that neither the spec nor chance explains, or None."""
     if (
         spec.trace is not None
         or isinstance(spec.loss, GilbertElliottTime)

@@ -111,8 +111,7 @@ class Switch:
             os.close(fd)
 
     def spawn(self) -> None:
-        """Starts the process with the devices of all hosts, which must be ready. Raises UserError
-        where the program is not built."""
+        """Starts the process; all hosts must be ready. Raises UserError if it is not built."""
         files = {LOG_FD: self._log} | {
             self._ports[port.name]: self._tap(port) for port in self._links.ports
         }
@@ -127,8 +126,7 @@ class Switch:
         return fd
 
     def open(self, seed: int) -> dict[str, Any]:
-        """Lets frames flow from now on. Returns the settings in force. Raises NetworkBroken where
-        they are not what was asked for."""
+        """Lets frames flow. Returns the settings in force. Raises NetworkBroken if they differ."""
         network, links = self._links.network, self._links
         ports = [
             {

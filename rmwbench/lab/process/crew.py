@@ -66,8 +66,7 @@ NO_ADDITIONS = Additions()
 
 @dataclass(frozen=True)
 class _Start:
-    """The start of a process: its arguments, descriptors and variables. `program` is the name that
-    it gives itself, where that is not its name here."""
+    """The start of a process. `program` is the name that it gives itself, if another."""
 
     executable: Path
     arguments: Sequence[str]
@@ -164,8 +163,7 @@ class Crew:
     def spawn_network(
         self, name: str, executable: Path, document_fd: int, files: Mapping[int, int]
     ) -> WorkerProcess:
-        """Starts the network between the hosts, whose end is raised like that of a worker. The
-        lowest of `files` is its log."""
+        """Starts the network, whose end raises. The lowest of `files` is its log."""
         arguments = ["--control-fd", str(CONTROL_FD), "--document-fd", str(RECORDS_FD)]
         arguments += ["--log-fd", str(min(files))]
         start = _Start(executable, arguments, {RECORDS_FD: document_fd, **files})
@@ -218,8 +216,7 @@ class Crew:
         writes: Sequence[Write] = (),
         reads: Sequence[str] = (),
     ) -> str:
-        """Requests changes of a host's network and does not wait. Returns the token under which
-        `configured` will have the result."""
+        """Requests changes of a host's network. Returns the token of their result."""
         token = f"{host} {change} {len(self.configured)} {time.monotonic_ns()}"
         self._host(host).configure(token, messages, writes, reads)
         return token
@@ -282,8 +279,7 @@ class Crew:
         environment: Mapping[str, str] = NOTHING,
         host: str | None = None,
     ) -> "Program":
-        """Starts an executable that does not speak the protocol, and does not wait. Raises
-        UserError where it cannot be opened."""
+        """Starts an executable without the protocol. Raises UserError if it cannot be opened."""
         on_host, token = self._host(host), f"program {name}"
         program = self._programs[id(on_host), token] = Program()
         on_host.spawn(token, executable, arguments, files, environment)
@@ -328,8 +324,7 @@ class Crew:
         return command.take()
 
     def kill_daemons(self, *, host: str | None = None, first_only: bool = False) -> list[str]:
-        """Kills all daemons, or those on one host, or only the first of these. Their ends are then
-        no failure. Returns their names."""
+        """Kills all daemons, those on one host, or only the first. Returns their names."""
         on_host = None if host is None else self._host(host)
         living = [
             name
@@ -544,8 +539,7 @@ class Program:
 
 
 class ProgramResult(NamedTuple):
-    """The result of a program: `wait_status` is None where it did not end in time; `output` are the
-    bytes that it wrote to descriptor 4."""
+    """`wait_status` is None without an end in time; `output` was written to descriptor 4."""
 
     wait_status: int | None
     output: bytes

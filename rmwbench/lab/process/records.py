@@ -79,8 +79,7 @@ class RecordSection:
 
 
 def make(sections: Sequence[SectionPlan], nonce: int, name: str = "rmwbench-records") -> int:
-    """Makes a memfd that is laid out for `sections`; the caller owns the descriptor. Pages are not
-    touched, since the worker pre-faults its own."""
+    """Makes a memfd for `sections`, which the caller owns. Its pages are not touched."""
     size, offsets = _layout(sections)
     fd = os.memfd_create(name, os.MFD_CLOEXEC)
     os.ftruncate(fd, size)

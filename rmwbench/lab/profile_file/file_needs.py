@@ -15,8 +15,7 @@ LOCALHOST = "localhost"
 
 
 class Unreadable(Exception):
-    """A file is not of its format, which a middleware may not report: Cyclone DDS takes the
-    settings before the mistake."""
+    """A file is not of its format. Cyclone DDS, for one, would not report that."""
 
 
 class OtherMiddlewaresFile(Unreadable):
@@ -131,8 +130,7 @@ _MIDDLEWARE_OF_ROOT = {"cyclonedds": "Cyclone DDS", "profiles": "Fast DDS", "dds
 
 
 def root_of(text: str, roots: tuple[str, ...]) -> Element | None:
-    """The root element; None for an empty text, and for several documents in a row, which Cyclone
-    DDS accepts. Raises Unreadable."""
+    """The root element; None for no or several documents. Raises Unreadable."""
     if not text.strip():
         return None
     try:

@@ -68,8 +68,7 @@ class Background:
     def __init__(
         self, crew: Crew, conditions: Mapping[str, str], hosts: Sequence[str] | None = None
     ):
-        """Starts the loads that the conditions demand, on `hosts` (on all where None). Processors
-        are kept awake on every machine."""
+        """Starts the demanded loads on `hosts`; `awake` runs on every machine."""
         self.problems: dict[str, str] = {}
         self.own_flows: dict[str, LoadFlow] = {}
         self.awake = 0.0

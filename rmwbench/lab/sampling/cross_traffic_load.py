@@ -126,8 +126,7 @@ class _TrafficEntry:
                 )
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The bytes that the receiver had read at the edges of the window and after each of its
-        seconds, and the CPU time of both ends."""
+        """The receiver's bytes at the window's edges and seconds, and both ends' CPU time."""
         seconds = 0
         for snapshot in self.receiver.snapshots:
             at = snapshot["at"]

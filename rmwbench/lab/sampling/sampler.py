@@ -84,8 +84,7 @@ class Sampler:
         self._request("collect", {})
 
     def read(self, timeout_s: float) -> None:
-        """Waits for the answer to `ask`, and sets `document` or `problem`. Raises WorkerFailed
-        where a worker ends meanwhile."""
+        """Waits for the answer, and sets `document` or `problem`. Raises WorkerFailed."""
         process = self._process
         if process is None:
             return  # `spawn` has told the problem
@@ -178,8 +177,7 @@ class Samplers:
         self._by_host[host or next(iter(self._by_host))].watch(processes)
 
     def start(self, sampling: Sampling, window: Mapping[str, tuple[int, int]]) -> None:
-        """Tells each sampler the window: host → begin and end of the steady state on the host's
-        clock. Each machine has one canary."""
+        """Tells each sampler its window. Each machine has one canary."""
         for index, (host, sampler) in enumerate(self._by_host.items()):
             has_canary = index == 0 or host in self._crew.hosts.remote
             sampler.start(sampling, *window[host], CANARY_NS if has_canary else 0)
@@ -256,8 +254,7 @@ def _merged_snapshot(at: int, documents: Sequence[Mapping[str, Any]]) -> dict[st
 
 
 def _renamed(document: Mapping[str, Any], host: str, used_names: set[str]) -> dict[str, Any]:
-    """The document with `@HOST` behind each name of a process that is among `used_names`. Adds the
-    names of the document to `used_names`."""
+    """The document with `@HOST` behind each name of `used_names`, which it extends."""
     names = {name for snapshot in document["snapshots"] for name in snapshot["processes"]} | set(
         document["memory"]
     )

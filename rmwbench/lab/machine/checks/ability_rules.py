@@ -43,8 +43,7 @@ def workers(facts: Facts) -> Diagnosis:
 
 
 def _build_fix(unbuilt: Sequence[str], commands: Mapping[str, str]) -> str | None:
-    """The command that builds all middlewares which need nothing else; without any, the first
-    other command."""
+    """The command that builds the middlewares which need no other; else the first other."""
     known_commands = [commands[name] for name in unbuilt if name in commands]
     only_built = [name for name in unbuilt if commands.get(name) == build_command(name)]
     return build_command(*only_built) if only_built else next(iter(known_commands), None)

@@ -13,8 +13,7 @@ LITTLE_MEMORY_BYTES, FAIR_MEMORY_BYTES = 512 << 20, 2 << 30
     "when it is too small",
 )
 def shared_memory(facts: Facts) -> Diagnosis:
-    """Judges the machine's own /dev/shm, which robots use. Trials have one of their own, with half
-    of the available memory."""
+    """Judges the machine's own /dev/shm, which robots use, and trials do not."""
     size, used = fact(facts, "shm", "bytes"), fact(facts, "shm", "used_bytes")
     if size is None:
         fix = "mkdir -m 1777 /dev/shm && mount -t tmpfs shm /dev/shm"

@@ -256,8 +256,7 @@ def multicast_in_host(facts: Facts) -> Diagnosis:
     "of this",
 )
 def kernel_backend(facts: Facts) -> Diagnosis:
-    """Tells which parts of the kernel backend work. Only some suites need it, so the finding is
-    yellow only where no part works."""
+    """Tells which parts of the backend work. Few suites need it; no part is yellow."""
     works = fact(facts, "network", "kernel_backend")
     if works is None:
         return Diagnosis("unknown", "no host could be made for the test")

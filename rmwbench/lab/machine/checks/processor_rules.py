@@ -278,8 +278,7 @@ def timer_slack(facts: Facts) -> Diagnosis:
     why="a campaign cannot reach them, but it takes the processor from them, and they from it",
 )
 def robot(facts: Facts) -> Diagnosis:
-    """Judges running robots: trials cannot reach them, since they have a network of their own, but
-    take their processor time and memory."""
+    """Judges running robots, which share processors and memory with trials."""
     programs = fact(facts, "programs")
     if programs is None:
         return Diagnosis("unknown", "processes cannot be listed")

@@ -252,8 +252,7 @@ def plan_build(
     archive: AptArchive,
     versions_of: Callable[[str], tuple[str | None, str | None]] = system_versions,
 ) -> BuildPlan:
-    """The plan for building that source package. Raises UserError where a source package is
-    missing."""
+    """The plan for building a source package. Raises UserError where one is missing."""
     plan = BuildPlan()
     _add(plan, archive.source(newest.source), "", archive, versions_of)
     plan.missing = list(dict.fromkeys(plan.missing))

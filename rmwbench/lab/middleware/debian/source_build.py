@@ -49,8 +49,7 @@ def home_of(recipe: Recipe) -> Path:
 
 
 def prefix_of(recipe: Recipe, version: str) -> Path:
-    """The prefix of a version. It has no colon of an epoch, which would end a path in a list of
-    paths."""
+    """The prefix of a version, without a colon, which would end it in a list of paths."""
     return home_of(recipe) / f"{_newest(recipe).source}_{version}".replace(":", "-")
 
 
@@ -85,8 +84,7 @@ def remove_orphan(recipe: Recipe) -> Path | None:
 
 
 def recipe_of(recipe: Recipe, newest: NewestPrefix) -> Recipe:
-    """The recipe of the worker that is built with that prefix, beside the one with the system's
-    libraries."""
+    """The recipe of a worker that is built with the libraries of a prefix."""
     return replace(
         recipe,
         middleware=f"{recipe.middleware} {newest.version}",
@@ -227,8 +225,7 @@ def build(recipe: Recipe, plan: BuildPlan, announce: Callable[[str], None]) -> B
 
 
 def flags(tree: Path) -> dict[str, str]:
-    """The variables of the compilers in Debian's own build of a tree, without debug symbols, which
-    take ten times the disk space."""
+    """The compilers' variables in Debian's own build, without debug symbols."""
     rules = (tree / "debian" / "rules").read_text(encoding="utf-8", errors="replace")
     environment_of_rules = {name: value.strip() for name, value in _EXPORT.findall(rules)}
     names = ("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS")
