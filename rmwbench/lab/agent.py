@@ -143,7 +143,7 @@ class AgentSession:
                 self._connection.flush()
                 if mask & selectors.EVENT_READ:
                     for header, body in self._connection.receive():
-                        self._take(header, body)
+                        self._handle(header, body)
             elif key.fileobj is self._host:
                 self._report_processes()
             else:
@@ -154,7 +154,7 @@ class AgentSession:
 
     # --- messages of the orchestrator ---
 
-    def _take(self, header: dict[str, Any], body: bytes) -> None:
+    def _handle(self, header: dict[str, Any], body: bytes) -> None:
         if self._host is None and not {"begin", "close", "ask"} & header.keys():
             raise NotPermitted("a request to a host that has not begun")
         match header:

@@ -57,14 +57,14 @@ class HostClocks:
         """Reads each foreign clock whose host still has a worker. Raises WorkerFailed."""
         for host in self._readings:
             speaker = self._speaker(host)
-            if not self._take(host, speaker, EXCHANGES, TIMEOUT_S) and not speaker.ended:
+            if not self._read_clock(host, speaker, EXCHANGES, TIMEOUT_S) and not speaker.ended:
                 raise speaker.failure("timeout", f"did not answer `clock` within {TIMEOUT_S:g} s")
 
     def read_in_window(self) -> None:
         """Reads the clocks with fewer exchanges, within the window, and skips a host that does not
         answer at once. Raises WorkerFailed where a worker ends."""
         for host in self._readings:
-            self._take(host, self._speaker(host), EXCHANGES_IN_WINDOW, TIMEOUT_IN_WINDOW_S)
+            self._read_clock(host, self._speaker(host), EXCHANGES_IN_WINDOW, TIMEOUT_IN_WINDOW_S)
 
     def clock_of(self, process: str) -> Clock:
         """The clock of a worker's stamps, as far as it is known by now."""
@@ -114,7 +114,7 @@ class HostClocks:
             if process in self._crew.workers
         ]
 
-    def _take(self, host: str, worker: WorkerProcess, count: int, timeout_s: float) -> bool:
+    def _read_clock(self, host: str, worker: WorkerProcess, count: int, timeout_s: float) -> bool:
         """Takes a reading by successive exchanges. Returns whether the worker answered."""
         deadline = time.monotonic() + timeout_s
         exchanges: list[Exchange] = []

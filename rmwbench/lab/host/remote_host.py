@@ -362,7 +362,7 @@ class RemoteHost:
                     if mask & ~select.EPOLLOUT:
                         self._heard_s = time.monotonic()
                         for header, body in self._connection.receive():
-                            self._take(header, body)
+                            self._handle(header, body)
                 elif control := self._controls.get(fd):
                     if mask & select.EPOLLOUT:
                         self._write(control)
@@ -377,7 +377,7 @@ class RemoteHost:
         events = select.EPOLLIN | (select.EPOLLOUT if self._connection.wants_to_write else 0)
         self._poll.modify(self._connection, events)
 
-    def _take(self, header: dict[str, Any], body: bytes) -> None:
+    def _handle(self, header: dict[str, Any], body: bytes) -> None:
         match header:
             case {"control": number}:
                 if (control := self._control(number)) is not None:

@@ -107,7 +107,7 @@ class Background:
         }
         for name, load in self._loads.items():
             load.answer(starts[name])
-            self._take_problem(name)
+            self._note_problem(name)
             if (
                 load.role == BACKGROUND
                 and load.process.pid is not None
@@ -125,7 +125,7 @@ class Background:
         collects = {name: load.request("collect", {}) for name, load in self._loads.items()}
         for name, load in self._loads.items():
             answer = load.stop(collects[name])
-            self._take_problem(name)
+            self._note_problem(name)
             if answer is None:
                 continue
             if load.role == AWAKE and not self._is_remote(load.host):
@@ -189,7 +189,7 @@ class Background:
             self._group = self._group or ControlGroup("load")
             self._group.add(pid)
 
-    def _take_problem(self, name: str) -> None:
+    def _note_problem(self, name: str) -> None:
         if (problem := self._loads[name].problem) is not None:
             self.problems.setdefault(name, problem)
 

@@ -103,9 +103,9 @@ class Sampler:
                 f"the sampler refused {refusals[0].get('object')}: {refusals[0].get('message')}"
             )
         else:
-            self._take(self._commands[-1].take().get("bytes", 0))
+            self._read_document(self._commands[-1].take().get("bytes", 0))
 
-    def _take(self, size: int) -> None:
+    def _read_document(self, size: int) -> None:
         self.raw = os.pread(self._file, size, 0)
         try:
             self.document = parse(self.raw)
