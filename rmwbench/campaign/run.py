@@ -132,7 +132,7 @@ class Runner(Generic[S_co]):
     def run(self, console: Console) -> Ending:
         """Run until the end or a signal (SIGINT, SIGTERM, SIGHUP); the journal says which. Call it
         in the main thread."""
-        hosts = {"kind": "hosts", "marker": marker.of_this_process("").text()}
+        hosts = {"kind": "hosts", "marker": marker.own_marker("").text()}
         self.writer.append(ResourceCreated(resource=hosts))
         self.lab.write_machines(self.writer, self.machine, at_end=False)
         gc.collect()

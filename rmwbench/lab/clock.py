@@ -68,9 +68,9 @@ class HostClocks:
 
     def clock_of(self, process: str) -> Clock:
         """The clock of a worker's stamps, as far as it is known by now."""
-        return self.of_host(self._host_of[process])
+        return self.host_clock(self._host_of[process])
 
-    def of_host(self, host: str) -> Clock:
+    def host_clock(self, host: str) -> Clock:
         """The clock of a host, as far as it is known by now. Raises WorkerFailed where its readings
         contradict each other, because the clock was stepped."""
         if not self._readings.get(host):
@@ -85,7 +85,7 @@ class HostClocks:
     def check(self) -> None:
         """Raises WorkerFailed where the readings of a clock contradict each other."""
         for host in self._readings:
-            self.of_host(host)
+            self.host_clock(host)
 
     def rows(self) -> Iterator[dict[str, object]]:
         """Rows of the table `clock_map`: every reading of a foreign clock, and one exact row for

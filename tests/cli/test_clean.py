@@ -67,7 +67,7 @@ def test_resuming_removes_no_more_than_that(littered):
 def test_the_bag_of_a_campaign_that_runs_in_a_container_stays(tmp_path):
     """Its process is not seen from here; its lock is."""
     bag = tmp_path / "campaign" / "bag-000003.partial"
-    inside = marker.of_this_process("")._replace(pid_namespace="pid:[1]").text()
+    inside = marker.own_marker("")._replace(pid_namespace="pid:[1]").text()
     with BundleWriter.create(tmp_path / "campaign", {"campaign": "c"}) as running:
         running.append(ResourceCreated(resource={"kind": "hosts", "marker": inside}))
         bag.mkdir()

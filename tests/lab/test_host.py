@@ -237,11 +237,7 @@ def test_a_stray_init_is_found_by_its_marker_and_a_living_one_is_not():
         living.wait_ready()
         dead = subprocess.Popen([sys.executable, "-c", "pass"])
         dead.wait()
-        text = (
-            marker.of_this_process("stray:with:colons")
-            ._replace(pid=dead.pid, started_ticks=1)
-            .text()
-        )
+        text = marker.own_marker("stray:with:colons")._replace(pid=dead.pid, started_ticks=1).text()
         stray = subprocess.Popen(["/bin/sleep", "1000"], env={marker.VARIABLE: text})
         try:
             # Popen returns within the exec, a moment before the kernel shows the new environment.

@@ -163,7 +163,7 @@ def test_a_new_rate_at_the_device_comes_with_its_queue(before, after, limit):
         done = hosts["robot"].receive(5)
         host_network.check(place, wanted, done)
         spec = wanted.network.changes[0].spec("up")
-        read = ("read", netlink.GETQDISC, netlink.DUMP, netlink.of_device(place.eth0))
+        read = ("read", netlink.GETQDISC, netlink.DUMP, netlink.traffic_body(place.eth0))
         hosts["robot"].configure("then", [*host_network.change_nic(place, spec), read], [], [])
         done = hosts["robot"].receive(5)
         assert done.failed is None

@@ -21,7 +21,7 @@ from rmwbench.lab.network.network_probe import STOPPED, FlowArrivals, chance_bou
 from rmwbench.lab.network.probe_program import BURST, SMALL
 from rmwbench.lab.network.switch import RECORD, Mark, Switch
 from rmwbench.lab.sampling import cross_traffic_load
-from rmwbench.lab.sampling.sampler import merged
+from rmwbench.lab.sampling.sampler import merge
 from rmwbench.suite.network.network import NetworkChange
 from tests.network.laboratory import links
 
@@ -482,7 +482,7 @@ def test_what_several_samplers_say_becomes_one_document():
             "own": {},
         }
 
-    found = merged({"robot": one("talker"), "base": one("listener")})
+    found = merge({"robot": one("talker"), "base": one("listener")})
     assert list(found["snapshots"][0]["processes"]) == [
         "talker",
         "sampler",

@@ -371,7 +371,7 @@ def test_what_is_not_as_asked_for_is_found():
     with Lab(made) as lab:
         kernel = lab.network._switch
         assert isinstance(kernel, KernelNetwork)
-        read = partial(kernel._configured, "again", bridge.dumps(made))
+        read = partial(kernel._configure, "again", bridge.dumps(made))
         bridge.check(made, read())
         for other, words in (
             (

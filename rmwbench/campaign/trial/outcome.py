@@ -203,7 +203,7 @@ class TrialOutcome:
 
     def clock_at(self, host: str) -> Clock:
         """Return the clock of a host. Raises as `clock_of`."""
-        return OWN if self.times.clocks is None else self.times.clocks.of_host(host)
+        return OWN if self.times.clocks is None else self.times.clocks.host_clock(host)
 
 
 _COUNTS = ("scheduled", "sent", "failed", "never_sent", "last_seq")

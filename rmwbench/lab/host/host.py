@@ -154,7 +154,7 @@ class Host:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C in the terminal is for the orchestrator
                 cwd="/",
-                env={marker.VARIABLE: marker.of_this_process(name).text(), "PATH": os.defpath},
+                env={marker.VARIABLE: marker.own_marker(name).text(), "PATH": os.defpath},
             )
 
     def _command(

@@ -41,7 +41,7 @@ COMMON_PREFIX = "rmwbench-hosts-"
 def make_common(directory: Path, name: str) -> None:
     """Makes the common directory for the hosts of that name. Raises HostBroken."""
     try:
-        marker.make_directory(directory, marker.of_this_process(name).text())
+        marker.make_directory(directory, marker.own_marker(name).text())
     except OSError as error:
         raise HostBroken(f"make {directory}", error.errno) from None
 

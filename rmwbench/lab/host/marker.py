@@ -31,7 +31,7 @@ class Marker(NamedTuple):
         return f"{self.pid}:{self.started_ticks}:{self.pid_namespace}:{self.name}"
 
 
-def of_this_process(name: str) -> Marker:
+def own_marker(name: str) -> Marker:
     return Marker(
         name, os.getpid(), started_ticks(os.getpid()) or 0, os.readlink("/proc/self/ns/pid")
     )

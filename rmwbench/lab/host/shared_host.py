@@ -94,7 +94,7 @@ class SharedHost(Host):
     kind: ClassVar[str] = "shared"
 
     def __init__(self, name: str, *, targets: int = TARGETS):
-        owner = marker.of_this_process(name).text()
+        owner = marker.own_marker(name).text()
         self.place = claim(owner)
         self.domain_id, self.directory = self.place.number, str(self.place.directory)
         self.environment = {

@@ -116,7 +116,7 @@ def try_multicast_host() -> str | None:
 
 
 def try_user_namespace() -> str:
-    return _in_child(lambda: init.call("unshare", _libc.unshare, init.CLONE_NEWUSER))
+    return _try_in_child(lambda: init.call("unshare", _libc.unshare, init.CLONE_NEWUSER))
 
 
 def try_tap_device() -> str:
@@ -126,7 +126,7 @@ def try_tap_device() -> str:
         init.unshare(init.CLONE_NEWNET)
         init.make_tap(b"rmwtry")
 
-    return _in_child(attempt)
+    return _try_in_child(attempt)
 
 
 def try_control_group() -> str:
@@ -139,11 +139,11 @@ def try_control_group() -> str:
 
 def try_latency_device() -> str:
     """Tries to open /dev/cpu_dma_latency; closing it ends its effect."""
-    return _in_child(lambda: os.close(os.open("/dev/cpu_dma_latency", os.O_WRONLY)))
+    return _try_in_child(lambda: os.close(os.open("/dev/cpu_dma_latency", os.O_WRONLY)))
 
 
 def try_real_time() -> str:
-    return _in_child(lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)))
+    return _try_in_child(lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)))
 
 
 def try_perf_events() -> str:
@@ -158,10 +158,10 @@ def try_perf_events() -> str:
         if _libc.syscall(number, attributes, 0, -1, -1, 0) < 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
-    return _in_child(attempt)
+    return _try_in_child(attempt)
 
 
-def _in_child(attempt: Callable[[], object]) -> str:
+def _try_in_child(attempt: Callable[[], object]) -> str:
     """Runs the attempt in a forked child. Returns its error, "" where it succeeds."""
     pid = os.fork()
     if not pid:

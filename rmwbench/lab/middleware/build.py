@@ -43,7 +43,7 @@ def compile_together(
     unbuilt = [recipe for recipe in chosen if not is_built(release, recipe.crate)]
     expected_s = 60 * expected_minutes([recipe.build_minutes or 0.0 for recipe in unbuilt])
     announce(f"building {', '.join(names.values())}{_remaining_text(expected_s)}")
-    progress = CargoProgress(expected_s, _needed(crate_arguments, root, environment))
+    progress = CargoProgress(expected_s, _crate_count(crate_arguments, root, environment))
     announced_s, begun = 0.0, time.monotonic()
     built_crates: set[str] = set()
     command = ["cargo", "build", "--release", "--keep-going"]
@@ -140,7 +140,7 @@ def _work_done(share: float) -> float:
     return float(np.interp(share, list(WORK_DONE), list(WORK_DONE.values())))
 
 
-def _needed(crate_arguments: Sequence[str], root: Path, environment: Mapping[str, str]) -> int:
+def _crate_count(crate_arguments: Sequence[str], root: Path, environment: Mapping[str, str]) -> int:
     """The number of crates to build, by `cargo tree`, which downloads them; 0 if it fails."""
     command = ["cargo", "tree", "--edges", "normal,build", "--prefix", "none", "--no-dedupe"]
     completed = subprocess.run(

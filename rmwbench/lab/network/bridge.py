@@ -217,12 +217,12 @@ def dumps(links: Links) -> list[NetlinkMessage]:
     """The messages that read the network back."""
     messages: list[NetlinkMessage] = [
         ("read links", netlink.GETLINK, netlink.DUMP, netlink.link(0)),
-        ("read schedulers", netlink.GETQDISC, netlink.DUMP, netlink.of_device(0)),
+        ("read schedulers", netlink.GETQDISC, netlink.DUMP, netlink.traffic_body(0)),
     ]
     for number in range(1, len(links.hosts) + 1):
         for index in (Ports(number).b, Ports(number).c):
-            within = netlink.of_device(index, parent=netlink.INGRESS_HANDLE)
-            classes = netlink.of_device(index)
+            within = netlink.traffic_body(index, parent=netlink.INGRESS_HANDLE)
+            classes = netlink.traffic_body(index)
             messages.append(("read rates", netlink.GETTCLASS, netlink.DUMP, classes))
             messages.append(("read filters", netlink.GETTFILTER, netlink.DUMP, within))
     return messages
@@ -265,7 +265,7 @@ def change(
             messages += _rate_and_delay(ports, direction, new, _REPLACE)
             continue
         if any(_structure(old)[:2]):
-            root = netlink.of_device(ports.paced(direction), parent=netlink.ROOT)
+            root = netlink.traffic_body(ports.paced(direction), parent=netlink.ROOT)
             messages.append(("remove the old rate", netlink.DELQDISC, 0, root))
         messages += _rate_and_delay(ports, direction, new)
     return messages
@@ -291,7 +291,7 @@ def counters(links: Links, answers: list[bytes]) -> dict[str, dict[str, dict[str
     schedulers = netlink.schedulers_of(b"".join(answers))
     zeros = {"frames": 0, "bytes": 0, "dropped": 0}
 
-    def of_direction(ports: Ports, direction: str) -> dict[str, int]:
+    def direction_counters(ports: Ports, direction: str) -> dict[str, int]:
         paced = ports.paced(direction)
         ingress = schedulers.get((ports.lossy(direction), "ingress"), zeros)
         queue = schedulers.get((paced, "htb")) or schedulers.get((paced, "netem"), zeros)
@@ -304,7 +304,7 @@ def counters(links: Links, answers: list[bytes]) -> dict[str, dict[str, dict[str
         }
 
     return {
-        host: {way: of_direction(Ports(number), way) for way in ("up", "down")}
+        host: {way: direction_counters(Ports(number), way) for way in ("up", "down")}
         for number, host in enumerate(links.hosts, start=1)
     }
 

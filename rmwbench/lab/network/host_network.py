@@ -135,8 +135,8 @@ def _read_back(index: int) -> dict[str, NetlinkMessage]:
         "links": (netlink.GETLINK, netlink.link(0)),
         "addresses": (netlink.GETADDR, bytes(8)),
         "neighbours": (netlink.GETNEIGH, bytes(12)),
-        "classes": (netlink.GETTCLASS, netlink.of_device(index)),
-        "schedulers": (netlink.GETQDISC, netlink.of_device(index)),
+        "classes": (netlink.GETTCLASS, netlink.traffic_body(index)),
+        "schedulers": (netlink.GETQDISC, netlink.traffic_body(index)),
     }
     return {
         name: (f"read {name}", kind, netlink.DUMP, body) for name, (kind, body) in dumps.items()
@@ -395,7 +395,7 @@ def change_nic(devices: HostDevices, spec: Spec) -> list[NetlinkMessage]:
     return [_class(devices.eth0, nic["rate_bps"], flags), _queue(devices.eth0, nic, flags)]
 
 
-QUEUES: NetlinkMessage = ("read queues", netlink.GETQDISC, netlink.DUMP, netlink.of_device(0))
+QUEUES: NetlinkMessage = ("read queues", netlink.GETQDISC, netlink.DUMP, netlink.traffic_body(0))
 
 
 def dropped_by_queue(devices: HostDevices, schedulers: bytes) -> int | None:

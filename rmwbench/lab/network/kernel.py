@@ -57,7 +57,7 @@ class KernelNetwork:
         self._without_taps()
         for number, host in enumerate(self._links.hosts, start=1):
             self._join(host, number)
-        configured = self._configured("setup", *bridge.setup(self._links))
+        configured = self._configure("setup", *bridge.setup(self._links))
         bridge.check(self._links, configured)
         return {
             "backend": "kernel",
@@ -67,7 +67,7 @@ class KernelNetwork:
 
     def hosts_are_up(self) -> None:
         """Counts dropped frames from now on: a frame to a host that was not yet up was dropped."""
-        self._dropped_before = self._dropped(self._read())
+        self._dropped_before = self._dropped_frames(self._read())
 
     def mark(self) -> Mark:
         return Mark(0, bridge.counters(self._links, self._read().answers))
@@ -110,7 +110,7 @@ class KernelNetwork:
                     f"kernel backend: frames of {host} have {mean:.0f} bytes in the mean, and its "
                     f"MTU allows {most}: an offload is on"
                 )
-        for host, dropped in self._dropped(configured).items():
+        for host, dropped in self._dropped_frames(configured).items():
             devices.setdefault(host, {})["dropped"] = dropped - self._dropped_before.get(host, 0)
         document = {
             "backend": "kernel",
@@ -123,7 +123,7 @@ class KernelNetwork:
     def close(self) -> None:
         """Does nothing: the network ends with the hosts."""
 
-    def _dropped(self, configured: Configured) -> dict[str, int]:
+    def _dropped_frames(self, configured: Configured) -> dict[str, int]:
         """The frames that the devices before each host have dropped since they were made."""
         text = configured.texts[DEVICES]
         return {
@@ -193,10 +193,10 @@ class KernelNetwork:
         return {host.lstrip("/"): features for host, features in in_force.items()}
 
     def _read(self) -> Configured:
-        read = ("read schedulers", netlink.GETQDISC, netlink.DUMP, netlink.of_device(0))
-        return self._configured("counters", [read], reads=[DEVICES])
+        read = ("read schedulers", netlink.GETQDISC, netlink.DUMP, netlink.traffic_body(0))
+        return self._configure("counters", [read], reads=[DEVICES])
 
-    def _configured(
+    def _configure(
         self, change: str, messages: Any, writes: Any = (), reads: Any = ()
     ) -> Configured:
         token = self._crew.configure(NETWORK_HOST, change, messages, writes, reads)

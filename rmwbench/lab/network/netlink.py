@@ -56,7 +56,7 @@ def link(
     return body + (attribute(_IFLA_TXQLEN, u32(queue_frames)) if queue_frames else b"")
 
 
-def _named(index: int, name: str) -> bytes:
+def _named_link(index: int, name: str) -> bytes:
     return link(index) + attribute(_IFLA_IFNAME, name.encode() + b"\0")
 
 
@@ -69,7 +69,7 @@ def veth(
 ) -> bytes:
     """A pair of devices with the given indices, by which later messages name them. They are in the
     network namespaces of the descriptors `namespaces`, or in the sender's."""
-    own, peer = _named(index, name), _named(peer_index, peer_name)
+    own, peer = _named_link(index, name), _named_link(peer_index, peer_name)
     if namespaces is not None:
         own += attribute(_IFLA_NET_NS_FD, u32(namespaces[0]))
         peer += attribute(_IFLA_NET_NS_FD, u32(namespaces[1]))
@@ -78,7 +78,7 @@ def veth(
 
 def bridge(index: int, name: str) -> bytes:
     """A bridge that floods multicast to every port."""
-    return _named(index, name) + _link_info(b"bridge", attribute(_BR_MCAST_SNOOPING, b"\0"))
+    return _named_link(index, name) + _link_info(b"bridge", attribute(_BR_MCAST_SNOOPING, b"\0"))
 
 
 def _link_info(kind: bytes, data: bytes) -> bytes:
@@ -133,7 +133,8 @@ def neighbour(index: int, ip: bytes, mac: bytes) -> bytes:
     return body + attribute(_NDA_DST, ip) + attribute(_NDA_LLADDR, mac)
 
 
-def of_device(index: int, handle: int = 0, parent: int = 0) -> bytes:
+def traffic_body(index: int, handle: int = 0, parent: int = 0) -> bytes:
+    """The head (`struct tcmsg`) of a message about a scheduler, class or filter of a device."""
     return struct.pack("=BBHiIII", 0, 0, 0, index, handle, parent, 0)
 
 
@@ -141,7 +142,7 @@ def htb(index: int) -> bytes:
     """The scheduler HTB, with all frames in one class."""
     options = attribute(_HTB_INIT, struct.pack("=5I", 3, 10, HTB_CLASS & 0xFFFF, 0, 0))
     return (
-        of_device(index, HTB_HANDLE, ROOT)
+        traffic_body(index, HTB_HANDLE, ROOT)
         + attribute(_TCA_KIND, b"htb\0")
         + attribute(_TCA_OPTIONS, options)
     )
@@ -153,20 +154,20 @@ def htb_class(index: int, rate_bps: int, burst_bytes: int) -> bytes:
     ticks = round(burst_bytes * 8e9 / rate_bps / _TICK_NS)
     parameters = struct.pack("=12s12sIIIII", rate, rate, ticks, ticks, 60_000, 0, 0)
     options = attribute(_HTB_PARMS, parameters)
-    body = of_device(index, HTB_CLASS, HTB_HANDLE)
+    body = traffic_body(index, HTB_CLASS, HTB_HANDLE)
     return body + attribute(_TCA_KIND, b"htb\0") + attribute(_TCA_OPTIONS, options)
 
 
 def fifo(index: int, kind: str, limit: int) -> bytes:
     """The queue before the class; `limit`: frames of a `pfifo`, bytes of a `bfifo`."""
-    body = of_device(index, LEAF_HANDLE, HTB_CLASS)
+    body = traffic_body(index, LEAF_HANDLE, HTB_CLASS)
     body += attribute(_TCA_KIND, kind.encode() + b"\0")
     return body + attribute(_TCA_OPTIONS, u32(limit))
 
 
 def netem(index: int, delay_ns: int, limit_frames: int, *, leaf: bool) -> bytes:
     """A delay, alone or as the queue before the class."""
-    body = of_device(index, LEAF_HANDLE, HTB_CLASS if leaf else ROOT)
+    body = traffic_body(index, LEAF_HANDLE, HTB_CLASS if leaf else ROOT)
     ticks = min(0xFFFFFFFF, round(delay_ns / _TICK_NS))
     options = struct.pack("=6I", ticks, limit_frames, 0, 0, 0, 0)
     options += attribute(_NETEM_LATENCY64, struct.pack("=q", delay_ns))
@@ -175,7 +176,7 @@ def netem(index: int, delay_ns: int, limit_frames: int, *, leaf: bool) -> bytes:
 
 def ingress(index: int) -> bytes:
     """The ingress of a device, where incoming frames can be dropped, copied and counted."""
-    return of_device(index, INGRESS_HANDLE, INGRESS) + attribute(_TCA_KIND, b"ingress\0")
+    return traffic_body(index, INGRESS_HANDLE, INGRESS) + attribute(_TCA_KIND, b"ingress\0")
 
 
 def _filter(index: int, priority: int, options: bytes) -> bytes:

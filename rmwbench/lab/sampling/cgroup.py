@@ -26,7 +26,7 @@ class ControlGroup:
     def __init__(self, name: str):
         """Makes the group. Raises OSError where that is impossible."""
         # A slash separates groups; the marker has slashes only in the campaign's name.
-        word = PREFIX + marker.of_this_process(name).text().replace("/", "+")
+        word = PREFIX + marker.own_marker(name).text().replace("/", "+")
         self.path = _parent() / word
         self.path.mkdir()
 

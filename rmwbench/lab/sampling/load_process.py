@@ -49,13 +49,13 @@ class LoadProcess:
         """Waits for the `ok` of a command; None where there is none, which becomes `problem`.
         Raises WorkerFailed where a worker ends meanwhile."""
         if not self._crew.turn_until(lambda: command.is_over, TIMEOUT_S):
-            self._failed(f"the load did not answer within {TIMEOUT_S:g} s")
+            self._note_failure(f"the load did not answer within {TIMEOUT_S:g} s")
             return None
         if self.process.lost is not None and not command.answered:
-            self._failed(self.process.lost.reason())
+            self._note_failure(self.process.lost.reason())
             return None
         if error := command.reply.get("error"):
-            self._failed(f"{error.get('object')}: {error.get('message')}")
+            self._note_failure(f"{error.get('object')}: {error.get('message')}")
             return None
         answer = command.take()
         self.in_force = answer.get("asked", self.in_force)
@@ -71,7 +71,7 @@ class LoadProcess:
         self.snapshots = answer["snapshots"]
         by_edge = {snapshot["at"]: snapshot for snapshot in self.snapshots}
         if not {"steady_begin", "steady_end"} <= by_edge.keys():
-            self._failed("the load gave no account of the window")
+            self._note_failure("the load gave no account of the window")
             return None
         self.edges = by_edge["steady_begin"], by_edge["steady_end"]
         return answer
@@ -81,5 +81,5 @@ class LoadProcess:
         assert self.edges is not None
         return int(self.edges[1][name] - self.edges[0][name])
 
-    def _failed(self, text: str) -> None:
+    def _note_failure(self, text: str) -> None:
         self.problem = self.problem or text

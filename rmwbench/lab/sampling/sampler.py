@@ -138,7 +138,7 @@ class Samplers:
         documents = self.by_host
         if len(documents) < len(self._by_host):
             return None
-        return merged(documents) if len(documents) > 1 else next(iter(documents.values()))
+        return merge(documents) if len(documents) > 1 else next(iter(documents.values()))
 
     @property
     def by_host(self) -> dict[str, dict[str, Any]]:
@@ -197,14 +197,16 @@ class Samplers:
             sampler.read(timeout_s)
 
 
-def merged(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def merge(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The documents of several hosts as one, with the processes, sockets and threads of all. If two
     hosts have a process of the same name, that of the later host has its host behind the name.
     Interfaces and protocols are those of the first host, since each host has its own. The samples
     of the series, and the reasons of further hosts, name their host."""
     (first_host, first), *other_documents = documents.items()
     used_names = {name for snapshot in first["snapshots"] for name in snapshot["processes"]}
-    later = [(host, _renamed(document, host, used_names)) for host, document in other_documents]
+    later = [
+        (host, _with_unique_names(document, host, used_names)) for host, document in other_documents
+    ]
     all_of_them = [(first_host, first), *later]
     merged_document = dict(first)
     merged_document["snapshots"] = [
@@ -253,7 +255,9 @@ def _merged_snapshot(at: int, documents: Sequence[Mapping[str, Any]]) -> dict[st
     }
 
 
-def _renamed(document: Mapping[str, Any], host: str, used_names: set[str]) -> dict[str, Any]:
+def _with_unique_names(
+    document: Mapping[str, Any], host: str, used_names: set[str]
+) -> dict[str, Any]:
     """The document with `@HOST` behind each name of `used_names`, which it extends."""
     names = {name for snapshot in document["snapshots"] for name in snapshot["processes"]} | set(
         document["memory"]
