@@ -120,7 +120,7 @@ DAEMON = {"pid": 8, "name": "iox-roudi", "what": "daemon", "why": "a daemon"}
         ("sampled/busy", 0.3, "load", "yellow", "30 %"),
         ("sampled/busy", 0.9, "load", "red", "90 %"),
         ("kernel/clocksource", "hpet", "clock source", "red", "hpet"),
-        ("state/timekeeping", None, "clock", "unknown", "it is not known"),
+        ("state/timekeeping", None, "clock", "unknown", "is unknown"),
         ("state/timekeeping/kernel/tick_ppm", 1000.0, "clock", "yellow", "steered by 1012 ppm"),
         ("kernel/transparent_hugepages", "always", "transparent huge pages", "yellow", "always"),
         ("limits/timer_slack_ns", 1000, "timer slack", "yellow", "1000 ns"),

@@ -124,7 +124,7 @@ def test_what_was_not_set_is_said_and_not_kept(kernel):
 def test_a_state_file_that_cannot_be_read_is_an_error(kernel):
     fixes.state_file().parent.mkdir(parents=True)
     fixes.state_file().write_text("{}")
-    with pytest.raises(UserError, match="not known what"):
+    with pytest.raises(UserError, match="are not known"):
         fixes.saved_steps(kernel)
 
 

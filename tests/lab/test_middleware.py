@@ -50,7 +50,7 @@ def test_a_worker_is_found_by_its_name_and_answers(workers):
     ("text", "complaint"),
     [
         ("echo no library >&2; exit 127", "status 127: no library"),
-        ("echo hello", "does not print"),
+        ("echo hello", "is not that of the worker protocol"),
         ("echo '{\"protocol\": 1}'", "KeyError"),
         ("kill -SEGV $$", "status -11"),
         ("sleep 60", "did not end"),
