@@ -246,7 +246,7 @@ while data := control.recv(65536):
             "say({'id': line['id'], 'error': {'object': 'x', 'message': 'no mood'}}); continue",
             "no mood",
         ),
-        ("pass", "something else than its document"),
+        ("pass", "document of the sampler is malformed"),
     ],
 )
 def test_a_sampler_that_fails_costs_the_trial_nothing_but_its_numbers(
