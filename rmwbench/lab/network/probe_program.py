@@ -92,6 +92,19 @@ def receive(
         datagrams.append((data, seen_ns))
 
 
+def sending_plan(
+    start_ns: int, count: int, interval_ns: int, burst: int
+) -> "list[tuple[int, int, int]]":
+    """The (kind, number, time) of each datagram to send. The burst follows a little after the last
+    small one, so that it meets an empty queue."""
+    burst_ns = start_ns + count * interval_ns + 5_000_000
+    return [
+        *((SMALL, number, start_ns + number * interval_ns) for number in range(count)),
+        *((BURST, number, burst_ns) for number in range(burst)),
+        *((END, number, burst_ns + 2_000_000) for number in range(ENDS)),
+    ]
+
+
 def sleep_for(poll: "select.poll", rest_ns: int) -> None:
     """Sleeps about so long, or until a datagram comes."""
     if rest_ns > 2_000_000:
@@ -116,12 +129,7 @@ def main(own_address: str, other_address: str, *numbers: int) -> None:
     wall_ahead_ns = wall_ahead(now)
     seen: list[tuple[int, int, int, int]] = []
     sent = [0, 0]
-    # (kind, number, time) of each datagram; the burst follows a little after the last small one, so
-    # that it meets an empty queue
-    burst_ns = start_ns + count * interval_ns + 5_000_000
-    plan = [(SMALL, k, start_ns + k * interval_ns) for k in range(count)]
-    plan += [(BURST, k, burst_ns) for k in range(burst)]
-    plan += [(END, k, burst_ns + 2_000_000) for k in range(ENDS)]
+    plan = sending_plan(start_ns, count, interval_ns, burst)
     next_, first_end_ns = 0, 0
     while True:
         now_ns = now()
