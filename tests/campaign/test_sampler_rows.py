@@ -368,7 +368,7 @@ def of_machine(softirq_ns: int, joules: float | None) -> dict:
 def test_power_is_that_of_every_machine_of_the_trial_or_no_data(first, second, power, reason):
     made = outcome(place_cells([cell_of_two_hosts()], "--place")[0])
     there = {"robot": of_machine(10_000_000, first), "base": of_machine(20_000_000, second)}
-    made.sampling.sampled_at, made.sampling.sampled = there, sampler.merged(there)
+    made.sampling.sampled_at, made.sampling.sampled = there, sampler.merge(there)
     no_data = unread_reasons(sampler_rows.events(made))
     values = costs(list(sampler_rows.counters(made)), 1, 10**9, no_data=no_data)
     assert values["power"] == (reason or power)

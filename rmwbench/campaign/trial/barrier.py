@@ -335,7 +335,9 @@ def take_matched(outcome: TrialOutcome, posted: Command) -> None:
         )
 
 
-def _match(outcome: TrialOutcome, crew: Crew, matching: dict[str, Command], deadline: float) -> None:
+def _match(
+    outcome: TrialOutcome, crew: Crew, matching: dict[str, Command], deadline: float
+) -> None:
     """Take the matches. A worker whose time was over before all were created is asked again for the
     rest of the time. Raises WorkerFailed."""
     while matching:

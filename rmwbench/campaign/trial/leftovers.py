@@ -61,7 +61,8 @@ def take_leftovers(outcome: TrialOutcome, crew: Crew) -> None:
         note(outcome, host, "problem", text="leftovers: not listed, the host is on another machine")
     local_hosts = [host for host in crew.hosts if host not in crew.hosts.remote]
     programs = {
-        host: (PROGRAM, (*places(crew.hosts[host]), "", *trial_view.roots())) for host in local_hosts
+        host: (PROGRAM, (*places(crew.hosts[host]), "", *trial_view.roots()))
+        for host in local_hosts
     }
     for host, (status, output) in crew.run_programs(programs, LISTING_TIMEOUT_S).items():
         if status != 0:
