@@ -280,7 +280,7 @@ def test_why_something_is_not_ready_says_what_changes_that(workers):
     assert "build zenoh" in find.why_not_ready("zenoh", worker_of)
     assert "status 3" in find.why_not_ready("bad", worker_of)
     assert "source your ROS 2" in find.why_not_ready("rclcpp/rmw_zenoh_cpp", worker_of)
-    with pytest.raises(UserError, match=r"rclcpp/rmw_x: .*source the ROS 2"):
+    with pytest.raises(UserError, match=r"rclcpp/rmw_x: .*source your ROS 2"):
         find.require_workers(["rclcpp/rmw_x"])
 
 
