@@ -138,7 +138,7 @@ def test_the_ring_holds_gstreamers_picture_and_its_rate():
         given = sources.additions_for("talker")
         assert [*given.arguments] == ["--frames", "1=10"] and not sources.additions_for(
             "listener"
-        ).words
+        ).arguments
         ring = os.dup(given.files[10])
         names = [(name, role) for name, pid, role, _ in sources.pids if pid]
         assert names == [("frames 1", "source"), ("frames 1 gstreamer", "source")]
