@@ -48,12 +48,12 @@ of its processor time per message: that time is the instrument's, and equal in e
 IDLE = tuple(
     _column(m.name)
     for m in METRICS
-    if m.column and m.of is MetricScope.PROCESSES and not m.per_message
+    if m.column and m.scope is MetricScope.PROCESSES and not m.per_message
 )
 """The columns of workloads that are judged by a cost and in which nothing is sent."""
-BRING_UP = tuple(_column(m.name) for m in METRICS if m.column and m.of is MetricScope.NODES)
+BRING_UP = tuple(_column(m.name) for m in METRICS if m.column and m.scope is MetricScope.NODES)
 """The columns of workloads that bring up lifecycle nodes and are judged by that."""
-ASKED_FOR = tuple(_column(m.name) for m in METRICS if m.column and m.asked)
+ASKED_FOR = tuple(_column(m.name) for m in METRICS if m.column and m.on_request)
 """The columns of metrics that only campaigns have that ask for them."""
 
 
@@ -171,7 +171,7 @@ def is_idle(part: Part) -> bool:
 def is_bring_up(part: Part) -> bool:
     """Whether the workload brings up lifecycle nodes and is judged by how long that takes."""
     entry = GLOSSARY.get(part.primary_metric)
-    return entry is not None and entry.of is MetricScope.NODES
+    return entry is not None and entry.scope is MetricScope.NODES
 
 
 def chosen(part: Part, column: Column) -> str | None:

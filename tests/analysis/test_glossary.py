@@ -20,8 +20,8 @@ from rmwbench.analysis.metrics import glossary
 from rmwbench.analysis.metrics.glossary.metrics_table import ON_LINKS
 
 dummy = glossary.Metric(
-    "dummy", "a dummy", "ns", "positive", "What it is.", better=glossary.Better.HIGHER,
-    of=glossary.MetricScope.MESSAGES, group=ON_LINKS, heading="of dummies", use=glossary.Use.LIMIT,
+    "dummy", "a dummy", "What it is.", unit="ns", kind="positive", better=glossary.Better.HIGHER,
+    scope=glossary.MetricScope.MESSAGES, group=ON_LINKS, heading="of dummies", use=glossary.Use.LIMIT,
     measure=lambda messages, seconds: 7.0 * messages.readers,
 )
 glossary.METRICS += (dummy,)
@@ -64,12 +64,12 @@ def test_a_metric_is_one_declaration(tmp_path):
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_a_metric_says_what_is_better_where_it_belongs_and_why_it_may_be_absent(metric):
-    assert metric.title and metric.text and metric.group.title and metric.absent
-    assert (metric.better is Better.NEITHER) == bool(metric.instead)
-    if metric.instead:
-        assert GLOSSARY[metric.instead].better is not Better.NEITHER
+    assert metric.title and metric.text and metric.group.title and metric.no_data
+    assert (metric.better is Better.NEITHER) == bool(metric.ranked_by)
+    if metric.ranked_by:
+        assert GLOSSARY[metric.ranked_by].better is not Better.NEITHER
     assert bool(metric.source) >= (metric.kind == "quantile")
-    assert not metric.heading or metric.group.text or metric.of is MetricScope.NODES
+    assert not metric.heading or metric.group.text or metric.scope is MetricScope.NODES
     assert metric.fate is None or metric.kind == "fraction"
     assert not metric.counts or metric.kind == "fraction"
     assert not (metric.measure and metric.kind in ("quantile", "fraction"))
@@ -85,7 +85,7 @@ def test_names_are_unique_and_so_are_the_headings_of_a_table():
 
 
 def test_what_loss_is_judged_first_is_one_metric_for_each_kind_of_messages():
-    first = {m.of: m.name for m in METRICS if m.judged_first}
+    first = {m.scope: m.name for m in METRICS if m.judged_first}
     assert first == {
         MetricScope.MESSAGES: "undelivered",
         MetricScope.CHAIN: "end_to_end_undelivered",
@@ -99,7 +99,7 @@ def test_a_limit_has_a_unit_that_a_limits_file_can_write():
 
 
 def test_a_metric_of_topics_is_of_messages():
-    assert {m.of for m in METRICS if m.topics is not TopicScope.WHOLE} == {MetricScope.MESSAGES}
+    assert {m.scope for m in METRICS if m.topics is not TopicScope.WHOLE} == {MetricScope.MESSAGES}
 
 
 def test_a_count_is_not_called_like_a_share_that_counts_more():
@@ -108,6 +108,6 @@ def test_a_count_is_not_called_like_a_share_that_counts_more():
     fates = {metric.column for metric in METRICS if metric.fate and metric.column}
     assert fates == {"lost", "late", "never sent"}
     counts = [metric for metric in METRICS if metric.unit == "messages" and metric.kind == "amount"]
-    of_messages = [metric.title for metric in counts if metric.of is MetricScope.MESSAGES]
+    of_messages = [metric.title for metric in counts if metric.scope is MetricScope.MESSAGES]
     assert "not attempted" in of_messages
     assert not [title for title in of_messages if any(fate in title for fate in fates)]

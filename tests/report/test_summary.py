@@ -56,7 +56,7 @@ def test_every_metric_has_count_and_interval_or_a_reason(document):
         for a in w["arms"]:
             # Those of chains, layers and lifecycle nodes are listed where something is relayed,
             # traced, brought up.
-            ordinary = [m.name for m in METRICS if m.of not in (S.CHAIN, S.LAYERS, S.NODES)]
+            ordinary = [m.name for m in METRICS if m.scope not in (S.CHAIN, S.LAYERS, S.NODES)]
             assert list(a["metrics"]) == ordinary and list(document["glossary"]) == list(GLOSSARY)
             for name, m in a["metrics"].items():
                 assert m["unit"] == GLOSSARY[name].unit

@@ -50,7 +50,7 @@ class MeasuredTrial:
     """Sample or metric -> how far its values may be from the truth, in ns, because the clocks of
     two hosts are not known better."""
     topics: "dict[str, MeasuredTrial]" = field(default_factory=dict)
-    """Topic -> the measurements of that topic alone; empty where all topics are alike
+    """Topic -> the measurements of this topic alone; empty where all topics are alike
     (`judged_topics`)."""
     readers: "dict[str, MeasuredTrial]" = field(default_factory=dict)
     """Name of a group of readers -> its measurements, for groups that are judged by themselves in
@@ -84,7 +84,7 @@ class MeasuredTrial:
                 self.values[metric.name] = float(value)
             else:
                 no_window = metric.whole_window and seconds <= 0
-                self.reasons[metric.name] = NO_WINDOW if no_window else metric.absent
+                self.reasons[metric.name] = NO_WINDOW if no_window else metric.no_data
 
 
 def fraction_of(name: str, trial: MeasuredTrial) -> tuple[int, int]:
@@ -107,26 +107,24 @@ class FateNames:
 
 
 FATES, FATES_OF_CHAIN = (
-    FateNames(
-        **{m.fate: m.name for m in METRICS if m.of is of and m.fate is not None},
-    )
-    for of in (MetricScope.MESSAGES, MetricScope.CHAIN)
+    FateNames(**{m.fate: m.name for m in METRICS if m.scope is scope and m.fate is not None})
+    for scope in (MetricScope.MESSAGES, MetricScope.CHAIN)
 )
 UNDELIVERED, UNDELIVERED_OF_CHAIN = (
-    next(m.name for m in METRICS if m.of is of and m.judged_first)
-    for of in (MetricScope.MESSAGES, MetricScope.CHAIN)
+    next(m.name for m in METRICS if m.scope is scope and m.judged_first)
+    for scope in (MetricScope.MESSAGES, MetricScope.CHAIN)
 )
 LOSSES = (UNDELIVERED, *FATES)
 
 
 def is_of_chain(primary: str) -> bool:
-    return primary in GLOSSARY and GLOSSARY[primary].of is MetricScope.CHAIN
+    return primary in GLOSSARY and GLOSSARY[primary].scope is MetricScope.CHAIN
 
 
 def judged_loss(primary: str) -> str:
     """The metric by which loss is judged before `primary`. For a metric of a chain a message is
-    delivered if it reached the end of the chain: one that a later hop lost was delivered by every
-    hop before."""
+    delivered if it reached the end of the chain: every hop before the one that lost a message
+    delivered it."""
     return UNDELIVERED_OF_CHAIN if is_of_chain(primary) else UNDELIVERED
 
 
@@ -149,8 +147,8 @@ def counts_of(primary: str, trial: MeasuredTrial) -> FateCounts:
 
 
 def under_way_of(name: str, trial: MeasuredTrial) -> tuple[int, int]:
-    """(messages still under way when the trial ended, of all that the fraction `name` counts): the
-    part of the fraction that is open."""
+    """(messages still under way when the trial ended, all messages that the fraction `name`
+    counts): the part of the fraction that is open."""
     if not GLOSSARY[name].without_under_way:
         return 0, 0
     counted = trial.chain if is_of_chain(name) else trial.messages.ledger
@@ -158,9 +156,8 @@ def under_way_of(name: str, trial: MeasuredTrial) -> tuple[int, int]:
 
 
 def trial_value(entry: Metric, trial: MeasuredTrial) -> float | None:
-    """The metric's value in one trial, +inf allowed; None where the trial has none (for percentiles
-    also where rule 5 forbids it).
-    """
+    """The metric's value in one trial, +inf allowed; None where the trial has none, or where rule 5
+    forbids a percentile."""
     if entry.complement:
         rest = trial_value(GLOSSARY[entry.complement], trial)
         return None if rest is None else 1 - rest
@@ -174,8 +171,8 @@ def trial_value(entry: Metric, trial: MeasuredTrial) -> float | None:
 
 
 def clock_bound(entry: Metric, trial: MeasuredTrial) -> float:
-    """How far the value of the metric in that trial may be from the truth, ns; 0 where one clock
-    took both stamps."""
+    """How far the value of the metric in the trial may be from the truth, ns; 0 where one clock took
+    both stamps."""
     return trial.clock_bounds.get(entry.source or entry.name, 0.0)
 
 
@@ -188,32 +185,21 @@ def aggregate(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
 
 
 def widened(estimate: Estimate, bound_ns: float) -> Estimate:
-    """An estimate of a time between two clocks that are known to ± `bound_ns`, widened by that; no
-    data where the estimate does not exceed the bound."""
-    clocks = f"±{bound_ns / 1e3:.3g} µs for the clocks of two hosts"
+    """An estimate of a time between two clocks that are known to ± `bound_ns`, widened by the bound;
+    no data where the estimate does not exceed the bound."""
+    bound = f"±{bound_ns / 1e3:.3g} µs"
+    interval = f"{estimate.interval}; {bound} for the clocks of two hosts"
     if isinstance(estimate, AtLeast):
-        return replace(
-            estimate,
-            at_least=max(0.0, estimate.at_least - bound_ns),
-            interval=f"{estimate.interval}; {clocks}",
-            clock_bound_ns=bound_ns,
-        )
+        at_least = max(0.0, estimate.at_least - bound_ns)
+        return replace(estimate, at_least=at_least, interval=interval, clock_bound_ns=bound_ns)
     if not isinstance(estimate, Measured):
         return estimate
     if estimate.value <= bound_ns:
         value = f"{estimate.value / 1e3:.3g} µs"
-        return NoData(
-            estimate.unit,
-            no_data=f"{value} between two hosts whose clocks are known to ±{bound_ns / 1e3:.3g} µs only",
-        )
+        reason = f"{value} between two hosts whose clocks are known to {bound} only"
+        return NoData(estimate.unit, no_data=reason)
     low, high = max(0.0, estimate.low - bound_ns), estimate.high + bound_ns
-    return replace(
-        estimate,
-        low=low,
-        high=high,
-        interval=f"{estimate.interval}; {clocks}",
-        clock_bound_ns=bound_ns,
-    )
+    return replace(estimate, low=low, high=high, interval=interval, clock_bound_ns=bound_ns)
 
 
 def _aggregate(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
@@ -227,20 +213,16 @@ def _aggregate(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
     if entry.kind == "quantile":
         return _quantile(entry, trials)
     if entry.kind == "fraction":
-        counts, totals = (
-            np.array(x) for x in zip(*(fraction_of(entry.name, t) for t in trials), strict=True)
-        )
+        counts, totals = np.array([fraction_of(entry.name, t) for t in trials]).T
         if not totals.sum():
-            reason = next((t.reasons[entry.name] for t in trials if entry.name in t.reasons), None)
-            return NoData(entry.unit, no_data=reason or entry.absent)
+            return _no_data(entry, trials)
         rows = totals > 0
-        (value, low, high), method = intervals.clustered_fraction(counts[rows], totals[rows])
-        return Measured(entry.unit, value, low, high, int(totals.sum()), int(rows.sum()), method)
+        interval, method = intervals.clustered_fraction(counts[rows], totals[rows])
+        return Measured(entry.unit, *interval, int(totals.sum()), int(rows.sum()), method)
     values = np.array([v for t in trials if (v := t.values.get(entry.name)) is not None])
     if not len(values):
-        reasons = [t.reasons[entry.name] for t in trials if entry.name in t.reasons]
-        return NoData(entry.unit, no_data=reasons[0] if reasons else entry.absent)
-    if entry.arrivals and len(values) > 1 and not values.any():
+        return _no_data(entry, trials)
+    if entry.counts_arrivals and len(values) > 1 and not values.any():
         return _no_arrivals(entry, trials)
     if entry.per_message:
         count = sum(t.messages.arrived_in_window for t in trials)
@@ -251,20 +233,26 @@ def _aggregate(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
     return over_trials(entry.unit, entry.kind, values, count, "values", step=_step(entry, trials))
 
 
+def _no_data(entry: Metric, trials: Sequence[MeasuredTrial]) -> NoData:
+    """No data, for the reason of the first trial that has one."""
+    reason = next((t.reasons[entry.name] for t in trials if entry.name in t.reasons), None)
+    return NoData(entry.unit, no_data=reason or entry.no_data)
+
+
 def _step(entry: Metric, trials: Sequence[MeasuredTrial]) -> float:
     """By how much one further message changes a metric that counts messages or bytes per second; 0
     for other metrics."""
     if not entry.whole_window or entry.unit not in ("hz", "bytes/s"):
         return 0.0
     windows_s = [t.window_ns / 1e9 for t in trials if t.window_ns]
-    one = max(t.messages.longest_bytes for t in trials) if entry.unit == "bytes/s" else 1
-    return one / float(np.mean(windows_s)) if windows_s else 0.0
+    message = max(t.messages.longest_bytes for t in trials) if entry.unit == "bytes/s" else 1
+    return message / float(np.mean(windows_s)) if windows_s else 0.0
 
 
 def _no_arrivals(entry: Metric, trials: Sequence[MeasuredTrial]) -> Measured:
     """The upper bound where nothing arrived in any trial: zeros have no spread, and yet a few
-    trials do not show that nothing ever arrives. It is the bound of the count over the mean window;
-    for a throughput in bytes each message counts as one of the longest."""
+    trials do not show that nothing ever arrives. The bound of the count is divided by the mean
+    window; for a throughput in bytes each message counts as the longest message."""
     windows_s = [t.window_ns / 1e9 for t in trials if t.window_ns]
     (value, low, high), method = intervals.clustered_count(np.zeros(len(windows_s)))
     high /= float(np.mean(windows_s))
@@ -279,115 +267,73 @@ def _quantile(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
     ]
     total = sum(s.count for s in samples)
     if not samples:
-        own = next((t.reasons[entry.name] for t in trials if entry.name in t.reasons), None)
-        return NoData(entry.unit, no_data=own or entry.absent)
+        return _no_data(entry, trials)
+    n = len(samples)
     if all(entry.q in s.exact for s in samples):
         return _quantile_of_trials(entry, samples, total)
-    wholes = [_whole(s) for s in samples]
-    if allowed(total, entry.q) and len(samples) > 1:
-        value, low, high = intervals.pooled_quantile(wholes, entry.q)
-        return Measured(
-            entry.unit,
-            value,
-            low,
-            high,
-            total,
-            len(samples),
-            f"95 % interval of the {entry.counted} pooled, clustered by {len(samples)} trials (Woodruff)",
-        )
-    short = f"p{entry.q * 100:g} needs {needed(entry.q)} {entry.counted}, there are {total}"
+    messages = [_every_message(s) for s in samples]
+    if allowed(total, entry.q) and n > 1:
+        method = f"95 % interval of the {entry.items} pooled, clustered by {n} trials (Woodruff)"
+        interval = intervals.pooled_quantile(messages, entry.q)
+        return Measured(entry.unit, *interval, total, n, method)
+    short = f"p{entry.q * 100:g} needs {needed(entry.q)} {entry.items}, there are {total}"
     deepest = 1 - BEYOND / total
     if deepest < 0.5:
         return NoData(entry.unit, no_data=short)
-    # A percentile is not below a lower one: bounding the deepest that is allowed bounds all that
-    # are not.
-    bound = intervals.quantile_lower_bound(wholes, deepest)
-    return AtLeast(
-        entry.unit,
-        at_least=bound,
-        count=total,
-        trials=len(samples),
-        interval=f"95 % lower bound of p{deepest * 100:.3g}; {short}",
-    )
+    # A percentile is not below a lower percentile, so a bound of the deepest percentile that is
+    # allowed is a bound of every deeper percentile.
+    bound = intervals.quantile_lower_bound(messages, deepest)
+    method = f"95 % lower bound of p{deepest * 100:.3g}; {short}"
+    return AtLeast(entry.unit, at_least=bound, count=total, trials=n, interval=method)
 
 
 def _quantile_of_trials(entry: Metric, samples: Sequence[Sample], total: int) -> Measured:
     """The percentile where each trial by itself has enough messages for it."""
+    exact = np.array([s.exact[entry.q] for s in samples])
     if len(samples) > 1:
-        return over_trials(
-            entry.unit,
-            entry.kind,
-            np.array([s.exact[entry.q] for s in samples]),
-            total,
-            "medians" if entry.q == 0.5 else f"p{entry.q * 100:g}",
-        )
-    exact = samples[0].exact[entry.q]
+        noun = "medians" if entry.q == 0.5 else f"p{entry.q * 100:g}"
+        return over_trials(entry.unit, entry.kind, exact, total, noun)
+    value = float(exact[0])
     low, high = intervals.order_statistic(samples[0].at, total, entry.q)
-    return Measured(
-        entry.unit,
-        exact,
-        min(low, exact),
-        max(high, exact),
-        total,
-        1,
-        f"95 % binomial interval of one trial, as if {entry.counted} were independent",
-    )
+    method = f"95 % binomial interval of one trial, as if {entry.items} were independent"
+    return Measured(entry.unit, value, min(low, value), max(high, value), total, 1, method)
 
 
 def over_trials(
     unit: str, kind: Kind, values: np.ndarray, count: int, noun: str, *, step: float = 0.0
 ) -> Measured:
-    """An estimate from one value per trial, shape (trials,), at least one; `noun` names the values
+    """An estimate from at least one value, one per trial, shape (trials,); `noun` names the values
     in the description of the interval. Equal values show no spread, yet some trials may differ from
-    them, as many as `intervals.wrong_trials` says: by one `step`, the resolution of a count, 0
-    where it has none."""
-    n = len(values)
-    infinite = int(np.count_nonzero(~np.isfinite(values)))
+    them, as many as `intervals.wrong_trials` says, by one `step`: the resolution of a count, 0 for
+    other metrics."""
+    n, value = len(values), float(values[0])
     if n == 1:
-        value = float(values[0])
-        return Measured(unit, value, min(value, 0.0), math.inf, count, 1, "one trial: no interval")
-    if infinite:
-        (value, low, high), coverage = intervals.median_range(values)
-        return Measured(
-            unit,
-            value,
-            low,
-            high,
-            count,
-            n,
+        interval, method = (value, min(value, 0.0), math.inf), "one trial: no interval"
+    elif infinite := int(np.count_nonzero(~np.isfinite(values))):
+        interval, coverage = intervals.median_range(values)
+        method = (
             f"median and range of {n} trial {noun} ({coverage * 100:.3g} %), {infinite} of them "
-            "infinite",
         )
-    if unit == "messages":
-        (value, low, high), method = intervals.clustered_count(values)
-        return Measured(unit, value, low, high, count, n, method)
-    if not np.ptp(values):
-        value, share = float(values[0]), intervals.wrong_trials(n)
+        method += "infinite"
+    elif unit == "messages":
+        interval, method = intervals.clustered_count(values)
+    elif not np.ptp(values):
+        share = intervals.wrong_trials(n)
         room = share * step if value else 0.0
+        interval = value, max(value - room, min(value, 0.0)), value + room
         method = f"the same in all {n} trials: up to {100 * share:.0f} % of trials may differ"
         method += ", taken to be one message apart" if room else ""
-        low = max(value - room, min(value, 0.0))
-        return Measured(unit, value, low, value + room, count, n, method)
-    if kind != "amount" and (values > 0).all():
-        return Measured(
-            unit,
-            *intervals.log_t(values),
-            count,
-            n,
-            f"95 % t interval on the log of {n} trial {noun}",
-        )
-    return Measured(
-        unit,
-        *intervals.plain_t(values, least=0.0 if (values >= 0).all() else -math.inf),
-        count,
-        n,
-        f"95 % t interval of {n} trial {noun}",
-    )
+    elif kind != "amount" and (values > 0).all():
+        interval = intervals.log_t(values)
+        method = f"95 % t interval on the log of {n} trial {noun}"
+    else:
+        interval = intervals.plain_t(values, least=0.0 if (values >= 0).all() else -math.inf)
+        method = f"95 % t interval of {n} trial {noun}"
+    return Measured(unit, *interval, count, n, method)
 
 
-def _whole(sample: Sample) -> np.ndarray:
-    return (
-        sample.values
-        if sample.weight is None
-        else np.repeat(sample.values, sample.weight.astype(np.int64))
-    )
+def _every_message(sample: Sample) -> np.ndarray:
+    """The value of every message of a sample, sorted."""
+    if sample.weight is None:
+        return sample.values
+    return np.repeat(sample.values, sample.weight.astype(np.int64))

@@ -60,7 +60,7 @@ def with_lost(
     lost = sorted(set(lost) - values.keys())
     if not values or not lost:
         return dict(values)
-    if entry.failed == ALL_LOST:
+    if entry.failed_value == ALL_LOST:
         return dict(values) | dict.fromkeys(
             lost, (median_low(of for _, of in values.values()),) * 2
         )

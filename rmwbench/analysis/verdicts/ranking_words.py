@@ -77,10 +77,10 @@ def words(metric: str) -> RankingWords:
     if known is None:
         return _by_name(metric, "is the best by {}", "has {} as much", higher=False)
     higher = known.better is Better.HIGHER
-    unit = "cores" if known.unit == "ns" and known.of is MetricScope.PROCESSES else known.unit
+    unit = "cores" if known.unit == "ns" and known.scope is MetricScope.PROCESSES else known.unit
     best = "has the highest {}" if higher else _BEST.get(unit, "has the lowest {}")
     ranking = _by_name(phrase(known), best, _SO_MUCH.get(unit, "has {} as much"), higher=higher)
-    if known.of is MetricScope.NODES and known.failed == inf:
+    if known.scope is MetricScope.NODES and known.failed_value == inf:
         return replace(ranking, infinite="a node is never active")
     return ranking
 
@@ -109,9 +109,9 @@ def is_resource(metric: str) -> bool:
     known = GLOSSARY.get(metric)
     if known is None:
         return False
-    if known.of is MetricScope.PROCESSES:
+    if known.scope is MetricScope.PROCESSES:
         return not known.per_message
-    return known.of is MetricScope.NODES and known.failed == inf
+    return known.scope is MetricScope.NODES and known.failed_value == inf
 
 
 def _plural(verb: str) -> str:

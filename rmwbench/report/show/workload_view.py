@@ -235,7 +235,7 @@ def _resolved(workload: WorkloadAnswer) -> str:
     if measured:
         counts = _range([entry.count for entry in measured])
         primary = GLOSSARY.get(workload.primary_metric)
-        what = "messages" if primary is None else primary.counted
+        what = "messages" if primary is None else primary.items
         if all(entry.count == entry.trials for entry in measured):
             what = "trials"
         parts.append(f"[low–high]: {intervals(measured)}; n = {counts} {what} per arm.")

@@ -247,7 +247,7 @@ def _check_metrics(metrics: Sequence[str]) -> None:
                 expected=", ".join(m.name for m in METRICS if m.better is not Better.NEITHER),
                 fix=did_you_mean(metric, GLOSSARY),
             )
-        if other := GLOSSARY[metric].instead:
+        if other := GLOSSARY[metric].ranked_by:
             raise UserError(
                 f"more of {metric!r} is neither better nor worse",
                 where="--metric",

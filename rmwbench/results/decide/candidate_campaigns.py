@@ -330,7 +330,7 @@ def blocks_of(data: CandidateData, limit: LimitKey) -> BlockValues | None:
     these metrics have no value for it."""
     values_at, entry = data.values.get(limit, {}), GLOSSARY[limit[1]]
     kind = "positive" if entry.kind == "quantile" else entry.kind
-    failed = [] if entry.failed is None else sorted(data.failed)
+    failed = [] if entry.failed_value is None else sorted(data.failed)
     if not values_at and not failed:
         return None
     places = sorted({*values_at, *failed})
@@ -341,7 +341,7 @@ def blocks_of(data: CandidateData, limit: LimitKey) -> BlockValues | None:
         pairs = [values_at.get(place, (wanted, wanted)) for place in places]
         values, totals = tuple(float(k) for k, _ in pairs), tuple(float(n) for _, n in pairs)
     else:
-        each: dict[Place, Any] = dict.fromkeys(failed, entry.failed) | values_at
+        each: dict[Place, Any] = dict.fromkeys(failed, entry.failed_value) | values_at
         values = tuple(float(each[place]) for place in places)
     counts = data.under_way.get(limit, {}).values()
     messages = sum(total for _, total in counts)

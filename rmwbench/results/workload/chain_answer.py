@@ -22,7 +22,7 @@ def applies(name: str, trials: Sequence[MeasuredTrial], primary: str) -> bool:
     left out if no trial could have them, since most campaigns have none."""
     if name == primary:
         return True
-    scope = GLOSSARY[name].of
+    scope = GLOSSARY[name].scope
     if scope is MetricScope.NODES:
         return any(t.bring_up is not None for t in trials)
     if scope is MetricScope.CHAIN:

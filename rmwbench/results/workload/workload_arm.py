@@ -285,7 +285,7 @@ class ArmReport:
         timed = entry.unit in TIMES or entry.kind == "fraction"
         if timed and interim.is_untimed(self.cell):
             return UNTIMED
-        return None if entry.whatever_load else self.judged[None].barred
+        return None if entry.load_independent else self.judged[None].barred
 
     def in_blocks(self, metric: str, topic: str | None = None) -> dict[int, Any]:
         """Return block -> the metric's value, or (events, of) for a fraction, by the rules of a
@@ -295,7 +295,7 @@ class ArmReport:
         entry, judged = GLOSSARY[metric], self.judged[None]
         if self.refused(entry):
             return {}
-        left_out = frozenset() if entry.whatever_load else judged.left_out
+        left_out = frozenset() if entry.load_independent else judged.left_out
         blocks = judged.busy.keys() - left_out
         values = {
             t.block: value

@@ -267,7 +267,7 @@ class Workload(Strict):
             isinstance(publisher.arrival, Relay) for node in nodes for publisher in node.publishers
         )
         if (
-            GLOSSARY[self.primary_metric].of is MetricScope.CHAIN
+            GLOSSARY[self.primary_metric].scope is MetricScope.CHAIN
             and not relays
             and not any(node.clients for node in nodes)
         ):

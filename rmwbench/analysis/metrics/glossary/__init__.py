@@ -1,5 +1,5 @@
-"""Every metric, in one place: the analysis computes it by its declaration, suites and limits name
-it, reports explain it. A new metric is a declaration in `metrics_table.py`.
+"""Every metric, in one place: the analysis computes a metric by its declaration, suites and limits
+name it, reports explain it. A new metric is a declaration in `metrics_table.py`.
 
 Imports `analysis.stats.quantile` alone, no computation: a suite is read with it."""
 
@@ -48,6 +48,6 @@ def names_for(use: Use) -> tuple[str, ...]:
     return tuple(metric.name for metric in METRICS if use in metric.use)
 
 
-def names_of(of: MetricScope) -> tuple[str, ...]:
+def names_of(scope: MetricScope) -> tuple[str, ...]:
     """The metrics with this scope."""
-    return tuple(metric.name for metric in METRICS if metric.of is of)
+    return tuple(metric.name for metric in METRICS if metric.scope is scope)

@@ -1,4 +1,4 @@
-"""The declaration of a metric: all that the program knows of it. Every list of metrics is a
+"""The declaration of a metric: all that the program knows of the metric. Every list of metrics is a
 selection over these attributes; nothing is decided by the spelling of a name.
 
 Declarations import no computation, so that a suite can be read without numpy."""
@@ -117,55 +117,55 @@ class Metric:
 
     name: str = field(kw_only=False)
     title: str = field(kw_only=False)
-    unit: str = field(kw_only=False)
-    kind: Kind = field(kw_only=False)
     text: str = field(kw_only=False)
+    unit: str
+    kind: Kind
     better: Better
-    of: MetricScope
+    scope: MetricScope
     group: Group
     heading: str = ""
     """The title of its column in the table of its group."""
     column: str = ""
     """The title of its column in the table of a workload, which percentiles may share."""
-    asked: bool = False
-    """Only trials that ask for the metric have it."""
+    on_request: bool = False
+    """Whether only trials that ask for the metric have it."""
     use: Use = Use.NONE
     topics: TopicScope = TopicScope.WHOLE
-    absent: str = "not recorded"
+    no_data: str = "not recorded"
     """The reason that is given where a metric has no value and no trial says why."""
     source: str = ""
     q: float = 0.0
-    counted: str = "messages"
-    """What each value of the sample belongs to, such as messages."""
+    items: str = "messages"
+    """The noun for that to which each value of the sample belongs, such as messages."""
     measure: "Callable[[Messages, float], float | None] | None" = None
-    """Computes the value from a trial's messages and the length of its window in s; None where more
-    than that is needed."""
+    """Computes the value from a trial's messages and the length of its window in s; None where
+    these do not give the value."""
     counts: "Callable[[Ledger], tuple[int, int]] | None" = None
     """Gives (events, of) of a fraction that the ledger has."""
     complement: str = ""
     """The fraction whose complement to 1 this metric is."""
     counter: str = ""
     """The counter of processes that is read once, after the window, and gives the value."""
-    instead: str = ""
+    ranked_by: str = ""
     """The metric that says which side is better, for a metric without a better direction."""
     words: tuple[str, ...] = ()
     """The names in `capacity --limit`; for a quantile they follow the percentile."""
     fate: Fate | None = None
     judged_first: bool = False
-    """Whether the metric is judged before other metrics with the same scope (`of`)."""
+    """Whether the metric is judged before other metrics with the same scope."""
     without_under_way: bool = False
     """Whether the fraction leaves messages under way out: nobody knows whether they would have
     arrived."""
-    failed: float | None = None
-    """The value of a trial that failed by the fault of the arm; None where that is not known."""
+    failed_value: float | None = None
+    """The value of a trial that failed by the fault of the arm; None where it is not known."""
     clocks: Clocks | None = None
     per_message: bool = False
     """Whether the value is divided by the number of messages that arrived."""
     whole_window: bool = False
     """Whether the value needs the whole window, and part of a window gives none."""
-    arrivals: bool = False
+    counts_arrivals: bool = False
     """Whether the metric counts arrivals: 0 in every trial gives a bound, and not a zero."""
-    whatever_load: bool = False
+    load_independent: bool = False
     """Whether other load of the machine leaves the value as it is."""
 
     @property
@@ -175,7 +175,7 @@ class Metric:
 
     @property
     def is_percentile_of_messages(self) -> bool:
-        return self.kind == "quantile" and self.of in (MetricScope.MESSAGES, MetricScope.CHAIN)
+        return self.kind == "quantile" and self.scope in (MetricScope.MESSAGES, MetricScope.CHAIN)
 
     def document(self) -> dict[str, str]:
         return {"title": self.title, "unit": self.unit, "text": self.text}
@@ -184,9 +184,9 @@ class Metric:
 def fraction(
     name: str, title: str, text: str, *, metric: Callable[..., Metric], **attributes: Any
 ) -> Metric:
-    """A share of the counted things, over all trials together."""
-    attributes.setdefault("absent", NOTHING_COUNTED)
-    return metric(name, title, "fraction", "fraction", text, **attributes)
+    """A metric of kind `fraction`, over all trials together."""
+    attributes.setdefault("no_data", NOTHING_COUNTED)
+    return metric(name, title, text, unit="fraction", kind="fraction", **attributes)
 
 
 def percentiles(
@@ -196,34 +196,29 @@ def percentiles(
     qs: tuple[float, ...],
     *,
     metric: Callable[..., Metric],
-    absent: str = "no message to measure",
+    no_data: str = "no message to measure",
     **attributes: Any,
 ) -> tuple[Metric, ...]:
-    """Percentiles of the sample `stem`, in ns. An attribute applies to all of them; a mapping from
-    quantile to value, to those it names."""
-    counted = attributes.get("counted", "messages")
+    """The percentiles of the sample `stem`, in ns. An attribute that is a mapping from quantile to
+    value applies to the percentiles in it, any other attribute to all percentiles."""
+    items = attributes.get("items", "messages")
     return tuple(
         metric(
             f"{stem}_p{f'{q * 100:g}'.replace('.', '')}",
             f"{title}, {'median' if q == 0.5 else f'p{q * 100:g}'}",
-            "ns",
-            "quantile",
-            f"{text} {_beyond(q, counted)} Printed from {needed(q)} {counted} on; below that a "
-            "bound.",
+            f"{text} {'Half' if q == 0.5 else f'{(1 - q) * 100:.3g} %'} of the {items} take longer. "
+            f"Printed from {needed(q)} {items} on; below that a bound.",
+            unit="ns",
+            kind="quantile",
             source=stem,
             q=q,
-            absent=absent,
-            failed=inf,
+            no_data=no_data,
+            failed_value=inf,
             **{
-                name: held[q] if isinstance(held, Mapping) else held
-                for name, held in attributes.items()
-                if not isinstance(held, Mapping) or q in held
+                name: value[q] if isinstance(value, Mapping) else value
+                for name, value in attributes.items()
+                if not isinstance(value, Mapping) or q in value
             },
         )
         for q in qs
     )
-
-
-def _beyond(q: float, counted: str) -> str:
-    share = "Half" if q == 0.5 else f"{(1 - q) * 100:.3g} %"
-    return f"{share} of the {counted} take longer."

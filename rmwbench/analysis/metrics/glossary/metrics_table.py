@@ -1,6 +1,5 @@
-"""Every metric, a declaration each: how it is called, what it says, where it is used, and how it
-follows from a trial's messages where it does. A new one is a declaration here, under its
-subject."""
+"""Every metric, a declaration each: its names, its meaning, its uses, and, where it follows from a
+trial's messages, its computation. A new metric is a declaration here, under its subject."""
 
 from functools import partial
 from math import inf
@@ -75,26 +74,31 @@ AROUND_OUTAGE = Group(
 )
 BRING_UP = Group("Bring-up")
 
-_delay = partial(Metric, better=LOWER, of=MetricScope.MESSAGES, group=LATENCY)
+_duration = partial(Metric, better=LOWER, unit="ns", kind="positive")
+_amount = partial(Metric, better=LOWER, kind="amount")
+_count = partial(_amount, unit="messages")
+_delay = partial(_duration, scope=MetricScope.MESSAGES, group=LATENCY)
 _delay_percentiles = partial(percentiles, metric=_delay)
-_chain = partial(Metric, better=LOWER, of=MetricScope.CHAIN, group=ALONG_CHAIN)
+_chain = partial(_count, scope=MetricScope.CHAIN, group=ALONG_CHAIN)
 _chain_share = partial(fraction, metric=_chain)
 _chain_percentiles = partial(percentiles, metric=_chain)
-_fate = partial(Metric, better=LOWER, of=MetricScope.MESSAGES, group=DELIVERY)
+_fate = partial(_count, scope=MetricScope.MESSAGES, group=DELIVERY)
 _fate_share = partial(fraction, metric=_fate)
-_rate = partial(Metric, better=LOWER, of=MetricScope.MESSAGES, group=RATES)
-_start = partial(Metric, better=LOWER, of=MetricScope.START, group=START_UP)
+_rate = partial(_amount, unit="hz", scope=MetricScope.MESSAGES, group=RATES)
+_start = partial(_duration, scope=MetricScope.START, group=START_UP)
 _start_percentiles = partial(percentiles, metric=_start)
-_cost = partial(Metric, better=LOWER, of=MetricScope.PROCESSES, group=COSTS)
-_link = partial(Metric, better=LOWER, of=MetricScope.LINKS, group=ON_LINKS)
+_cost = partial(_amount, scope=MetricScope.PROCESSES, group=COSTS)
+_cpu = partial(_cost, unit="cores")
+_memory = partial(_cost, unit="bytes", kind="positive", load_independent=True)
+_link = partial(_amount, scope=MetricScope.LINKS, group=ON_LINKS)
 _link_share = partial(fraction, metric=_link)
-_cross_traffic = partial(_link, of=MetricScope.CROSS_TRAFFIC, group=OTHERS)
-_stray = partial(_link, of=MetricScope.INTERFACES, group=INTERFACES)
-_outage = partial(Metric, better=LOWER, of=MetricScope.OUTAGES, group=AROUND_OUTAGE)
+_cross_traffic = partial(_amount, unit="bytes/s", scope=MetricScope.CROSS_TRAFFIC, group=OTHERS)
+_stray = partial(_amount, unit="bytes", scope=MetricScope.INTERFACES, group=INTERFACES)
+_outage = partial(_duration, scope=MetricScope.OUTAGES, group=AROUND_OUTAGE)
 _joiner_share = partial(
-    fraction, metric=_outage, of=MetricScope.JOINERS, group=DISCOVERY, without_under_way=True
+    fraction, metric=_outage, scope=MetricScope.JOINERS, group=DISCOVERY, without_under_way=True
 )
-_node = partial(Metric, better=LOWER, of=MetricScope.NODES, group=BRING_UP)
+_node = partial(_duration, scope=MetricScope.NODES, group=BRING_UP)
 _node_share = partial(fraction, metric=_node)
 
 
@@ -110,8 +114,9 @@ def _longest_call(messages: "Messages", _: float) -> float | None:
     return float(calls.values[-1]) if calls is not None and calls.count else None
 
 
-def _periods(side: str, text: str, too_few: str, absent: str) -> tuple[Metric, ...]:
-    """`too_few`: what one of that side did that has no period."""
+def _periods(side: str, text: str, too_few: str, no_data: str) -> tuple[Metric, ...]:
+    """The metrics of periods of a `side`, publisher or subscription; `too_few` says what an
+    endpoint without a period did."""
     stem = f"{side}_period"
     return (
         *_delay_percentiles(
@@ -119,15 +124,13 @@ def _periods(side: str, text: str, too_few: str, absent: str) -> tuple[Metric, .
             f"period of a {side}",
             text,
             (0.5, 0.99),
-            counted="periods",
+            items="periods",
             topics=TopicScope.APART,
-            absent=absent,
+            no_data=no_data,
         ),
         _delay(
             f"{stem}_longest",
             f"mean period of the slowest {side}",
-            "ns",
-            "positive",
             f"The mean period of the slowest {side}. It shows whether every one keeps its period; "
             "a common rate does not. What an edge of the window cuts counts where it is longer "
             f"than every whole period. One that {too_few} counts as long as it was there, and has "
@@ -135,7 +138,7 @@ def _periods(side: str, text: str, too_few: str, absent: str) -> tuple[Metric, .
             source=stem,
             topics=TopicScope.APART,
             whole_window=True,
-            absent=absent,
+            no_data=no_data,
             measure=lambda messages, _: messages.longest_period_ns.get(stem),
         ),
     )
@@ -172,7 +175,7 @@ METRICS: tuple[Metric, ...] = (
         words=("consumed",),
         column={0.5: "consumed p50"},
         use={0.5: LIMIT | OWN_COST, 0.9: LIMIT, 0.99: LIMIT},
-        absent="the consumer's reading was not stamped",
+        no_data="the consumer's reading was not stamped",
     ),
     *_delay_percentiles(
         "service_latency",
@@ -185,23 +188,17 @@ METRICS: tuple[Metric, ...] = (
         clocks=Clocks.ONE_WAY,
         words=("service",),
         column={0.5: "service p50"},
-        use={
-            0.5: LIMIT | PRIMARY | OWN_COST,
-            0.9: LIMIT | PRIMARY,
-            0.99: LIMIT | PRIMARY,
-        },
+        use={0.5: LIMIT | PRIMARY | OWN_COST, 0.9: LIMIT | PRIMARY, 0.99: LIMIT | PRIMARY},
     ),
     _delay(
         "service_latency_mean",
         "service latency, mean",
-        "ns",
-        "positive",
         "The same, the mean of the messages that arrived: what published evaluations print. Lost "
         "messages are not in it, so it favours an arm that loses more; no verdict rests on it.",
         source="service_latency",
         topics=TopicScope.APART,
         clocks=Clocks.ONE_WAY,
-        absent="no message arrived",
+        no_data="no message arrived",
         measure=_mean_of_arrived,
     ),
     *_delay_percentiles(
@@ -228,13 +225,11 @@ METRICS: tuple[Metric, ...] = (
     _delay(
         "publish_call_max",
         "longest publish call",
-        "ns",
-        "positive",
         "The longest publish call of a trial's steady messages, calls that return an error "
         "included; infinite where one never returned. Where a history is full it stands against "
         "max_blocking_time.",
         use=PRIMARY,
-        absent="no publish call was made",
+        no_data="no publish call was made",
         measure=_longest_call,
     ),
     *_delay_percentiles(
@@ -268,7 +263,7 @@ METRICS: tuple[Metric, ...] = (
         (0.5, 0.99),
         topics=TopicScope.APART,
         clocks=Clocks.LEG,
-        absent="the workload has no service",
+        no_data="the workload has no service",
     ),
     *_delay_percentiles(
         "reply_leg",
@@ -277,7 +272,7 @@ METRICS: tuple[Metric, ...] = (
         (0.5, 0.99),
         topics=TopicScope.APART,
         clocks=Clocks.LEG,
-        absent="the workload has no service, or it replied to nothing",
+        no_data="the workload has no service, or it replied to nothing",
     ),
     # What relays pass on: from its source to the last reader of a chain, and where the time goes by
     # layer.
@@ -301,12 +296,12 @@ METRICS: tuple[Metric, ...] = (
     _chain(
         "end_to_end_latency_max",
         "end-to-end latency, longest",
-        "ns",
-        "positive",
         "The slowest message of a trial; infinite where one never reached the end.",
+        unit="ns",
+        kind="positive",
         heading="slowest",
         clocks=Clocks.ENDS,
-        failed=inf,
+        failed_value=inf,
     ),
     *_chain_percentiles(
         "end_to_end_service_latency",
@@ -353,7 +348,7 @@ METRICS: tuple[Metric, ...] = (
         "the next node never had or that a relay did not publish on. What was late is not lost.",
         fate=Fate.LOST,
         without_under_way=True,
-        failed=1.0,
+        failed_value=1.0,
         use=LIMIT,
     ),
     _chain_share(
@@ -381,18 +376,11 @@ METRICS: tuple[Metric, ...] = (
         heading="undelivered",
         judged_first=True,
         without_under_way=True,
-        failed=1.0,
+        failed_value=1.0,
         use=LIMIT,
     ),
     *(
-        _chain(
-            name,
-            title,
-            "messages",
-            "amount",
-            text + " Once per way, per trial.",
-            heading=title,
-        )
+        _chain(name, title, text + " Once per way, per trial.", heading=title)
         for name, title, text in (
             (
                 "lost_in_transport",
@@ -406,15 +394,14 @@ METRICS: tuple[Metric, ...] = (
         _chain(
             f"layer_share_{name}",
             f"share of {title}",
-            "fraction",
-            "amount",
             "Of the time from the source's publish call to the last callback, over all hops: "
             f"{text}. Of messages around the median, in traced trials alone.",
-            of=MetricScope.LAYERS,
+            unit="fraction",
+            scope=MetricScope.LAYERS,
             group=BY_LAYER,
             heading=heading,
             better=NEITHER,
-            instead="end_to_end_service_latency_p50",
+            ranked_by="end_to_end_service_latency_p50",
         )
         for name, heading, title, text in (
             (
@@ -450,17 +437,17 @@ METRICS: tuple[Metric, ...] = (
     _fate(
         "longest_stall",
         "longest stall",
-        "ns",
-        "positive",
         "The longest time in the steady window in which a reader got nothing sound from one of its "
         "writers, counted to the window's edges, or to where either of the two joined or left; a "
         "stall that lasts until an edge is at least as long. "
         "Never below the workload's own period.",
+        unit="ns",
+        kind="positive",
         use=LIMIT | BESIDE,
         words=("stall", "longest stall"),
         whole_window=True,
-        failed=inf,
-        absent="the trial has no reader",
+        failed_value=inf,
+        no_data="the trial has no reader",
         measure=lambda m, _: m.longest_stall_ns,
     ),
     _fate_share(
@@ -473,10 +460,10 @@ METRICS: tuple[Metric, ...] = (
         topics=TopicScope.ALSO,
         fate=Fate.LOST,
         without_under_way=True,
-        failed=1.0,
+        failed_value=1.0,
         use=LIMIT,
         words=("loss", "lost"),
-        absent="no publish call succeeded",
+        no_data="no publish call succeeded",
         counts=lambda ledger: (ledger.lost, ledger.published),
         column="lost",
     ),
@@ -490,7 +477,7 @@ METRICS: tuple[Metric, ...] = (
         fate=Fate.LATE,
         use=LIMIT,
         words=("late",),
-        absent="no publish call succeeded",
+        no_data="no publish call succeeded",
         counts=lambda ledger: (ledger.late, ledger.published),
         column="late",
     ),
@@ -504,7 +491,7 @@ METRICS: tuple[Metric, ...] = (
         fate=Fate.NEVER_SENT,
         use=LIMIT,
         words=("never sent",),
-        absent="no message was wanted from any reader",
+        no_data="no message was wanted from any reader",
         counts=lambda ledger: (ledger.never_sent, ledger.wanted),
         column="never sent",
     ),
@@ -517,46 +504,36 @@ METRICS: tuple[Metric, ...] = (
         topics=TopicScope.ALSO,
         judged_first=True,
         without_under_way=True,
-        failed=1.0,
+        failed_value=1.0,
         use=LIMIT,
         words=("undelivered", "not delivered"),
-        absent="no message was wanted from any reader",
+        no_data="no message was wanted from any reader",
         counts=lambda ledger: (ledger.undelivered, ledger.wanted),
     ),
     _fate(
         "delivery",
         "delivery",
-        "fraction",
-        "amount",
         "Of the messages that the schedule wanted, once per reader: the fraction that arrived sound "
         "and in time, or was under way. A workload may be judged by it alone.",
+        unit="fraction",
         better=HIGHER,
         use=PRIMARY,
-        failed=0.0,
+        failed_value=0.0,
         complement="undelivered",
-        absent="no message was wanted from any reader",
+        no_data="no message was wanted from any reader",
     ),
     # Where nothing is undelivered, the bound of the count holds for its longest run, too.
     _fate(
         "undelivered_in_a_row",
         "undelivered in a row",
-        "messages",
-        "amount",
         "The longest run of consecutive messages of one publisher that one reader did not get, "
         "for any reason but that they were under way: how long a consumer had to do without. Of "
         "the worst pair of a trial.",
-        absent="the trial has no reader",
+        no_data="the trial has no reader",
         measure=lambda m, _: m.undelivered_in_a_row,
     ),
     *(
-        _fate(
-            name,
-            title,
-            "messages",
-            "amount",
-            text + " Per trial.",
-            measure=measure,
-        )
+        _fate(name, title, text + " Per trial.", measure=measure)
         for name, title, text, measure in (
             (
                 "under_way",
@@ -634,10 +611,9 @@ METRICS: tuple[Metric, ...] = (
     _rate(
         "offered_rate",
         "offered rate",
-        "hz",
-        "positive",
         "Messages per second that the schedule wanted, over the steady window, all publishers "
         "together.",
+        kind="positive",
         better=HIGHER,
         whole_window=True,
         measure=lambda m, s: m.scheduled / s if s > 0 else None,
@@ -645,8 +621,6 @@ METRICS: tuple[Metric, ...] = (
     _rate(
         "sent_rate",
         "sent rate",
-        "hz",
-        "amount",
         "Publish calls made within the steady window, per second of it, all publishers together: a "
         "publisher that is held back stays below the offered rate. Of a single publisher its "
         "mean period is one divided by it.",
@@ -658,53 +632,47 @@ METRICS: tuple[Metric, ...] = (
     _rate(
         "sent_rate_variation",
         "variation of the sent rate",
-        "count",
-        "amount",
         "The standard deviation of the messages published in each whole second of the window, over "
         "their mean; of windows of six seconds at least.",
+        unit="count",
         whole_window=True,
     ),
     _rate(
         "sent_rate_early",
         "sent rate of the beginning over that of the end",
-        "count",
-        "amount",
         "Messages published per second in the second and third second of the window, over those in "
         "its last third: what a history that fills up, or a link that is full, holds back later.",
+        unit="count",
         whole_window=True,
     ),
     _rate(
         "other_replies",
         "replies to others, per reply of one's own",
-        "count",
-        "amount",
         "Replies that reached a client which had not asked, those of the barrier among them, per "
         "reply that a client got, over the whole trial; of workers that count them.",
+        unit="count",
     ),
     _rate(
         "achieved_rate",
         "achieved rate",
-        "hz",
-        "amount",
         "First sound arrivals within the closed steady window per second, all readers together.",
         better=HIGHER,
         use=PRIMARY,
         whole_window=True,
-        arrivals=True,
-        failed=0.0,
+        counts_arrivals=True,
+        failed_value=0.0,
         measure=lambda m, s: m.arrived_in_window / s if s > 0 else None,
     ),
     _rate(
         "achieved_throughput",
         "throughput",
-        "bytes/s",
-        "amount",
         "Payload bytes of those arrivals per second; of a service, of its replies.",
+        unit="bytes/s",
         better=HIGHER,
         use=PRIMARY,
         whole_window=True,
-        arrivals=True,
-        failed=0.0,
+        counts_arrivals=True,
+        failed_value=0.0,
         measure=lambda m, s: m.bytes_in_window / s if s > 0 else None,
     ),
     # How long a trial takes to come up, what finding each other costs, and what late readers are
@@ -712,64 +680,52 @@ METRICS: tuple[Metric, ...] = (
     _start(
         "match_time",
         "time to match",
-        "ns",
-        "positive",
         "From the last endpoint's creation until every endpoint sees all its peers.",
         use=LIMIT | PRIMARY | EFFECT,
         clocks=Clocks.EVENTS,
-        failed=inf,
+        failed_value=inf,
     ),
     _start(
         "first_message_time",
         "time to the first message",
-        "ns",
-        "positive",
         "From the last endpoint's creation until every reader has got a message from each of its "
         "writers.",
         use=PRIMARY,
         clocks=Clocks.EVENTS,
-        failed=inf,
+        failed_value=inf,
     ),
     _start(
         "late_match_time",
         "time to match of a late joiner",
-        "ns",
-        "positive",
         "From the command by which a reader joins within the steady window until it sees all its "
         "peers, the longest of a trial; infinite where it never did. What its process needs to "
         "open its session, and to start where it was killed, is in it.",
         use=PRIMARY | LIMIT,
         clocks=Clocks.EVENTS,
-        failed=inf,
+        failed_value=inf,
     ),
     _start(
         "graph_time",
         "time to the complete graph",
-        "ns",
-        "positive",
         "From the command that creates the endpoints until every endpoint sees all its peers: how "
         "long a system of many nodes takes to come up, once its processes run and their sessions "
         "are open.",
         use=LIMIT | PRIMARY | GROWTH,
         clocks=Clocks.EVENTS,
-        failed=inf,
+        failed_value=inf,
     ),
     _start(
         "ready_time",
         "time to open and match",
-        "ns",
-        "positive",
         "From the command that opens the sessions until every endpoint sees all its peers, as the "
         "orchestrator saw it: what a session does while it opens (a TLS handshake, the making of a "
         "trial's keys) is in it.",
         use=LIMIT | PRIMARY | EFFECT,
-        failed=inf,
+        failed_value=inf,
     ),
     _start(
         "daemon_time",
         "time to start the daemons",
-        "ns",
-        "positive",
         "How long starting the middleware's daemons (RouDi, routers, a discovery server) took, one "
         "after the other and each until it serves, before the first node's process was started. It "
         "is in no other time. What is started again after it was killed does not count.",
@@ -781,72 +737,70 @@ METRICS: tuple[Metric, ...] = (
         "all its peers; 0 where it saw them before.",
         (0.5, 0.9, 0.99),
         use={0.5: PRIMARY},
-        absent="the trial recorded no creation of an endpoint",
+        no_data="the trial recorded no creation of an endpoint",
     ),
     _start(
         "discovery_bytes",
         "bytes until the graph was complete",
-        "bytes",
-        "amount",
         "Bytes that all interfaces of the host sent from before the first session opened until "
         "every endpoint saw all its peers.",
+        unit="bytes",
+        kind="amount",
         use=GROWTH,
     ),
     _start(
         "discovery_packets",
         "packets until the graph was complete",
-        "count",
-        "amount",
         "The same in packets.",
+        unit="count",
+        kind="amount",
         use=GROWTH,
     ),
     _start(
         "multicast_frames",
         "multicast frames",
-        "count",
-        "amount",
         "Frames with discovery, data or acknowledgements that hosts sent to everybody over the whole "
         "trial, each once; of trials with a whole log of frames.",
+        unit="count",
+        kind="amount",
     ),
     _start(
         "history_wanted",
         "history that late joiners may expect",
-        "messages",
-        "amount",
         "Messages that were sent before a late transient-local reader was matched: the last ones, "
         "as many as its history holds, of which those that pass its content filter. A lifespan is "
         "not taken off. Per trial.",
+        unit="messages",
+        kind="amount",
         better=NEITHER,
-        instead="history_delivered",
+        ranked_by="history_delivered",
     ),
     _start(
         "history_delivered",
         "history delivered",
-        "messages",
-        "amount",
         "How many of those it was given. Per trial.",
+        unit="messages",
+        kind="amount",
         better=HIGHER,
     ),
     _start(
         "history_time",
         "time to the history",
-        "ns",
-        "positive",
         "From a late reader's creation until the last message of its history is in its hands; "
         "infinite where one never came.",
         use=PRIMARY,
-        failed=inf,
+        failed_value=inf,
     ),
     # What processes, their host and the machine spend: processor time, memory, bytes on the wire,
     # energy.
     _cost(
         "cpu_per_message",
         "CPU per message",
-        "ns",
-        "positive",
         "CPU time of all worker processes, of their middleware's daemons and of whatever else it "
         "started, in the steady window for each message delivered: kernel time in their system "
         "calls included, interrupts that hit other processes not.",
+        unit="ns",
+        kind="positive",
         use=PRIMARY | COMPARED | EFFECT | OWN_COST,
         per_message=True,
         column="CPU/msg",
@@ -854,34 +808,33 @@ METRICS: tuple[Metric, ...] = (
     _cost(
         "cpu_per_message_publisher",
         "CPU per message, publisher",
-        "ns",
-        "positive",
         "CPU time of the publishing processes for each message that publishers published.",
+        unit="ns",
+        kind="positive",
         per_message=True,
     ),
     _cost(
         "cpu_per_message_subscription",
         "CPU per message, subscription",
-        "ns",
-        "positive",
         "CPU time of the receiving processes for each message that subscriptions got.",
+        unit="ns",
+        kind="positive",
         per_message=True,
     ),
     _cost(
         "cpu_per_gigabyte",
         "CPU per gigabyte",
-        "s/GB",
-        "positive",
         "The same CPU time for each gigabyte (10⁹ bytes) of payload delivered; of a service, of its "
         "replies.",
+        unit="s/GB",
+        kind="positive",
     ),
-    _cost(
+    _cpu(
         "cpu_cores",
         "CPU",
-        "cores",
-        "positive",
         "CPU time of all worker processes, daemons and what else the middleware started, per "
         "second of the steady window.",
+        kind="positive",
         use=LIMIT | PRIMARY,
         column="CPU",
     ),
@@ -889,66 +842,47 @@ METRICS: tuple[Metric, ...] = (
         _cost(
             f"cpu_by_second_p{q * 100:g}",
             f"CPU by second, {name}",
-            "cores",
-            "quantile",
             "CPU time of the same processes in each second of the steady window, where a time "
             f"series was asked for (`sampling: {{series_hz: 1}}`). {share} of the seconds take "
             f"more. Printed from {needed(q)} seconds on; below that a bound.",
+            unit="cores",
+            kind="quantile",
             source="cpu_by_second",
             q=q,
-            counted="seconds",
-            absent="no time series was recorded (`sampling: {series_hz: 1}`)",
+            items="seconds",
+            no_data="no time series was recorded (`sampling: {series_hz: 1}`)",
         )
         for q, name, share in ((0.5, "median", "Half"), (0.95, "p95", "5 %"))
     ),
-    _cost(
-        "cpu_cores_daemon",
-        "CPU, daemons",
-        "cores",
-        "amount",
-        "The share of brokers, routers and other daemons.",
-    ),
-    _cost(
+    _cpu("cpu_cores_daemon", "CPU, daemons", "The share of brokers, routers and other daemons."),
+    _cpu(
         "cpu_cores_other",
         "CPU, other processes",
-        "cores",
-        "amount",
         "The share of processes that nobody named but that run in the host: a middleware started "
         "them.",
     ),
-    _cost(
+    _cpu(
         "cpu_cores_harness",
         "CPU, harness",
-        "cores",
-        "amount",
         "CPU time of our own processes beside the workers (orchestrator, sampler, the host's init) "
         "per second of the steady window. In no other figure.",
     ),
-    _cost(
-        "cpu_cores_sampler",
-        "CPU, sampler",
-        "cores",
-        "amount",
-        "The sampler's part of that: what it costs to know.",
-    ),
-    _cost(
+    _cpu("cpu_cores_sampler", "CPU, sampler", "The sampler's part of that: what it costs to know."),
+    _cpu(
         "softirq_cores",
         "soft interrupts",
-        "cores",
-        "amount",
         "Processor time of the whole machine (of all together where hosts are machines) in soft "
         "interrupts, mostly its network receive path, "
         "per second of the steady window; in steps of 10 ms. On most kernels the part that runs "
         "within a process's system call is in that process's CPU time too, so the two must not be "
         "added.",
-        of=MetricScope.MACHINE,
+        scope=MetricScope.MACHINE,
     ),
     _cost(
         "context_switches_per_message",
         "context switches per message",
-        "count",
-        "amount",
         "Voluntary and involuntary switches of the same processes for each message delivered.",
+        unit="count",
         per_message=True,
         column="switches",
         use=MEDIAN,
@@ -956,22 +890,20 @@ METRICS: tuple[Metric, ...] = (
     _cost(
         "page_faults_per_message",
         "page faults per message",
-        "count",
-        "amount",
         "Minor and major faults of the same processes in the steady window for each message "
         "delivered: memory that is mapped anew for each message shows here.",
+        unit="count",
         per_message=True,
     ),
     *(
         _cost(
             f"{stem}_per_message_{side}",
             f"{title} per message, {side}",
-            unit,
-            "amount",
             text + " " + of,
+            unit=unit,
             per_message=True,
             column=short and f"{short} {side[:3]}",
-            asked=True,
+            on_request=True,
         )
         for side, of in (
             ("publisher", "Of the publishing processes, for each message published."),
@@ -999,54 +931,48 @@ METRICS: tuple[Metric, ...] = (
     _cost(
         "wake_ups",
         "wake-ups",
-        "hz",
-        "amount",
         "How often per second of the steady window threads of the same processes gave the "
         "processor back and were woken again (voluntary context switches): what an idle node costs "
         "a sleeping machine.",
+        unit="hz",
         column="wake-ups",
     ),
     _cost(
         "processor_wait_per_message",
         "wait for a processor per message",
-        "ns",
-        "amount",
         "How long threads of the same processes wanted to run and had no processor, for each "
         "message delivered: large where the machine, not the middleware, sets the latency.",
+        unit="ns",
         per_message=True,
     ),
     _cost(
         "wire_bytes_per_payload_byte",
         "bytes on the wire per payload byte",
-        "1",
-        "amount",
         "Bytes that all interfaces of the host sent in the steady window for each byte of payload "
         "delivered: headers, acknowledgements, discovery. Near 0 where messages travel in shared "
         "memory. Without what a background load of ours sent; on the shared host the loopback "
         "alone.",
+        unit="1",
         use=EFFECT,
     ),
     _cost(
         "wire_bytes_per_payload_byte_lo",
         "bytes on the wire per payload byte, loopback",
-        "1",
-        "amount",
         "The same, over the loopback alone.",
+        unit="1",
     ),
     _cost(
         "wire_bytes_per_payload_byte_eth0",
         "bytes on the wire per payload byte, eth0",
-        "1",
-        "amount",
         "The same, over eth0 alone.",
+        unit="1",
     ),
     _cost(
         "packets_per_message",
         "packets per message",
-        "count",
-        "amount",
         "Packets that all interfaces sent in the steady window for each message delivered; a "
         "packet on the loopback holds up to 64 KiB.",
+        unit="count",
         per_message=True,
         use=MEDIAN | EFFECT,
         column="packets",
@@ -1054,70 +980,47 @@ METRICS: tuple[Metric, ...] = (
     _cost(
         "power",
         "power",
-        "W",
-        "positive",
         "Power of the processor packages and their memory (RAPL), or at the board's input, over "
         "the steady window: the whole machine, idle consumption included. Of all machines "
         "together where hosts are machines.",
-        of=MetricScope.MACHINE,
+        unit="W",
+        kind="positive",
+        scope=MetricScope.MACHINE,
     ),
     _cost(
         "energy_per_message",
         "energy per message",
-        "J",
-        "positive",
         "That energy for each message delivered, idle consumption included.",
+        unit="J",
+        kind="positive",
         per_message=True,
-        of=MetricScope.MACHINE,
+        scope=MetricScope.MACHINE,
     ),
-    _cost(
+    _memory(
         "pss",
         "memory (PSS)",
-        "bytes",
-        "positive",
         "Proportional set size of all worker processes, daemons and what else the middleware "
         "started, without record buffers and without shared segments, which stand apart.",
         use=LIMIT | PRIMARY | COMPARED | EFFECT,
         counter="pss",
-        whatever_load=True,
         column="PSS",
     ),
-    _cost(
-        "pss_publisher",
-        "memory (PSS), publisher",
-        "bytes",
-        "positive",
-        "The same for the publishing processes.",
-        whatever_load=True,
+    _memory("pss_publisher", "memory (PSS), publisher", "The same for the publishing processes."),
+    _memory(
+        "pss_subscription", "memory (PSS), subscription", "The same for the receiving processes."
     ),
-    _cost(
-        "pss_subscription",
-        "memory (PSS), subscription",
-        "bytes",
-        "positive",
-        "The same for the receiving processes.",
-        whatever_load=True,
-    ),
-    _cost(
-        "pss_daemon",
-        "memory (PSS), daemons",
-        "bytes",
-        "positive",
-        "The same for the middleware's daemons.",
-        whatever_load=True,
-    ),
+    _memory("pss_daemon", "memory (PSS), daemons", "The same for the middleware's daemons."),
     *(
         _cost(
             f"pss_growth_per_message_{side}",
             f"memory growth per message, {title}",
-            "bytes",
-            "amount",
             "How fast the PSS grows in the second half of the window (Theil–Sen slope), without "
             "files, with shared segments, per "
             f"message {done}. About 0 where nothing leaks.",
+            unit="bytes",
             per_message=True,
             column=column,
-            asked=True,
+            on_request=True,
         )
         for side, title, done, column in (
             ("publisher", "publisher", "published", "growth pub"),
@@ -1126,91 +1029,77 @@ METRICS: tuple[Metric, ...] = (
         )
     ),
     *(
-        _cost(
+        _memory(
             f"pss_at_{place}",
             f"memory (PSS), {place} of the window",
-            "bytes",
-            "positive",
             "Median PSS of all worker processes and daemons in that part of the window, with all "
             "that they map but files: the recorder's buffers and shared segments too, so that only "
             "the difference between two parts says anything.",
-            whatever_load=True,
         )
         for place in ("begin", "middle", "end")
     ),
-    _cost(
+    _memory(
         "rss",
         "memory (RSS)",
-        "bytes",
-        "positive",
         "Resident set size of all worker processes, daemons and what else the middleware started, "
         "without record buffers and without shared segments, which stand apart; other pages that "
         "they share count in each.",
         use=PRIMARY,
         counter="rss",
-        whatever_load=True,
         column="RSS",
     ),
-    _cost(
+    _memory(
         "peak_rss",
         "peak memory (RSS)",
-        "bytes",
-        "positive",
         "The highest resident set size that each of these processes reached, added up: with shared "
         "segments, without record buffers.",
         counter="peak_rss",
         use=PRIMARY,
-        whatever_load=True,
     ),
-    _cost(
+    _memory(
         "virtual_memory",
         "virtual memory",
-        "bytes",
-        "positive",
         "Addresses that all these processes have asked for, used or not, without the recorder's.",
         counter="virtual",
-        whatever_load=True,
         column="virtual",
     ),
     _cost(
         "threads",
         "threads",
-        "count",
-        "amount",
         "Threads of all these processes at the end, the harness's included.",
+        unit="count",
         counter="threads",
         column="threads",
     ),
     _cost(
         "shared_memory",
         "shared segments",
-        "bytes",
-        "amount",
         "Proportional share of the shared-memory segments mapped by all worker processes, daemons "
         "and what else the middleware started, in use (resident).",
+        unit="bytes",
         counter="shared_pss",
-        whatever_load=True,
+        load_independent=True,
     ),
     # What hosts send to each other and into interfaces, and what cross traffic gets.
     _link(
         "link_bytes_per_payload_byte",
         "bytes on the links per payload byte",
-        "1",
-        "positive",
         "What all hosts sent into the network in the steady window, whole Ethernet frames, each "
         "counted once, for each payload byte that reached another host. 1 would be payload alone; "
         "several readers on other hosts can make it less, and so can compression.",
+        unit="1",
+        kind="positive",
         heading="bytes per byte",
     ),
     *(
         _link(
             f"link_bytes_per_payload_byte_{kind}",
             f"bytes on the links per payload byte, {title}",
-            "1",
+            f"The part of it in frames that carry {what}.",
+            unit="1",
             # Averaged as the whole is, or it would exceed the whole where trials scatter; the
             # others may be 0.
-            "positive" if kind == "data" else "amount",
-            f"The part of it in frames that carry {what}.",
+            kind="positive" if kind == "data" else "amount",
             heading=kind,
         )
         for kind, title, what in (
@@ -1237,10 +1126,9 @@ METRICS: tuple[Metric, ...] = (
     _link(
         "retransmitted_bytes",
         "bytes sent again",
-        "fraction",
-        "amount",
         "The same by bytes: a repeated fragment of an image weighs more than a repeated small "
         "message.",
+        unit="fraction",
     ),
     _link_share(
         "frames_lost",
@@ -1254,18 +1142,15 @@ METRICS: tuple[Metric, ...] = (
     _link(
         "link_utilisation",
         "use of the links",
-        "fraction",
-        "amount",
         "The share of the steady window in which the busiest direction of a link with a constant "
         "rate had a frame on the wire. A frame that was lost behind the rate had taken its time, "
         "one that found the queue full had not.",
+        unit="fraction",
         heading="busiest link",
     ),
     _cross_traffic(
         "cross_goodput",
         "cross-traffic goodput",
-        "bytes/s",
-        "amount",
         "What the receivers of the network's cross traffic (TCP between hosts of its own) read per "
         "second of the steady window, all flows together, without headers.",
         heading="goodput",
@@ -1274,8 +1159,6 @@ METRICS: tuple[Metric, ...] = (
     _cross_traffic(
         "cross_goodput_least",
         "cross-traffic goodput, worst second",
-        "bytes/s",
-        "amount",
         "The same in that whole second of the window in which they read least.",
         heading="worst second",
         better=HIGHER,
@@ -1283,20 +1166,17 @@ METRICS: tuple[Metric, ...] = (
     _cross_traffic(
         "cross_cpu_cores",
         "cross-traffic CPU",
-        "cores",
-        "amount",
         "Processor time of its senders and receivers, which are on this machine too, per second of "
         "the window. It is in no figure of a middleware; the link's own time for its frames is "
         "among our processes'.",
+        unit="cores",
         heading="CPU",
         better=NEITHER,
-        instead="cross_goodput",
+        ranked_by="cross_goodput",
     ),
     _stray(
         "stray_bytes",
         "bytes sent to unconnected interfaces",
-        "bytes",
-        "amount",
         "What all hosts sent into the further interfaces that their network gives them, from "
         "before the first session opened until the steady state's end.",
         heading="into them",
@@ -1304,8 +1184,6 @@ METRICS: tuple[Metric, ...] = (
     _stray(
         "loopback_bytes",
         "bytes that hosts sent to themselves",
-        "bytes",
-        "amount",
         "What went over the loopback interfaces of all hosts in the same time, of trials with "
         "further interfaces: among it what was meant for another host and sent to an address that "
         "the sender has too.",
@@ -1360,8 +1238,6 @@ METRICS: tuple[Metric, ...] = (
     _outage(
         "recovery_time",
         "time to recover",
-        "ns",
-        "positive",
         "From the moment when a link or a node is back until a reader has its first message that "
         "was published after it; of several readers and outages the slowest. Infinite where none "
         "came until the end, or the node that should publish them never came up; about half a "
@@ -1369,36 +1245,32 @@ METRICS: tuple[Metric, ...] = (
         heading="time to recover",
         use=PRIMARY | LIMIT,
         clocks=Clocks.EVENTS,
-        failed=inf,
+        failed_value=inf,
     ),
     _outage(
         "outage_stall",
         "silence around an outage",
-        "ns",
-        "positive",
         "The longest time without an arrival that contains an outage: the outage and what it "
         "took to recover, counted to the window's edges. Of a stream that did not recover it is "
         "the least that it can be.",
         heading="silence",
-        failed=inf,
+        failed_value=inf,
     ),
     _outage(
         "stall_outside_outages",
         "longest stall outside of outages",
-        "ns",
-        "positive",
         "The longest time without an arrival that contains no outage, of trials in which "
         "something was interrupted or joined late.",
-        of=MetricScope.MESSAGES,
+        scope=MetricScope.MESSAGES,
         heading="longest other stall",
     ),
     *(
         _outage(
             name,
             title,
-            "messages",
-            "amount",
             text + " Once per reader, all outages of a trial together, those under way apart.",
+            unit="messages",
+            kind="amount",
             heading=heading,
             better=HIGHER if name == "repaired_after_outage" else LOWER,
         )
@@ -1440,54 +1312,50 @@ METRICS: tuple[Metric, ...] = (
     _outage(
         "recovery_bytes",
         "bytes spent on recovering",
-        "bytes",
-        "amount",
         "What hosts sent between an outage's end and the recovery of its last reader, without new "
         "data: discovery, acknowledgements, address resolution, repeats.",
+        unit="bytes",
+        kind="amount",
         heading="bytes to recover",
     ),
     _outage(
         "leftover_files",
         "files left behind",
-        "count",
-        "amount",
         "Files and sockets in /dev/shm and /tmp of all hosts after every process that still ran "
         "had exited in order. Directories are not counted.",
-        of=MetricScope.HOSTS,
+        unit="count",
+        kind="amount",
+        scope=MetricScope.HOSTS,
         heading="files left behind",
     ),
     _outage(
         "leftover_bytes",
         "bytes left behind",
-        "bytes",
-        "amount",
         "What those files take of the memory that /dev/shm and /tmp lie in.",
-        of=MetricScope.HOSTS,
+        unit="bytes",
+        kind="amount",
+        scope=MetricScope.HOSTS,
         heading="bytes in them",
-        whatever_load=True,
+        load_independent=True,
     ),
     # How lifecycle nodes come up: until when, where they stop, and what that costs.
     _node(
         "bring_up_time",
         "time until all nodes are active",
-        "ns",
-        "positive",
         "From the launch of a workload's lifecycle nodes until their manager knows that the last "
         "one is active; infinite where one never is within the window. Starting the programs is "
         "not in it, opening their sessions is.",
         heading="all",
         use=LIMIT | PRIMARY | GROWTH,
-        failed=inf,
+        failed_value=inf,
         column="all active",
     ),
     _node(
         "half_up_time",
         "time until half of the nodes are active",
-        "ns",
-        "positive",
         "The same until half of the nodes are active.",
         heading="half",
-        failed=inf,
+        failed_value=inf,
         column="half active",
     ),
     _node_share(
@@ -1523,8 +1391,6 @@ METRICS: tuple[Metric, ...] = (
     _node(
         "longest_change",
         "longest change of state",
-        "ns",
-        "positive",
         "The longest time that the manager waited for one node to be configured or activated, in a "
         "trial; infinite where one was not answered in time. A service time-out of that length "
         "would have been enough.",
@@ -1533,8 +1399,6 @@ METRICS: tuple[Metric, ...] = (
     _node(
         "cpu_per_node",
         "CPU time per lifecycle node",
-        "ns",
-        "positive",
         "CPU time of all processes and daemons in the whole window, the start of their sessions, "
         "the bring-up and the rest after it, divided by the number of lifecycle nodes. Windows of "
         "different lengths are not comparable.",
@@ -1544,13 +1408,12 @@ METRICS: tuple[Metric, ...] = (
     _node(
         "pss_per_node",
         "memory per lifecycle node",
-        "bytes",
-        "positive",
         "Proportional set size of all processes and daemons after the window, divided by the "
         "number of lifecycle nodes.",
+        unit="bytes",
         heading="PSS per node",
         use=GROWTH,
-        whatever_load=True,
+        load_independent=True,
         column="PSS/node",
     ),
 )
@@ -1559,11 +1422,11 @@ METRICS: tuple[Metric, ...] = (
 FAILED_TRIALS = Metric(
     "failed_trials",
     "failed trials",
-    "fraction",
-    "fraction",
     "Of the trials that ran, those that failed.",
+    unit="fraction",
+    kind="fraction",
     better=LOWER,
-    of=MetricScope.TRIALS,
+    scope=MetricScope.TRIALS,
     group=DELIVERY,
 )
 """A metric of campaigns and not of a trial, so it is in no list of metrics: `compare` judges it."""

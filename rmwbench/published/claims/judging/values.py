@@ -91,7 +91,7 @@ def whatever_load(test: ClaimTest) -> bool:
     something is seen at all."""
     if test.existence and test.relation == "greater":
         return True
-    return all(name in GLOSSARY and GLOSSARY[name].whatever_load for name in test.metrics)
+    return all(name in GLOSSARY and GLOSSARY[name].load_independent for name in test.metrics)
 
 
 def per_trial(arm: CampaignArm, metric: str) -> dict[int, float]:
@@ -102,9 +102,9 @@ def per_trial(arm: CampaignArm, metric: str) -> dict[int, float]:
     percentile that only all of them have messages for, the lost ones alone are none either."""
     values = dict(arm.per_trial.get(metric, {}))
     entry = GLOSSARY.get(metric)
-    if entry is None or entry.failed is None:
+    if entry is None or entry.failed_value is None:
         return values
-    gone = _never_came(arm, entry) | dict.fromkeys(arm.lost_blocks, entry.failed)
+    gone = _never_came(arm, entry) | dict.fromkeys(arm.lost_blocks, entry.failed_value)
     everywhere = arm.lost_all or (arm.blocks and arm.blocks <= gone.keys())
     if not (values or (metric in arm.metrics and everywhere)):
         return values
