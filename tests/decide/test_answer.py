@@ -14,7 +14,7 @@ from rmwbench.analysis.decide.chances import (
     Why,
     decide,
 )
-from rmwbench.analysis.decide.flips import At, along
+from rmwbench.analysis.decide.flips import CaseOutcomes, along
 from rmwbench.analysis.decide.posterior import BlockValues, posterior
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.results.decide import decide_words
@@ -226,7 +226,7 @@ def test_campaigns_that_differ_are_one_observation_each_for_the_five_blocks_too(
 
 class TestFlips:
     def at(self, cameras, a, b, **levels):
-        return At("w", {"cameras": cameras, **levels}, {"a": Outcome(a), "b": Outcome(b)})
+        return CaseOutcomes("w", {"cameras": cameras, **levels}, {"a": Outcome(a), "b": Outcome(b)})
 
     def test_a_candidate_that_stops_meeting_flips_and_open_levels_widen_the_gap(self):
         cases = [
@@ -241,7 +241,7 @@ class TestFlips:
         assert [at.meets for at in ways.levels] == [("a", "b"), ("b",), ("b",)]
 
     def test_who_misses_is_told_from_who_was_not_there(self):
-        without = At("w", {"cameras": 4}, {"a": Outcome.MISSES})
+        without = CaseOutcomes("w", {"cameras": 4}, {"a": Outcome.MISSES})
         (ways,) = along([self.at(2, "meets", "misses"), without])
         assert [at.misses for at in ways.levels] == [("b",), ("a",)]
 

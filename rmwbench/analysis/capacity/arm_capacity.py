@@ -1,5 +1,5 @@
-"""The capacity of one arm, in the axis's own unit. Campaign and report compute it here from the
-same trials in the same order, so that they cannot disagree."""
+"""The capacity of one arm, in the axis's own unit. Campaign and report compute the capacity here
+from the same trials in the same order, so that they cannot disagree."""
 
 import math
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ INTERVAL = "95 % interval of the level that half of the trials hold"
 @dataclass(frozen=True)
 class Capacity:
     """`bracketed`: value and interval. `at least`: `low` holds, and too few trials failed, or none,
-    to say where it breaks. `below`: no level held, not even `high`. The numbers are in the axis's
-    `unit`, None where there is none. `trials`: how many trials were judged."""
+    to say where the limit breaks. `below`: no level held, not even `high`. Numbers are in the
+    axis's `unit`, None where the state gives none. `trials`: how many trials were judged."""
 
     state: State
     value: float | None
@@ -61,8 +61,7 @@ class ArmSearch:
     def record(self, level: float, held: bool) -> None:
         self._search.record(np.array([self.levels.index(level)]), np.array([held]))
 
-    def tried(self, level: float) -> int:
-        """How many trials ran at the level."""
+    def trials_at(self, level: float) -> int:
         place = self.levels.index(level)
         return int(self._search.held[0, place] + self._search.failed[0, place])
 
@@ -71,38 +70,28 @@ class ArmSearch:
             return Capacity("no data", None, None, None, 0)
         bounds = self._search.bounds
         low, high, boundary = int(bounds.low[0]), int(bounds.high[0]), float(bounds.estimate[0])
-        if low < 0:
-            # with some that held, the interval is open below, but there is an estimate
-            if not self.held or boundary < 0:
-                return Capacity(
-                    "below", None, None, self.levels[min(high, len(self.levels) - 1)], self.trials
-                )
-            return Capacity("bracketed", self._at(boundary), 0.0, self._end(high), self.trials)
-        if high >= len(self.levels):
-            failed = int(self._search.failed.sum())
-            if not failed or boundary >= len(self.levels) - 1:
-                return Capacity("at least", self.levels[low], self.levels[low], None, self.trials)
-            return Capacity(
-                "bracketed", self._at(boundary), self.levels[low], math.inf, self.trials
-            )
-        return Capacity(
-            "bracketed", self._at(boundary), self.levels[low], self._end(high), self.trials
-        )
+        last = len(self.levels) - 1
+        if low < 0 and (not self.held or boundary < 0):
+            return Capacity("below", None, None, self.levels[min(high, last)], self.trials)
+        failed = int(self._search.failed.sum())
+        if low >= 0 and high > last and (not failed or boundary >= last):
+            return Capacity("at least", self.levels[low], self.levels[low], None, self.trials)
+        # where some trial held, the interval may be open below, but there is an estimate
+        least = self.levels[low] if low >= 0 else 0.0
+        return Capacity("bracketed", self._at(boundary), least, self._end(high), self.trials)
 
     def _end(self, high: int) -> float:
         """The upper end of the interval: on an axis of whole numbers the last level that may hold,
-        else the first that fails."""
+        else the first level that fails."""
         if high >= len(self.levels):
             return math.inf
-        return (
-            max(self.levels[high] - 1, self.levels[max(high - 1, 0)])
-            if self.whole
-            else self.levels[high]
-        )
+        if not self.whole:
+            return self.levels[high]
+        return max(self.levels[high] - 1, self.levels[max(high - 1, 0)])
 
     def _at(self, boundary: float) -> float:
         """The level at a place between levels, on a straight line in logarithms; on an axis of
-        whole numbers the next one below."""
+        whole numbers the next whole number below."""
         below = min(max(math.floor(boundary), 0), len(self.levels) - 1)
         above = min(below + 1, len(self.levels) - 1)
         step = self.levels[above] / self.levels[below]

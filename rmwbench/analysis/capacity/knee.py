@@ -4,7 +4,7 @@ The base is the load with the smallest median. It is often not the lowest load: 
 sleeps between messages is slower at low rates. The knee is where the median exceeds twice the
 base's and never comes back: between the last load below that and the next, by a straight line in
 the logarithms of both, or at the next load itself, where its queue grows or its median is infinite.
-On a noisy machine a single load may be slow, so what comes back is no knee.
+On a noisy machine a single load may be slow, so a median that comes back makes no knee.
 
 Twice is where a queue with one server waits as long as it serves, at half load of M/M/1 (Kleinrock,
 Queueing Systems I, 1975, §3.2), and a number that anyone can check in the table; the curvature of a

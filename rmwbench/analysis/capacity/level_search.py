@@ -26,15 +26,15 @@ import numpy as np
 from scipy import special
 
 POSTERIOR = 0.975
-"""Probability inside the interval under the model; called a 95 % interval, because that is what it
-holds where the model is wrong."""
+"""Probability inside the interval under the model; called a 95 % interval, because it covers as
+much where the model is wrong."""
 STEP = math.log(2)
 SLOPES = (0.3, 0.6, 1.2, 2.4, 4.8, 9.6)
 """Standard deviations of the boundary from trial to trial, in levels."""
 LAPSES = (0.02, 0.08, 0.25)
 """Shares of trials that fail whatever the level."""
 SURPRISE = 0.01
-"""No trial is impossible: a single one never outweighs this."""
+"""The least probability of any outcome of a trial under the model: no trial is impossible."""
 TARGETS = (0.5, 0.75, 0.25)
 FEWEST = 3
 """Trials that must have held, and that must have failed, before an end of the interval is
@@ -107,8 +107,7 @@ class Search:
         return resolved
 
     def next(self) -> np.ndarray:
-        """The level to try next, shape (campaigns,); also given where the search is resolved
-        already."""
+        """The level to try next, shape (campaigns,), even where the search is resolved already."""
         tried = self.held + self.failed > 0
         place = np.arange(self.levels)
         highest = np.where(tried, place, -1).max(axis=1)
@@ -121,13 +120,13 @@ class Search:
         expected = self._expected()
         target = np.array(TARGETS)[self.trials % len(TARGETS)]
         testing = np.abs(expected - target[:, None]).argmin(axis=1)
-        # one step beyond what was tried at most: far away the model has only its prior to go by
+        # at most a step beyond the levels tried: farther away the model has only its prior
         testing = np.clip(testing, self._stepped(lowest, up=False), self._stepped(highest, up=True))
         return np.where(none_failed | none_held, bracketing, testing)
 
     def record(self, level: np.ndarray, held: np.ndarray, active: np.ndarray | None = None) -> None:
-        """What a trial at `level` did; arrays of shape (campaigns,). `active` marks the campaigns
-        that made one."""
+        """Updates the posterior and the counts by a trial at `level`; arrays of shape (campaigns,).
+        `active`: the campaigns that made a trial."""
         active = np.ones(self.campaigns, bool) if active is None else active
         distance = np.arange(self.levels + 1)[None, :] - level[:, None]
         hold = np.moveaxis(self._ogive[:, distance + self.levels - 1], 0, 1)
@@ -142,8 +141,7 @@ class Search:
         """The model's probability that a trial at each level holds, shape (campaigns, levels): the
         sum over t of posterior(t) · ogive(t − k), a correlation."""
         product = (np.fft.rfft(self._posterior, self._size, axis=2) * self._spectrum).sum(axis=1)
-        # with the ogive reversed it is a convolution, in which level k comes out at place levels +
-        # k
+        # with the ogive reversed this is a convolution, in which level k is at place levels + k
         return np.fft.irfft(product, self._size, axis=1)[:, self.levels : 2 * self.levels]
 
     def _quantile(self, q: float) -> np.ndarray:
@@ -161,7 +159,7 @@ class Search:
     def _stepped(self, level: np.ndarray, *, up: bool) -> np.ndarray:
         """The level a factor of two away, or the end of the range."""
         wanted = self.hardness[np.clip(level, 0, self.levels - 1)] + (STEP if up else -STEP)
-        # levels are rounded, so the one meant may lie a hair before the factor
+        # levels are rounded, so the level in question may lie a little before the factor
         place: np.ndarray
         if up:
             place = np.searchsorted(self.hardness, wanted - 2e-2)
@@ -173,8 +171,8 @@ class Search:
 def _ogives(levels: int) -> np.ndarray:
     """P(a trial at level k holds | t is the first level that fails, slope, lapse), which depends on
     t − k only: shape (slopes · lapses, 2 · levels) for t − k from −(levels − 1) to levels. The
-    ogive is shifted so that half of the trials hold exactly at the boundary t − 1/2, lapses
-    included."""
+    ogive is shifted so that, lapses included, half of the trials hold exactly at the boundary
+    t − 1/2."""
     slopes, lapses = np.array(SLOPES)[None, :, None], np.array(LAPSES)[:, None, None]
     distance = np.arange(-(levels - 1), levels + 1)[None, None, :] - 0.5
     ogive = (1 - lapses) * special.ndtr(distance / slopes + special.ndtri(0.5 / (1 - lapses)))

@@ -1,10 +1,9 @@
 """A limit in words, `p99 response < 5 ms, loss < 0.1 %`, and whether a trial holds it.
 
-Every condition must hold, and besides them, always, that the system is stable: a growing queue
-holds any limit for a while. What a percentile or a fraction needs to be judged in one trial sets
-how many messages a trial must have: ten beyond the percentile (rule 5), and three at the limit for
-a fraction (where none of 3/limit messages is lost, the loss is below the limit with 95 %
-confidence).
+Every condition must hold, and the system must always be stable: a growing queue holds any limit for
+a while. How many messages a trial must have follows from its conditions: ten beyond a percentile
+(rule 5), and three at the limit of a fraction (where none of 3/limit messages is lost, the loss is
+below the limit with 95 % confidence).
 """
 
 import math
@@ -34,7 +33,7 @@ NAMED = {word: m for m in METRICS if m.kind != "quantile" for word in m.words}
 LATENCIES = {word: m.source for m in METRICS if m.kind == "quantile" for word in m.words}
 UNIT_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 SEARCHED = frozenset(m.name for m in METRICS if m.words)
-"""What a search can judge a trial by."""
+"""The metrics by which a search can judge a trial."""
 EXPECTED_AT_LIMIT = 3
 WHERE = "--limit"
 
@@ -58,8 +57,12 @@ class Condition:
 
     @property
     def text(self) -> str:
-        sign = "≤" if self.inclusive else "<"
-        return f"{self.name} {sign} {self._written(self.below)}"
+        """The condition in words, which `parse_limit` reads: its number has all its digits."""
+        of_fraction = GLOSSARY[self.metric].unit == "fraction"
+        unit = "%" if of_fraction else _unit(self.below)
+        divisor = 0.01 if of_fraction else UNIT_NS[unit]
+        number = (Decimal(repr(self.below)) / Decimal(repr(divisor))).normalize()
+        return f"{self.name} {'≤' if self.inclusive else '<'} {number:f} {unit}"
 
     @property
     def messages(self) -> int:
@@ -71,8 +74,8 @@ class Condition:
         return math.ceil(EXPECTED_AT_LIMIT / self.below - 1e-6) if entry.kind == "fraction" else 2
 
     def value(self, trial: MeasuredTrial) -> float | None:
-        """The trial's value, +inf where messages that did not arrive reach it, at the upper end of
-        what the hosts' clocks leave open; None where the trial has too few messages."""
+        """The trial's value at the upper end of its clock bound, +inf where messages that did not
+        arrive reach it; None where the trial has too few messages."""
         entry = GLOSSARY[self.metric]
         if entry.kind == "quantile":
             sample = trial.messages.samples.get(entry.source)
@@ -81,10 +84,11 @@ class Condition:
         value = trial_value(entry, trial)
         return None if value is None else value + clock_bound(entry, trial)
 
-    def judged(self, value: float, trial: MeasuredTrial) -> Outcome:
-        """Open where messages that were still under way when the trial ended decide it."""
-        waiting, of = under_way_of(self.metric, trial)
-        share = waiting / of if waiting else 0.0
+    def outcome(self, value: float, trial: MeasuredTrial) -> Outcome:
+        """The outcome for a trial with this value; open where messages that were still under way
+        when the trial ended decide it."""
+        under_way, messages = under_way_of(self.metric, trial)
+        share = under_way / messages if under_way else 0.0
         belief = OneTrial(value, self.inclusive)
         return limit_outcomes.judge(belief, self.below, level=0.0, under_way=share).outcome
 
@@ -92,7 +96,7 @@ class Condition:
         condition = {"metric": self.metric, "name": self.name, "below": self.below}
         return condition | ({"inclusive": True} if self.inclusive else {})
 
-    def shown(self, value: float) -> str:
+    def value_text(self, value: float) -> str:
         """The value in three digits, with its unit."""
         if GLOSSARY[self.metric].unit == "fraction":
             return fmt.percent(value, 3)
@@ -101,18 +105,10 @@ class Condition:
         unit = _unit(value)
         return f"{value / UNIT_NS[unit]:.3g} {unit}"
 
-    def _written(self, value: float) -> str:
-        """The value with all its digits: `parse_limit` reads the same number."""
-        of_fraction = GLOSSARY[self.metric].unit == "fraction"
-        unit = "%" if of_fraction else _unit(value)
-        divisor = 0.01 if of_fraction else UNIT_NS[unit]
-        return f"{(Decimal(repr(value)) / Decimal(repr(divisor))).normalize():f} {unit}"
-
 
 def _unit(value_ns: float) -> str:
-    return next(
-        (unit for unit in ("s", "ms", "µs") if float(f"{value_ns:.3g}") >= UNIT_NS[unit]), "ns"
-    )
+    in_three_digits = float(f"{value_ns:.3g}")
+    return next((unit for unit in ("s", "ms", "µs") if in_three_digits >= UNIT_NS[unit]), "ns")
 
 
 @dataclass(frozen=True)
@@ -125,8 +121,8 @@ class Limit:
 
     @property
     def messages(self) -> int:
-        """The fewest messages of a trial that all conditions can be judged by."""
-        return max(condition.messages for condition in self.conditions)
+        """The fewest messages of a trial by which all conditions can be judged."""
+        return self.demanding.messages
 
     @property
     def demanding(self) -> Condition:
@@ -134,10 +130,7 @@ class Limit:
         return max(self.conditions, key=lambda condition: condition.messages)
 
     def document(self) -> dict[str, Any]:
-        return {
-            "text": self.text,
-            "conditions": [condition.document() for condition in self.conditions],
-        }
+        return {"text": self.text, "conditions": [c.document() for c in self.conditions]}
 
 
 Kind = Literal["holds", "slow", "lossy", "never_sent", "unstable", "failed"]
@@ -146,13 +139,13 @@ KIND_OF_FATE: Mapping[Fate, Kind] = {
     Fate.NEVER_SENT: "never_sent",
     Fate.LATE: "slow",
 }
-"""How a trial fails by what became of most messages that break a limit, the most fundamental first."""
+"""Fate of most messages that break a limit -> how the trial fails, the most fundamental first."""
 
 
 @dataclass(frozen=True)
 class LimitFinding:
-    """Whether a trial held the limit; `causes` say how not (`p99 response 7.2 ms`), the most
-    fundamental first."""
+    """Whether a trial held the limit; `causes`: how it broke the limit (`p99 response 7.2 ms`), the
+    most fundamental cause first."""
 
     kind: Kind
     causes: tuple[str, ...] = ()
@@ -163,44 +156,38 @@ class LimitFinding:
 
 
 def judge(limit: Limit, trial: MeasuredTrial, stability: Stability) -> LimitFinding | None:
-    """What one done trial says; None where it has too few messages to say anything (the schedule's
-    draw was short)."""
+    """The finding about one done trial; None where the trial has too few messages to be judged (the
+    schedule's draw was short)."""
     if stability.unstable:
         return LimitFinding("unstable", (stability.text,))
     broken: list[Condition] = []
     undecided: list[Condition] = []
     texts: list[str] = []
+    under_way_text = "{} of the messages were still under way at the end"
     for condition in limit.conditions:
         value = condition.value(trial)
         if value is None:
             return None
-        outcome = condition.judged(value, trial)
+        outcome = condition.outcome(value, trial)
         if outcome is Outcome.MISSES:
             broken.append(condition)
-            texts.append(f"{condition.name} {condition.shown(value)}")
+            texts.append(f"{condition.name} {condition.value_text(value)}")
         elif outcome is Outcome.OPEN:
             undecided.append(condition)
     if not broken:
-        if undecided:
-            count, of = under_way_of(undecided[0].metric, trial)
-            return LimitFinding(
-                "slow",
-                (f"{fmt.percent(count / of)} of the messages were still under way at the end",),
-            )
-        return LimitFinding("holds")
+        if not undecided:
+            return LimitFinding("holds")
+        under_way, total = under_way_of(undecided[0].metric, trial)
+        return LimitFinding("slow", (under_way_text.format(fmt.percent(under_way / total)),))
     fractions = [GLOSSARY[c.metric].kind == "fraction" for c in broken]
     infinite = any(math.isinf(c.value(trial) or 0.0) for c in broken)
     if infinite and not any(fractions):  # a percentile that never arrived is explained by its loss
-        (count, total), (waiting, _) = (
-            fraction_of("undelivered", trial),
-            under_way_of("undelivered", trial),
-        )
-        if count or not waiting:
+        count, total = fraction_of("undelivered", trial)
+        under_way, _ = under_way_of("undelivered", trial)
+        if count or not under_way:
             texts.append(f"{fmt.percent(count / total)} of the messages did not arrive")
-        if waiting:
-            texts.append(
-                f"{fmt.percent(waiting / total)} of the messages were still under way at the end"
-            )
+        if under_way:
+            texts.append(under_way_text.format(fmt.percent(under_way / total)))
     order = sorted(range(len(texts)), key=lambda i: i < len(broken) and not fractions[i])
     kinds = {_kind_of(condition, trial) for condition in broken}
     kind = next(kind for kind in KIND_OF_FATE.values() if kind in kinds)
@@ -208,8 +195,8 @@ def judge(limit: Limit, trial: MeasuredTrial, stability: Stability) -> LimitFind
 
 
 def _kind_of(broken: Condition, trial: MeasuredTrial) -> Kind:
-    """By the fate that the condition limits; where it limits several, or a message that did not
-    arrive broke it, by the fate of most of those."""
+    """How a trial breaks a condition: by the fate that the condition limits; where it limits several
+    fates, or a message that did not arrive broke it, by the fate of most such messages."""
     entry, ledger = GLOSSARY[broken.metric], trial.messages.ledger
     if entry.fate is not None:
         return KIND_OF_FATE[entry.fate]
@@ -224,8 +211,8 @@ def _kind_of(broken: Condition, trial: MeasuredTrial) -> Kind:
 
 
 def of_limits(document: Mapping[str, Any], where: str) -> Limit:
-    """The limit that a limits file asks of a search: of the whole workload, since a search has no
-    topics of its own. `document`: as `Limits.document`. Raises UserError where it limits what a
+    """The limit of a limits file for a search, which judges a whole workload. `document`: as
+    `Limits.document`. Raises UserError where the file limits single topics, or a metric that a
     search does not measure."""
     if document.get("topics"):
         raise UserError(
@@ -359,23 +346,18 @@ def _metric(phrase: str, part: str) -> str:
 
 
 def _factor(metric: str, unit: str, part: str) -> float:
-    if GLOSSARY[metric].unit == "fraction":
-        if unit == "%":
-            return 0.01
-        if unit == "":
-            return 1.0
-        raise UserError(
-            f"`{part}`: unknown unit `{unit}`",
-            where=WHERE,
-            expected="% or a bare fraction",
-            actual=unit,
-        )
-    if unit in UNIT_NS:
-        return UNIT_NS[unit]
+    """The factor from the unit in which a condition is written to that of its metric."""
+    of_fraction = GLOSSARY[metric].unit == "fraction"
+    factors = {"%": 0.01, "": 1.0} if of_fraction else UNIT_NS
+    if unit in factors:
+        return factors[unit]
+    problem, fix = f"unknown unit `{unit}`", did_you_mean(unit, factors)
+    if not unit:
+        problem, fix = "a time needs a unit", f"did you mean `{part.strip()} ms`?"
     raise UserError(
-        f"`{part}`: {'a time needs a unit' if not unit else f'unknown unit `{unit}`'}",
+        f"`{part}`: {problem}",
         where=WHERE,
-        expected="one of " + ", ".join(UNIT_NS),
+        expected="% or a bare fraction" if of_fraction else "one of " + ", ".join(UNIT_NS),
         actual=unit or "none",
-        fix=f"did you mean `{part.strip()} ms`?" if not unit else did_you_mean(unit, UNIT_NS),
+        fix=fix,
     )

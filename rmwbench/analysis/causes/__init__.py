@@ -1,2 +1,2 @@
-"""Why were messages slow or lost? The slowest messages with the evidence for a cause, and the
-places where messages were lost. Imports `metrics` and `records`."""
+"""Why were messages slow or lost? The slowest messages, each with its cause and the evidence, and
+the places where messages were lost. Imports `metrics` and `records`."""

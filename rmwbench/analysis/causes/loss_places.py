@@ -1,15 +1,15 @@
-"""Where messages went missing: each place that a message passes, what was counted there, and what
-nobody counted.
+"""Where messages went missing: the places that a message passes, the counts of each place, and the
+losses that no place counted.
 
 Places count in units of their own. A message dropped in a reader's queue is one message; a datagram
-dropped by a socket costs one message of a writer that does not repeat, none of one that does,
-several where small messages share it. So counts of messages are taken at their word, counts of
-datagrams and frames say where to look and how much they can explain, and what no counter explains
-stays `not located` instead of being given to the nearest suspect.
+dropped by a socket costs one message of a writer that does not repeat, no message of a writer that
+does, and several where small messages share the datagram. So counts of messages are exact, counts
+of datagrams and frames say where to look and how much they can explain, and a loss that no counter
+explains is `not located`.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -19,11 +19,11 @@ from rmwbench.analysis.records.ledger import Ledger, UnsentBy
 
 @dataclass(frozen=True)
 class Drops:
-    """What was counted over the steady window; None where nothing counts it. `sockets`: process →
-    datagrams dropped because a UDP socket had no room; `interfaces`: name → frames; `reassembly`:
-    datagrams whose fragments did not come together; `reader_queue`: messages that the reader's own
-    queue dropped; `noticed`: messages that the reader's middleware knows to be missing, wherever
-    they went."""
+    """The drops that were counted over the steady window; None where nothing counts them.
+    `sockets`: process → datagrams dropped because a UDP socket had no room; `interfaces`: name →
+    frames; `reassembly`: datagrams whose fragments did not come together; `reader_queue`: messages
+    that the reader's own queue dropped; `noticed`: messages that the reader's middleware knows to be
+    missing, wherever they were lost."""
 
     sockets: Mapping[str, int] | None = None
     interfaces: Mapping[str, int] | None = None
@@ -53,8 +53,8 @@ Label = Literal["counted", "inferred", "at most"]
 
 @dataclass(frozen=True)
 class LossPlace:
-    """`count` was counted there, in `unit`; `messages`: how many of the missing it explains, as
-    `label` says: exactly (`counted`), as an inference, or at most."""
+    """A place with its `count`, in `unit`. `messages`: how many missing messages the count explains,
+    exactly, as an inference or at most, as `label` says."""
 
     place: str
     count: int
@@ -66,10 +66,10 @@ class LossPlace:
 
 @dataclass(frozen=True, kw_only=True)
 class Losses:
-    """`wanted`: messages that there should have been, once per reader. `under_way`: slow, not lost,
-    and in no place. `missing`: those that did not arrive sound and in time. `places` from the
-    writer to the consumer; their exact ones and `not_located` add up to at most `missing`.
-    `uncounted`: places where nothing counts, so that losses there would not show."""
+    """`wanted`: messages that should have arrived, once per reader. `under_way`: slow messages,
+    which are not lost and in no place. `missing`: messages that did not arrive sound and in time.
+    `places` from the writer to the consumer; the exact counts and `not_located` add up to at most
+    `missing`. `uncounted`: places without a counter, whose losses would not show."""
 
     wanted: int
     under_way: int
@@ -87,11 +87,11 @@ REASSEMBLY_FIX = "raise net.ipv4.ipfrag_high_thresh, or send smaller datagrams"
 
 
 def drops(counters: Iterable[Mapping[str, Any]]) -> Drops:
-    """From one trial's rows of the bundle's `counters`: what grew over the steady window; a
-    reader's own counts are of the whole trial, because a middleware tells them at its end only.
-    Sockets' drops begin with their process, and at 0 where it began within the window; the kernel
-    counts the rest since its start, which says nothing without a beginning. A socket that was
-    closed took its count along: fewer than before is none."""
+    """The drops of one trial, from its rows of the bundle's `counters`: the growth of each counter
+    over the steady window. A reader's own counts are of the whole trial, because a middleware
+    reports them only at its end. The drops of sockets begin at 0 where their process began within
+    the window; the kernel's counters, which begin with the kernel, need a reading at the window's
+    begin. A socket that was closed takes its count along, so a smaller count is no drop."""
     edges: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     readers: dict[int, Counter[str]] = defaultdict(Counter)
     for row in counters:
@@ -111,16 +111,15 @@ def drops(counters: Iterable[Mapping[str, Any]]) -> Drops:
     }
     sockets = {process: n for (process, name), n in grown.items() if name == "socket_drops"}
     if not sockets:  # without the sampler only the host's sum is known
-        sockets = {
-            process: n for (process, name), n in grown.items() if name == "udp.rcvbuf_errors"
-        }
+        errors = "udp.rcvbuf_errors"
+        sockets = {process: n for (process, name), n in grown.items() if name == errors}
     interfaces: dict[str, int] = defaultdict(int)
     for (_, name), n in grown.items():
         if name.startswith("interface.") and name.endswith(("_dropped", "_errors")):
             interfaces[name.removeprefix("interface.").rpartition(".")[0]] += n
     failed = [n for (_, name), n in grown.items() if name == "ip.reasm_fails"]  # of every host
     noticed = [own["own.sample_lost"] for own in readers.values() if "own.sample_lost" in own]
-    # A DDS reader counts as its drops also what never came, which is not its queue's doing.
+    # A DDS reader counts among its drops the messages that never came, which its queue did not drop.
     queues = [
         max(own["reader_drops"] - own["own.sample_lost"], 0)
         for own in readers.values()
@@ -133,33 +132,26 @@ def drops(counters: Iterable[Mapping[str, Any]]) -> Drops:
 
 
 def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> Losses:
-    """Explains the ledger's missing messages by what was counted. `reliable`, `keep_last`: as
+    """Explains the ledger's missing messages by the counted drops. `reliable`, `keep_last`: as
     granted."""
-    places = _before_the_wire(ledger)
+    places = [*_before_the_wire(ledger)]
     queue = min(ledger.vanished, drops.reader_queue or 0)
     rest = ledger.vanished - queue
-    below = _below(drops, rest)
+    below = [*_below(drops, rest)]
     places += below
     if drops.reader_queue:
         text = "the reader's queue was full and dropped them: it is read too slowly or is too short"
-        # A reader counts over the whole trial; where others dropped too, these may be from before
-        # the window.
+        # A reader counts over the whole trial; where other places dropped too, its drops may be
+        # from before the window.
         label: Label = "at most" if below else "counted"
         places.append(
             LossPlace("reader's queue", drops.reader_queue, "messages", queue, label, text)
         )
-    if (
-        rest
-        and not below
-        and reliable
-        and keep_last
-        and ledger.delivered
-        and drops.noticed is not None
-    ):
+    if below:
+        rest -= min(rest, sum(place.count for place in below))
+    elif rest and reliable and keep_last and ledger.delivered and drops.noticed is not None:
         places += _histories(drops.noticed, rest)
         rest = 0
-    elif below:
-        rest -= min(rest, sum(place.count for place in below))
     places += _after_the_wire(ledger)
     return Losses(
         wanted=ledger.wanted,
@@ -171,81 +163,59 @@ def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> 
     )
 
 
-def _before_the_wire(ledger: Ledger) -> list[LossPlace]:
-    out = []
+def _before_the_wire(ledger: Ledger) -> Iterator[LossPlace]:
     for by, count in ledger.unsent_by.items():
         if by is not UnsentBy.REFUSED:
-            text = f"they were due and never sent: {HELD[by]}"
-            out.append(_exact("schedule", count, text))
+            yield _of_messages("schedule", count, f"they were due and never sent: {HELD[by]}")
+    text = "the publish call returned an error: the middleware did not take them"
     if ledger.failed:
-        text = "the publish call returned an error: the middleware did not take them"
-        out.append(_exact("publish call", ledger.failed, text))
-    return out
+        yield _of_messages("publish call", ledger.failed, text)
 
 
-def _below(drops: Drops, rest: int) -> list[LossPlace]:
-    """The kernel's places, each with what it can explain of the `rest` at most."""
-    out = []
+def _below(drops: Drops, rest: int) -> Iterator[LossPlace]:
+    """The kernel's places, each with the most of the `rest` that it can explain."""
+    text = (
+        "the network lost frames with data there; a reliable stream repeats them while its history "
+        "has them"
+    )
     for link, count in drops.links.items():
-        text = (
-            "the network lost frames with data there; a reliable stream repeats them while its "
-            "history has them"
-        )
-        out.append(_at_most(f"link {link}", count, "frames", rest, text))
+        yield _at_most(f"link {link}", count, "frames", rest, text)
+    text = "the interface dropped frames"
     for name, count in sorted((drops.interfaces or {}).items()):
         if count:
-            out.append(
-                _at_most(f"interface {name}", count, "frames", rest, "the interface dropped frames")
-            )
+            yield _at_most(f"interface {name}", count, "frames", rest, text)
     if drops.reassembly:
         text = f"IP fragments did not come together; {REASSEMBLY_FIX}"
-        out.append(_at_most("IP reassembly", drops.reassembly, "datagrams", rest, text))
+        yield _at_most("IP reassembly", drops.reassembly, "datagrams", rest, text)
     for process, count in sorted((drops.sockets or {}).items()):
         if count:
             text = f"the receive buffer of a UDP socket of {process} was full; {SOCKET_FIX}"
-            out.append(_at_most(f"socket buffer of {process}", count, "datagrams", rest, text))
-    return out
+            yield _at_most(f"socket buffer of {process}", count, "datagrams", rest, text)
 
 
-def _histories(noticed: int, rest: int) -> list[LossPlace]:
-    """A reliable stream of keep_last that delivered some messages and lost others though nothing
-    below dropped any: newer messages overwrote them, in the writer's history where the reader's
-    middleware noticed that they never came, in the reader's where it did not. Without the
-    middleware's count of the gaps, or where nothing arrived at all, that would be a guess, and is
-    not made."""
-    quiet = "nothing below dropped anything"
+def _histories(noticed: int, rest: int) -> Iterator[LossPlace]:
+    """The histories of a reliable stream of keep_last that delivered some messages and lost others
+    although nothing below dropped any: newer messages overwrote the lost ones, in the writer's
+    history where the reader's middleware noticed that they never came, else in the reader's.
+    Without the middleware's count of the gaps, or where nothing arrived at all, that would be a
+    guess."""
+    quiet = "nothing below dropped anything, and the reader's middleware"
     never_came = min(rest, noticed)
-    out = []
     if never_came:
-        text = (
-            f"{quiet}, and the reader's middleware noticed gaps: newer messages overwrote them "
-            "before a repeat"
-        )
-        out.append(
-            LossPlace("writer's history", never_came, "messages", never_came, "inferred", text)
-        )
+        text = f"{quiet} noticed gaps: newer messages overwrote them before a repeat"
+        yield _of_messages("writer's history", never_came, text, "inferred")
     if overwritten := rest - never_came:
-        text = (
-            f"{quiet}, and the reader's middleware misses none: newer messages overwrote them "
-            "before they were read"
-        )
-        out.append(
-            LossPlace("reader's history", overwritten, "messages", overwritten, "inferred", text)
-        )
-    return out
+        text = f"{quiet} misses none: newer messages overwrote them before they were read"
+        yield _of_messages("reader's history", overwritten, text, "inferred")
 
 
-def _after_the_wire(ledger: Ledger) -> list[LossPlace]:
-    out = []
+def _after_the_wire(ledger: Ledger) -> Iterator[LossPlace]:
+    text = "they arrived, and only with changed content"
     if ledger.corrupt:
-        out.append(_exact("content", ledger.corrupt, "they arrived, and only with changed content"))
+        yield _of_messages("content", ledger.corrupt, text)
+    text = "they arrived after the trial had stopped waiting"
     if ledger.after_drain:
-        out.append(
-            _exact(
-                "too late", ledger.after_drain, "they arrived after the trial had stopped waiting"
-            )
-        )
-    return out
+        yield _of_messages("too late", ledger.after_drain, text)
 
 
 def _uncounted(drops: Drops) -> tuple[str, ...]:
@@ -258,8 +228,8 @@ def _uncounted(drops: Drops) -> tuple[str, ...]:
     return tuple(text for name, text in names.items() if getattr(drops, name) is None)
 
 
-def _exact(place: str, count: int, text: str) -> LossPlace:
-    return LossPlace(place, count, "messages", count, "counted", text)
+def _of_messages(place: str, count: int, text: str, label: Label = "counted") -> LossPlace:
+    return LossPlace(place, count, "messages", count, label, text)
 
 
 def _at_most(place: str, count: int, unit: str, rest: int, text: str) -> LossPlace:

@@ -46,8 +46,8 @@ class TypicalMessage:
 
 def typical_message(pairs: Sequence[PairMessages]) -> TypicalMessage | None:
     """The typical message of several writers and readers together. The median is over all messages
-    that should have come; those that did not count as infinite. None where the median is infinite,
-    or where no message near it has all stamps."""
+    that should have come; a message that did not come counts as infinite. None where the median is
+    infinite, or where no message near it has all stamps."""
     if not pairs:
         return None
     stamps = np.concatenate([_stamps(pair) for pair in pairs], axis=1)
@@ -82,8 +82,7 @@ _TAKEN = 4
 
 
 def _stamps(pair: PairMessages) -> np.ndarray:
-    """(intended, call, return, notified, taken, consumed) of the messages that count, shape
-    (6, n)."""
+    """(intended, call, return, notified, taken, consumed) of the steady messages, shape (6, n)."""
     consumed = pair.consumed_ns
     if consumed is None:
         consumed = np.full(len(pair.intended_ns), ABSENT)

@@ -1,8 +1,8 @@
 """Symptoms: known faults of middlewares as they are configured, each decided from the settings
-granted to an arm and from what was counted and measured of it, never from a sentence.
+granted to an arm and from its counts and measurements, never from a sentence.
 
 A setting alone is no symptom: a segment is too small where messages were lost or repaired because
-of it. The known remedies are in suites/remedies.yaml."""
+of its size. The known remedies are in suites/remedies.yaml."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,21 +10,19 @@ from enum import StrEnum
 
 MS = 1e6
 REPAIRED_NS = 10 * MS
-"""From this time between publish call and reader on, the message was repaired. DDS has two delays
-of 5 ms each, before a heartbeat is answered and before that answer is (Fast DDS, both as
+"""A message that takes this long from publish call to reader was repaired. DDS has two delays of
+5 ms each, before a heartbeat is answered and before the answer is answered (Fast DDS, both as
 installed)."""
 DROPPED = 0.01
-"""The number of datagrams that sockets dropped per message that was due from which on they
-matter."""
+"""Dropped datagrams matter where sockets drop more of them than this per message that was due."""
 SMALL_BYTES, LARGE_BYTES = 65_536, 524_288
-"""The cost of a message is that of its wake-ups up to the first size, and that of its copies from
-the second on."""
+"""Up to the first size wake-ups are the cost of a message, from the second size on its copies."""
 SELDOM_HZ = 100.0
 """Up to this rate a processor goes to sleep between two messages."""
 
 
 class Symptom(StrEnum):
-    """In the order in which they are shown: the first ones cost messages or seconds."""
+    """The symptoms in the order in which they are shown: the first ones cost messages or seconds."""
 
     SEGMENT_TOO_SMALL = "segment_too_small"
     RECEIVE_BUFFER_FULL = "receive_buffer_full"
@@ -38,7 +36,7 @@ class Symptom(StrEnum):
     @property
     def is_harm(self) -> bool:
         """Whether the symptom loses messages, or delays them by more than any middleware needs;
-        else it only costs something."""
+        other symptoms only cost time or memory."""
         return self not in (
             Symptom.COPIES_THOUGH_IT_LENDS,
             Symptom.THREAD_OF_THE_WAIT_SET,
@@ -51,13 +49,14 @@ class Conduct:
     """The facts about an arm that decide its symptoms, in its largest topic; None where a fact is
     not known.
 
-    `segment_bytes`: of the shared memory through which it sends; `heartbeat_ns`: how often its
-    writers ask what is missing, as configured. `missing`, `wanted`: messages; `dropped`: datagrams
-    for which sockets had no room. `way_ns`: the median from the publish call's return until the
-    message is taken. `frames_lost`: share of the frames that the links lost. `stall_ns`: the
-    longest silence; `period_ns`: between two messages, or two bursts of `burst` messages; `depth`
-    of keep last. `held_ns`: the median publish call, where that waits for room. `slower_when_rare`:
-    whether the arm is decided to take longer at this rate than at a higher one."""
+    `segment_bytes`: the size of the shared memory through which it sends; `heartbeat_ns`: the
+    configured period in which its writers ask which messages are missing. `missing`, `wanted`:
+    messages; `dropped`: datagrams for which sockets had no room. `way_ns`: the median from the
+    publish call's return until the message is taken. `frames_lost`: share of the frames that the
+    links lost. `stall_ns`: the longest silence; `period_ns`: the time between two messages, or two
+    bursts of `burst` messages; `depth` of keep last. `held_ns`: the median publish call, where calls
+    wait for room. `slower_when_rare`: whether the arm is decided to take longer at this rate than at
+    a higher rate."""
 
     one_host: bool = True
     payload_bytes: int | None = None

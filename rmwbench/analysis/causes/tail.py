@@ -1,11 +1,10 @@
 """Why the slowest messages of a trial were slow: a cause for each where evidence gives one, the
 rest `unexplained`.
 
-A message's stamps say in which phase its time went (waiting to be sent, being written, in flight);
-witnesses of the same stretch of time say why: a canary that woke late as well, scheduler events,
+The stamps of a message say in which phase its time went (waiting to be sent, being written, in
+flight); witnesses of the same time say why: a canary that woke late as well, scheduler events,
 counters of drops and retransmissions, the neighbours of the message. A cause is named only where
-its evidence covers at least half of the excess over the trial's median; a suspicion that covers
-less is not an explanation.
+its evidence covers at least half of the excess over the trial's median.
 """
 
 import math
@@ -25,10 +24,10 @@ TIMES_MEDIAN = 2.0
 """A message belongs to the tail if it is among the worst 1 % (at least 10, at most 1000) and took
 twice the median."""
 ENOUGH = 200_000
-"""Messages from which a typical phase is known."""
+"""How many messages are enough to know a typical phase."""
 COVERS = 0.5
 STEAL_FRACTION = 0.05
-"""For a bin of the time series: the limit that voids a trial, applied to a moment."""
+"""The limit of steal that voids a trial, applied to a bin of the time series."""
 
 UNEXPLAINED = "unexplained"
 CAUSES: Mapping[str, str] = {
@@ -46,8 +45,8 @@ CAUSES: Mapping[str, str] = {
     "publisher late": "the publisher began after the intended time; no publish call and no "
     "scheduling says why",
     "payload writing": "writing the payload took this long",
-    "behind an earlier "
-    "message": "it waited for an earlier message of its writer that was slow itself",
+    "behind an earlier message": "it waited for an earlier message of its writer that was slow "
+    "itself",
     "retransmission": "a later message of its reliable stream was there long before it: it had "
     "been lost and was repeated, or the network had reordered them",
     "overtaken": "a later message of its stream, which repeats nothing, was there long before it",
@@ -63,24 +62,24 @@ CAUSES: Mapping[str, str] = {
 @dataclass(frozen=True)
 class PairMessages:
     """Messages of one writer as one reader got them, by place: int64 arrays of shape (n,) in ns,
-    `ABSENT` where there is no stamp. `steady`: which count."""
+    `ABSENT` where there is no stamp. `steady`: which messages count."""
 
     intended_ns: np.ndarray
     begun_ns: np.ndarray
     call_ns: np.ndarray
-    """As `since_call_ns` has it, so that `writing` is ours with a loan, too."""
+    """The time of the call by `since_call_ns`, so that `writing` includes ours into a loan."""
     return_ns: np.ndarray
     notified_ns: np.ndarray
     taken_ns: np.ndarray
     steady: np.ndarray
     reliable: bool = True
-    """Whether the middleware repeats what is lost."""
+    """Whether the middleware repeats lost messages."""
     consumed_ns: np.ndarray | None = None
-    """Read by its consumer; None where nobody asked."""
+    """When its consumer had read it; None where this is not asked for."""
 
     def announced_ns(self, places: int | slice) -> np.ndarray:
-        """When the reader knew of these messages: what the network did later did not delay them.
-        `ABSENT` where they did not arrive; where nobody announced them, when they were taken."""
+        """When the reader knew of these messages, after which the network did not delay them:
+        `ABSENT` where they did not arrive, the time of taking where there is no notification."""
         notified, taken = self.notified_ns[places], self.taken_ns[places]
         known = (notified != ABSENT) & (taken != ABSENT)
         return np.where(known, np.minimum(notified, taken), taken)
@@ -88,37 +87,36 @@ class PairMessages:
 
 @dataclass(frozen=True)
 class Bins:
-    """The sampler's time series: bin k lasts from `edges_ns`[k] to `edges_ns`[k + 1]. What grew in
-    it: `steal` as a fraction of all processor time, the others as counts; None where nobody
-    counted. Shapes (k + 1,) and (k,)."""
+    """The sampler's time series: bin k lasts from `edges_ns`[k] to `edges_ns`[k + 1]. The growth in
+    each bin: `steal` as a fraction of all processor time, the other counters as counts; None where
+    there was no counter. Shapes (k + 1,) and (k,)."""
 
     edges_ns: np.ndarray
     steal: np.ndarray | None = None
     counts: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """Cause (`socket buffer full`, `IP reassembly`, `TCP retransmission`, `page fault`) → its
-    events."""
+    """Cause (`socket buffer full`, `IP reassembly`, `TCP retransmission`, `page fault`) → events."""
 
 
 @dataclass(frozen=True)
 class Witnesses:
-    """What else was seen. `canary_late`, `publisher_waits`, `receiver_waits`: stretches [begin,
-    end) in ns, shape (m, 2), sorted; empty where nothing was late. None where nobody watched, which
-    the answer says."""
+    """The evidence beside the records. `canary_late`, `publisher_waits`, `receiver_waits`: stretches
+    [begin, end) in ns, shape (m, 2), sorted; empty where nothing was late, None where it was not
+    watched, which the answer says."""
 
     canary_late: np.ndarray | None = None
     publisher_waits: np.ndarray | None = None
     receiver_waits: np.ndarray | None = None
     bins: Bins | None = None
-    """What the samples of the reader's host say."""
+    """The samples of the reader's host."""
     away: np.ndarray | None = None
     """Stretches in which a link between the two hosts was away; None where they have none."""
     lost_ns: np.ndarray | None = None
     """When the network lost frames with data on their way from the writer's host to the reader's:
     sorted, (m,)."""
     machine: Bins | None = None
-    """What those of the processors say, for steal."""
+    """The samples of the processors, for steal."""
     sender: Bins | None = None
-    """What those of the writer's host say, which is who repeats."""
+    """The samples of the writer's host, which repeats messages."""
 
     @property
     def unwatched(self) -> list[str]:
@@ -132,8 +130,8 @@ class Witnesses:
 
 @dataclass(frozen=True)
 class Slow:
-    """One slow message: its place in the writer's sequence, its latency, where the time went, and
-    why."""
+    """One slow message: its place in the writer's sequence, its latency, the length of its phases,
+    and the cause."""
 
     place: int
     latency_ns: int
@@ -143,8 +141,8 @@ class Slow:
 
 @dataclass(frozen=True)
 class Tail:
-    """`messages`: the slowest first. `of`: messages that arrived. `unwatched`: evidence that nobody
-    took."""
+    """`messages`: the slowest first. `of`: how many messages arrived. `unwatched`: the evidence that
+    was not recorded."""
 
     median_ns: float
     of: int
@@ -189,49 +187,45 @@ def pairs(
 
 def explain(pair: PairMessages, witnesses: Witnesses = Witnesses()) -> Tail | None:
     """The tail of one pair with a cause for each of its messages; None where fewer than twenty
-    messages arrived, from which no median stands."""
+    messages arrived, too few for a median."""
     arrived = pair.steady & (pair.taken_ns != ABSENT) & (pair.call_ns != ABSENT)
     messages_arrived = int(np.count_nonzero(arrived))
     if messages_arrived < 2 * LEAST:
         return None
-    latency = (pair.taken_ns - pair.intended_ns)[arrived]
+    latencies_ns = pair.taken_ns - pair.intended_ns
+    latency = latencies_ns[arrived]
     median = float(np.median(latency))
     worst = min(max(LEAST, math.ceil(messages_arrived * WORST_FRACTION)), MOST)
     slow = _largest(latency, worst, above=TIMES_MEDIAN * median)
-    tail = np.flatnonzero(arrived)[slow].tolist() if len(slow) else []
     typical = _Typical.of(pair, arrived)
     causes: dict[int, str] = {}
-    # in order of sending, because a message may have waited behind an earlier one
-    for place in tail:
+    # in order of sending, because a message may have waited behind an earlier message
+    for place in np.flatnonzero(arrived)[slow].tolist():
         causes[place] = _cause(pair, place, median, typical, witnesses, causes)
     messages = [
-        Slow(
-            place,
-            int(pair.taken_ns[place] - pair.intended_ns[place]),
-            _phases(pair, place),
-            causes[place],
-        )
-        for place in tail
+        Slow(place, int(latencies_ns[place]), _phases(pair, place), cause)
+        for place, cause in causes.items()
     ]
     messages.sort(key=lambda slow: -slow.latency_ns)
     return Tail(median, messages_arrived, messages, witnesses.unwatched)
 
 
 def _largest(values: np.ndarray, most: int, above: float) -> np.ndarray:
-    """The places of the values `above`, in order; of more than `most` the largest, the first ones
-    of equal values. Only these are sorted: of ten million messages a thousand are wanted."""
+    """The places of the values `above`, in order; where these are more than `most`, of the largest
+    values, the first ones of equal values. Only these are sorted: of ten million messages a thousand
+    are wanted."""
     places = np.flatnonzero(values > above)
     if len(places) > most:
-        of_these = values[places]
-        bar = np.partition(of_these, len(places) - most)[len(places) - most]
-        places = places[of_these >= bar]
+        candidates = values[places]
+        least = np.partition(candidates, len(places) - most)[len(places) - most]
+        places = places[candidates >= least]
         places = np.sort(places[np.argsort(-values[places], kind="stable")[:most]])
     return places
 
 
 @dataclass(frozen=True)
 class _Typical:
-    """Medians of the phases in ns: only what exceeds them is out of the ordinary."""
+    """Medians of the phases in ns: only time beyond them is out of the ordinary."""
 
     late: float
     writing: float
@@ -240,14 +234,14 @@ class _Typical:
 
     @classmethod
     def of(cls, pair: PairMessages, arrived: np.ndarray) -> "_Typical":
-        # Of ten million messages every 51st says the same. An odd step: what repeats among
-        # messages mostly repeats with an even number.
-        some = slice(None, None, max(1, len(arrived) // ENOUGH) | 1)
+        # Of ten million messages every 51st is enough. The step is odd, because patterns among
+        # messages mostly repeat with an even number.
+        sample = slice(None, None, max(1, len(arrived) // ENOUGH) | 1)
 
         def median(end: np.ndarray, begin: np.ndarray) -> float:
-            end, begin = end[some], begin[some]
-            known = arrived[some] & (end != ABSENT) & (begin != ABSENT)
-            return float(np.median((end - begin)[known])) if known.any() else 0.0
+            end, begin = end[sample], begin[sample]
+            stamped = arrived[sample] & (end != ABSENT) & (begin != ABSENT)
+            return float(np.median((end - begin)[stamped])) if stamped.any() else 0.0
 
         return cls(
             median(pair.begun_ns, pair.intended_ns),
@@ -258,12 +252,10 @@ class _Typical:
 
 
 def _phases(pair: PairMessages, place: int) -> dict[str, int]:
-    """Where the time went, in ns: `late` (intended to begun), `writing` (to the publish call),
+    """The lengths of the phases in ns: `late` (intended to begun), `writing` (to the publish call),
     `flight` (to taken)."""
-    intended, call, taken = (
-        int(column[place]) for column in (pair.intended_ns, pair.call_ns, pair.taken_ns)
-    )
-    begun = int(pair.begun_ns[place])
+    columns = (pair.intended_ns, pair.begun_ns, pair.call_ns, pair.taken_ns)
+    intended, begun, call, taken = (int(column[place]) for column in columns)
     begun = call if begun == ABSENT else begun
     return {"late": begun - intended, "writing": call - begun, "flight": taken - call}
 
@@ -292,21 +284,16 @@ def _cause(
             return "publisher not scheduled"
         before = int(pair.return_ns[place - 1]) if place else ABSENT
         if before != ABSENT and before - intended >= needed:
-            blocked = before - max(int(pair.call_ns[place - 1]), intended)
-            return (
-                "publish blocked"
-                if blocked >= needed
-                else earlier.get(place - 1, "behind an earlier message")
-            )
+            if before - max(int(pair.call_ns[place - 1]), intended) >= needed:
+                return "publish blocked"
+            return earlier.get(place - 1, "behind an earlier message")
         return "publisher late"
     if phases["writing"] - typical.writing >= needed:
-        if _overlap(witnesses.publisher_waits, call - phases["writing"], call) >= needed:
+        begun = call - phases["writing"]
+        if _overlap(witnesses.publisher_waits, begun, call) >= needed:
             return "publisher not scheduled"
-        return (
-            "page fault"
-            if _grew(witnesses.bins, "page fault", call - phases["writing"], call)
-            else "payload writing"
-        )
+        fault = _grew(witnesses.bins, "page fault", begun, call)
+        return "page fault" if fault else "payload writing"
     return _in_flight(pair, place, needed, typical, witnesses, earlier)
 
 
@@ -353,8 +340,8 @@ def _in_flight(
 
 
 def _overlap(stretches: np.ndarray | None, begin_ns: int, end_ns: int) -> int:
-    """How much of [begin, end) the stretches cover, in ns; those of several threads may count
-    twice, so at most all."""
+    """How much of [begin, end) the stretches cover, in ns, at most all: stretches of several threads
+    may overlap."""
     if stretches is None or not len(stretches):
         return 0
     last = int(np.searchsorted(stretches[:, 0], end_ns))
@@ -363,7 +350,7 @@ def _overlap(stretches: np.ndarray | None, begin_ns: int, end_ns: int) -> int:
 
 
 def _first_lost(lost_ns: np.ndarray | None, call_ns: int, end_ns: int) -> int:
-    """From the first loss in [call, end) until the end, ns; 0 without one."""
+    """The time from the first loss in [call, end) until the end, ns; 0 without a loss."""
     if lost_ns is None:
         return 0
     place = int(np.searchsorted(lost_ns, call_ns))

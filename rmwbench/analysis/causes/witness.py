@@ -29,8 +29,8 @@ def witnesses(
     receiver: str,
     hosts: tuple[str, str],
 ) -> Witnesses:
-    """The witnesses of one trial. `publisher`, `receiver`: names of the two processes, on these
-    `hosts`. What was not watched is None, not empty."""
+    """The witnesses of one trial; None, and not empty, for evidence that was not recorded.
+    `publisher`, `receiver`: names of the two processes, on these `hosts`."""
     waits, rows = _waits(schedule), list(samples)
     machine = _bins(row for row in rows if row["process"] == _MACHINE)
     sender, bins = (_of_host(rows, host, machine) for host in hosts)
@@ -45,27 +45,27 @@ def witnesses(
 
 
 def between(
-    seen: Witnesses,
+    witnesses: Witnesses,
     frames: Frames | None,
     interruptions: Sequence[Outage],
     *,
     writer: str,
     reader: str,
 ) -> Witnesses:
-    """The witnesses, with what the network did between two hosts; `writer`, `reader`: their names.
-    Unchanged where both are the same host."""
+    """The witnesses with the outages and losses of the network between the hosts `writer` and
+    `reader`; unchanged where both are the same host."""
     if frames is None or writer == reader:
-        return seen
+        return witnesses
     away = [
-        (o.down_ns, min(o.up_ns, _EVER))
+        (int(o.down_ns), int(min(o.up_ns, _EVER)))
         for o in interruptions
         if o.kind == "network" and o.who in (writer, reader)
     ]
     # On its way up a multicast frame has no destination yet.
     towards_reader = frames.receiver.among(reader) | (frames.receiver.codes < 0)
-    gone = ~frames.verdict.among(*NOT_LOST) & frames.kind.among("data")
-    lost = np.sort(frames.in_ns[frames.sender.among(writer) & towards_reader & gone])
-    return replace(seen, away=_stretches([(int(a), int(b)) for a, b in away]), lost_ns=lost)
+    lost = ~frames.verdict.among(*NOT_LOST) & frames.kind.among("data")
+    lost_ns = np.sort(frames.in_ns[frames.sender.among(writer) & towards_reader & lost])
+    return replace(witnesses, away=_stretches(away), lost_ns=lost_ns)
 
 
 _EVER = 2**62

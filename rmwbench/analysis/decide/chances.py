@@ -1,12 +1,12 @@
 """Does a candidate meet all limits? The probability of that, and the limit that decides it.
 
-A candidate meets all limits only where it meets each, so the probability of "all" is that of their
-joint belief: each limit's own (`posterior.py`), tied by the correlation that the metrics have over
-blocks (a Gaussian copula: a slow block that also loses messages counts once). The answer shares one
-error of 5 % over the candidates of a machine: `meets` from P ≥ 1 − α/candidates, `misses` where one
-limit alone has P ≤ α/(candidates · limits). Fewer than five blocks, or than five campaigns where
-these differ, decide nothing. A metric without data is unknown and never met, and a case in which
-the machine had no time left is never a reason to miss."""
+A candidate meets all limits only where it meets each, so the probability of "all" comes from a joint
+belief: the belief about each limit (`posterior.py`), tied by the correlation that the metrics have
+over blocks (a Gaussian copula: a slow block that also loses messages counts once). The candidates of
+a machine share one error of 5 %: `meets` from P ≥ 1 − α/candidates, `misses` where one limit alone
+has P ≤ α/(candidates · limits). Fewer than five blocks, or fewer than five campaigns where these
+differ, decide nothing. A metric without data is unknown and never met, and a case in which the
+machine had no time left is never a reason to miss."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -140,8 +140,8 @@ def _answer(
     known = [entry for entry in met if entry.outcome is not Outcome.UNKNOWN]
     probability = None
     if limits and len(known) == len(met) and all(entry.blocks >= rules.min_blocks for entry in met):
-        probability = Joint.of(candidate.blocks, beliefs, limits).probability()
-    outcome, why, binding = _said(met, probability, level, rules)
+        probability = _joint_probability(candidate.blocks, beliefs, limits)
+    outcome, why, binding = _outcome(met, probability, level, rules)
     if outcome is Outcome.MEETS and candidate.failed.trials:
         outcome, why = Outcome.OPEN, Why.FAILED
     return DecisionAnswer(
@@ -157,7 +157,7 @@ def _answer(
     )
 
 
-def _said(
+def _outcome(
     met: Sequence[Met], probability: float | None, level: float, rules: Rules
 ) -> tuple[Outcome, Why, Met | None]:
     """The outcome over all limits, and the limit that decides it or leaves it open."""
@@ -182,12 +182,12 @@ def _worst(met: Sequence[Met]) -> Met:
     return min(met, key=lambda limit: limit.probability or 0.0)
 
 
-def _asked(limit: UserLimit, least: float) -> dict[str, Any]:
+def _fields(limit: UserLimit, least: float) -> dict[str, Any]:
     return {**vars(limit), "unit": GLOSSARY[limit.metric].unit, "error": least}
 
 
 def _unknown(limit: UserLimit, least: float, why: str) -> Met:
-    return Met(**_asked(limit, least), outcome=Outcome.UNKNOWN, no_data=why)
+    return Met(**_fields(limit, least), outcome=Outcome.UNKNOWN, no_data=why)
 
 
 def _met(
@@ -202,12 +202,12 @@ def _met(
     if blocks is None or not blocks.count:
         return _unknown(limit, least, candidate.absent.get(limit, "not measured"))
     if belief is None:
-        only = float(blocks.each()[0])
-        measured = ValueInterval(value=only, low=only, high=only)
+        value = float(blocks.each()[0])
+        measured = ValueInterval(value=value, low=value, high=value)
         return Met(
-            **_asked(limit, least), outcome=Outcome.OPEN, blocks=blocks.count, measured=measured
+            **_fields(limit, least), outcome=Outcome.OPEN, blocks=blocks.count, measured=measured
         )
-    # of too few blocks no answer is so sure
+    # with too few blocks no probability is small or large enough
     level = least if belief.count >= rules.min_blocks else -1.0
     judgement = judge(
         belief, limit.at_most, level=level, clocks=blocks.bound, under_way=blocks.under_way
@@ -215,7 +215,7 @@ def _met(
     excused = judgement.outcome is Outcome.MISSES and limit.case in candidate.machine_bound
     value, low, high = belief.interval()
     return Met(
-        **_asked(limit, least),
+        **_fields(limit, least),
         outcome=Outcome.OPEN if excused else judgement.outcome,
         probability=judgement.probability,
         blocks=belief.count,
@@ -225,43 +225,27 @@ def _met(
     )
 
 
-@dataclass(frozen=True)
-class Joint:
-    """The joint belief about limits: `within`, the probability of each limit, shape (limits,), and
-    `root`, the Cholesky factor of their correlation, shape (limits, limits)."""
-
-    within: np.ndarray
-    root: np.ndarray
-
-    @classmethod
-    def of(
-        cls,
-        blocks: Mapping[UserLimit, BlockValues],
-        beliefs: Mapping[UserLimit, Posterior],
-        limits: Sequence[UserLimit],
-    ) -> "Joint":
-        within = [beliefs[limit].within(limit.at_most - blocks[limit].spare) for limit in limits]
-        return cls(np.array(within), root_of([blocks[limit] for limit in limits]))
-
-    def probability(self) -> float:
-        """The probability that all limits are met. For one limit it is exact; for several it comes
-        from DRAWS draws, which are the same for every candidate, and is never above the probability
-        of any single limit."""
-        open_ = (self.within > ALWAYS) & (self.within < 1 - ALWAYS)
-        if (self.within <= ALWAYS).any() or open_.sum() < 2:
-            return float(self.within.min(initial=1.0))
-        z = normals(DRAWS, len(self.within)) @ self.root.T
-        met = (z[:, open_] <= special.ndtri(self.within[open_])).all(axis=1)
-        return float(min(met.mean(), self.within.min()))
+def _joint_probability(
+    blocks: Mapping[UserLimit, BlockValues],
+    beliefs: Mapping[UserLimit, Posterior],
+    limits: Sequence[UserLimit],
+) -> float:
+    """The probability that all limits are met. For one limit it is exact; for several it comes from
+    DRAWS draws, which are the same for every candidate, so that equal data give equal answers, and
+    is never above the probability of any single limit."""
+    within = np.array(
+        [beliefs[limit].within(limit.at_most - blocks[limit].spare) for limit in limits]
+    )
+    unsure = (within > ALWAYS) & (within < 1 - ALWAYS)
+    if (within <= ALWAYS).any() or unsure.sum() < 2:
+        return float(within.min(initial=1.0))
+    normals = np.random.default_rng(20261123).standard_normal((DRAWS, len(limits)))
+    z = normals @ _root([blocks[limit] for limit in limits]).T
+    met = (z[:, unsure] <= special.ndtri(within[unsure])).all(axis=1)
+    return float(min(met.mean(), within.min()))
 
 
-def normals(draws: int, limits: int) -> np.ndarray:
-    """Standard normals, the same at every call, shape (draws, limits): equal data give equal
-    answers."""
-    return np.random.default_rng(20261123).standard_normal((draws, limits))
-
-
-def root_of(blocks: Sequence[BlockValues]) -> np.ndarray:
+def _root(blocks: Sequence[BlockValues]) -> np.ndarray:
     """The Cholesky factor of the rank correlation of metrics over the blocks that two metrics have
     in common, shrunk towards none by n/(n + 4) for n such blocks."""
     n = len(blocks)

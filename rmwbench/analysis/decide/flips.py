@@ -43,9 +43,9 @@ class Flip:
 
 @dataclass(frozen=True, kw_only=True)
 class Along:
-    """One factor of a workload that varies while the others stay at `fixed`. `workload`: with the
-    campaign that defines it, where another one's definition came first. `levels` in order: numbers
-    by size, texts as they came."""
+    """One factor of a workload that varies while the others stay at `fixed`. `workload`: its name,
+    with the campaign that defines it where another campaign's definition came first. `levels` in
+    order: numbers by size, texts as they came."""
 
     workload: str
     factor: str
@@ -55,7 +55,7 @@ class Along:
 
 
 @dataclass(frozen=True)
-class At:
+class CaseOutcomes:
     """A case: a workload at the levels of its factors, with the outcome of each candidate."""
 
     workload: str
@@ -63,12 +63,11 @@ class At:
     outcomes: Mapping[str, Outcome]
 
 
-def along(cases: Sequence[At]) -> list[Along]:
+def along(cases: Sequence[CaseOutcomes]) -> list[Along]:
     """Every factor that varies while the others stay, in the order of the cases."""
     out: list[Along] = []
-    factors = list(dict.fromkeys(name for case in cases for name in case.levels))
-    for factor in factors:
-        groups: dict[tuple[Any, ...], list[At]] = {}
+    for factor in dict.fromkeys(name for case in cases for name in case.levels):
+        groups: dict[tuple[Any, ...], list[CaseOutcomes]] = {}
         for case in cases:
             if factor in case.levels:
                 rest = tuple((k, repr(v)) for k, v in case.levels.items() if k != factor)
@@ -79,7 +78,7 @@ def along(cases: Sequence[At]) -> list[Along]:
     return out
 
 
-def _along(factor: str, cases: Sequence[At]) -> Along:
+def _along(factor: str, cases: Sequence[CaseOutcomes]) -> Along:
     names = list(dict.fromkeys(name for case in cases for name in case.outcomes))
     first = cases[0]
     return Along(
@@ -89,9 +88,9 @@ def _along(factor: str, cases: Sequence[At]) -> Along:
         levels=tuple(
             AtLevel(
                 level=case.levels[factor],
-                meets=_those(case, (Outcome.MEETS,)),
-                misses=_those(case, (Outcome.MISSES,)),
-                open=_those(case, (Outcome.OPEN, Outcome.UNKNOWN)),
+                meets=_candidates(case, Outcome.MEETS),
+                misses=_candidates(case, Outcome.MISSES),
+                open=_candidates(case, Outcome.OPEN, Outcome.UNKNOWN),
             )
             for case in cases
         ),
@@ -99,7 +98,7 @@ def _along(factor: str, cases: Sequence[At]) -> Along:
     )
 
 
-def _flips(name: str, factor: str, cases: Sequence[At]) -> list[Flip]:
+def _flips(name: str, factor: str, cases: Sequence[CaseOutcomes]) -> list[Flip]:
     decided = [
         (case.levels[factor], case.outcomes[name])
         for case in cases
@@ -112,5 +111,5 @@ def _flips(name: str, factor: str, cases: Sequence[At]) -> list[Flip]:
     ]
 
 
-def _those(case: At, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+def _candidates(case: CaseOutcomes, *outcomes: Outcome) -> tuple[str, ...]:
     return tuple(name for name, outcome in case.outcomes.items() if outcome in outcomes)

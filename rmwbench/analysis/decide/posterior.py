@@ -1,17 +1,18 @@
-"""What blocks say of one metric against a limit: the probability that its true value is within.
+"""The evidence of blocks on one metric and its limit: the probability that the true value is within
+the limit.
 
-Each is the posterior under the reference prior of its law, so that the probability is one minus the
-one-sided p value, exactly for means and nearly for fractions: of answers "0.9" nine in ten are
-right (Berger, Bernardo & Sun, Ann. Stat. 37, 2009; simulated in tests/decide/test_calibration.py).
+Each posterior has the reference prior of its law, so that the probability is one minus the one-sided
+p value, exactly for means and nearly for fractions: nine in ten of the answers "0.9" are right
+(Berger, Bernardo & Sun, Ann. Stat. 37, 2009; simulated in tests/decide/test_calibration.py).
 
 - `Mean`: a positive metric, or an amount: Student's t about the mean of the blocks (of their
-  logarithms where all are positive). Infinite blocks make it a `MedianOfBlocks`.
-- `MedianOfBlocks`: the median over blocks by counting: how many are within (Jeffreys' Beta).
+  logarithms where all are positive). With infinite blocks it is a `MedianOfBlocks`.
+- `MedianOfBlocks`: the median over blocks by counting the blocks within (Jeffreys' Beta).
 - `Fraction`: events of messages, which come in bursts: Jeffreys' Beta with as many effective
   messages as the blocks' scatter leaves, as in `intervals.clustered_fraction`.
 
 Where campaigns differ by more than chance, each is one observation. A campaign of one block has no
-scatter to be weighed by: it is left out beside any that has.
+scatter, so it is left out beside campaigns of several blocks.
 """
 
 import math
@@ -28,11 +29,9 @@ from rmwbench.analysis.stats.intervals import Interval
 
 Kind = Literal["positive", "amount", "fraction"]
 LEAST_BLOCKS = 2
-"""With fewer blocks there is no scatter and so no posterior. Whether more are needed to decide is
-asked of a posterior's `count` (`rules.min_blocks`)."""
+"""With fewer blocks there is no scatter and so no posterior. A decision needs `rules.min_blocks`."""
 DIFFER = 0.05
-"""Campaigns whose means differ by a chance that is less likely than this are not samples of one
-thing."""
+"""Campaigns differ where chance alone would make their means differ as much less often than this."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,8 @@ class BlockValues:
     nothing arrived; for a fraction its events, of `of` messages. `campaigns`: the campaign of each
     block. `bound`: how far every value may be from the truth for the clocks of two hosts. `places`:
     (campaign, block), by which metrics of one trial are correlated. `under_way`: for a fraction,
-    the share of messages whose fate the trials did not wait for: the truth may be larger by it."""
+    the share of messages whose fate the trials did not wait for, by which the truth may be
+    larger."""
 
     kind: Kind
     values: tuple[float, ...]
@@ -54,7 +54,7 @@ class BlockValues:
     @property
     def spare(self) -> float:
         """By how much the truth may be above the values: a limit is met where the values are below
-        it by this."""
+        the limit by as much."""
         return self.bound + self.under_way
 
     @property
@@ -86,20 +86,20 @@ class BlockValues:
 def posterior(blocks: BlockValues) -> "Posterior":
     """The posterior of at least LEAST_BLOCKS blocks. Raises ValueError for fewer."""
     if blocks.count < LEAST_BLOCKS:
-        raise ValueError("nothing can be believed of fewer than two blocks")
+        raise ValueError("fewer than two blocks have no posterior")
     blocks = blocks.used
     if blocks.kind == "fraction":
         return Fraction.of_blocks(blocks)
     values = blocks.each()
     if not np.isfinite(values).all():
-        return MedianOfBlocks.of_values(values)
+        return MedianOfBlocks(tuple(sorted(values.tolist())))
     return Mean.of_blocks(blocks)
 
 
 @dataclass(frozen=True)
 class Mean:
-    """`mean` and `sd` of `count` values, or of their logarithms where `logs`; `freedom` of the
-    t."""
+    """`mean` and `sd` of `count` values, or of their logarithms where `logs`; `differ`: whether the
+    values are means of campaigns that differ."""
 
     mean: float
     sd: float
@@ -156,10 +156,6 @@ class MedianOfBlocks:
     def count(self) -> int:
         return len(self.ordered)
 
-    @classmethod
-    def of_values(cls, values: np.ndarray) -> "MedianOfBlocks":
-        return cls(tuple(sorted(float(value) for value in values)))
-
     def within(self, most: float) -> float:
         below = sum(value <= most for value in self.ordered)
         return float(1 - special.betainc(below + 0.5, self.count - below + 0.5, 0.5))
@@ -170,12 +166,12 @@ class MedianOfBlocks:
 
 @dataclass(frozen=True)
 class Fraction:
-    """`events` of `of` effective messages; `shown`: the value and interval that a report prints."""
+    """`events` of `of` effective messages; `printed`: the value and interval of a report."""
 
     events: float
     of: float
     count: int
-    shown: Interval
+    printed: Interval
     differ: bool = False
 
     @classmethod
@@ -187,10 +183,10 @@ class Fraction:
                 np.array([g.sum() for g in by_campaign(x, blocks.campaigns)])
                 for x in (counts, totals)
             )
-        shown, _ = intervals.clustered_fraction(counts, totals)
+        printed, _ = intervals.clustered_fraction(counts, totals)
         effective = effective_messages(counts, totals)
         events = counts.sum() / totals.sum() * effective
-        return cls(events, effective, len(counts), shown, apart)
+        return cls(events, effective, len(counts), printed, apart)
 
     def within(self, most: float) -> float:
         if most <= 0:
@@ -200,7 +196,7 @@ class Fraction:
         )
 
     def interval(self) -> Interval:
-        return self.shown
+        return self.printed
 
 
 Posterior = Mean | MedianOfBlocks | Fraction
@@ -209,18 +205,16 @@ Posterior = Mean | MedianOfBlocks | Fraction
 def effective_messages(counts: np.ndarray, totals: np.ndarray) -> float:
     """How many independent messages would scatter as these blocks do: p(1−p)/v, v the variance of
     the fraction with blocks as clusters (Korn & Graubard, Survey Methodology 24, 1998), never more
-    than there are. Where nothing or everything happened no scatter is seen: bursts of
+    than there are. Where nothing or everything happened there is no scatter: bursts of
     `intervals.BURST` messages are assumed, as for every other bound of this project."""
     total, groups = float(totals.sum()), len(counts)
     p = float(counts.sum()) / total
     if p in (0.0, 1.0):
         return total / min(intervals.BURST, total / groups)
-    if groups < 2:
-        return total
     variance = intervals.clustered_variance(counts, totals)
     if variance <= 0:
         return total
-    # A variance of few blocks is itself uncertain: t instead of z, as the printed interval has it.
+    # A variance of few blocks is itself uncertain: t instead of z, as in the printed interval.
     uncertain = intervals.shrink(math.inf, groups, 0.95)
     return float(min(max(p * (1 - p) / variance * uncertain, 1.0), total))
 

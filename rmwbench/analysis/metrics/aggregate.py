@@ -313,8 +313,8 @@ def over_trials(
         interval, coverage = intervals.median_range(values)
         method = (
             f"median and range of {n} trial {noun} ({coverage * 100:.3g} %), {infinite} of them "
+            "infinite"
         )
-        method += "infinite"
     elif unit == "messages":
         interval, method = intervals.clustered_count(values)
     elif not np.ptp(values):

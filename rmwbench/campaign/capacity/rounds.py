@@ -205,7 +205,7 @@ class SearchSource(TrialSource):
                 continue
             level = nearest_level(self._levels_near(arm, top * share), top * share)
             if (
-                arm.search.tried(level) < CURVE_TRIALS
+                arm.search.trials_at(level) < CURVE_TRIALS
                 and self.space.cells.probe_s(level) <= longest_s
             ):
                 return level if self._has_time(level) else None
@@ -214,7 +214,7 @@ class SearchSource(TrialSource):
     def _levels_near(self, arm: ArmRounds, level: float) -> tuple[float, ...]:
         """Return the levels within a quarter of `level` that were tried already, or else all."""
         tried = tuple(
-            x for x in arm.search.levels if 0.8 <= x / level <= 1.25 and arm.search.tried(x)
+            x for x in arm.search.levels if 0.8 <= x / level <= 1.25 and arm.search.trials_at(x)
         )
         return tried or arm.search.levels
 

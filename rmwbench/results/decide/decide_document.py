@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rmwbench.analysis.decide.chances import DecisionAnswer, UserLimit, decide
-from rmwbench.analysis.decide.flips import At, along
+from rmwbench.analysis.decide.flips import CaseOutcomes, along
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.limit_outcomes import NothingArrives, Outcome
 from rmwbench.analysis.verdicts.verdict import Rules
@@ -87,7 +87,7 @@ def _decided(machine: MachineData, limits: LimitsFile, rules: Rules) -> _Decided
     answers = decide(candidates, user_limits, half)
     by_case = {case.name: _of_case(case, machine, each) for case in machine.cases}
     at = [
-        At(
+        CaseOutcomes(
             f"{case.workload}{case.defined}",
             case.levels,
             {answer.arm: answer.outcome for answer in by_case[case.name]},
