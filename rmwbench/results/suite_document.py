@@ -14,7 +14,7 @@ from rmwbench.analysis.metrics.judged_topics import judged_name, noun
 from rmwbench.analysis.stats.resolution import Threshold, resolvable_ratio
 from rmwbench.analysis.stats.resolution import comparisons as tests_at_once
 from rmwbench.analysis.verdicts import best, gains, sequential
-from rmwbench.analysis.verdicts.failed_arms import counted, undelivered_shares
+from rmwbench.analysis.verdicts.failed_arms import undelivered_shares, with_failed_blocks
 from rmwbench.analysis.verdicts.interim import aa_noise
 from rmwbench.analysis.verdicts.likeness import Likeness
 from rmwbench.analysis.verdicts.limit_outcomes import INTERVAL_ERROR
@@ -459,7 +459,7 @@ def _tuning(
 
 def _tuned(tuned: ArmReport, untouched: ArmReport, topic: str | None) -> Statement:
     """Return the statement with the blocks that either arm lost, which are infinite."""
-    a, b = (counted([side.judged[topic]])[0] for side in (tuned, untouched))
+    a, b = (with_failed_blocks([side.judged[topic]])[0] for side in (tuned, untouched))
     return gains.planned(GLOSSARY[tuned.primary], a.values(), b.values(), (a.bounds, b.bounds))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts import sequential, statements
-from rmwbench.analysis.verdicts.failed_arms import counted, lost_by_its_arm, with_lost
+from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm, with_failed_blocks, with_lost
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.verdict import By, JudgedArm, Rules
 from rmwbench.bundle.bundle_reader import TrialLine
@@ -62,10 +62,10 @@ def test_a_clearly_slower_arm_stays_worse_for_a_failure():
 
 
 def test_failed_trials_have_as_many_messages_as_the_others_usually_have():
-    flaky, _ = counted([arm("flaky", 1, 4, failed=(3,)), arm("steady", 1, 4)])
+    flaky, _ = with_failed_blocks([arm("flaky", 1, 4, failed=(3,)), arm("steady", 1, 4)])
     assert flaky.undelivered[3] == (1000, 1000)
     assert flaky.primary[3] == math.inf
-    (empty,) = counted([JudgedArm("empty node", {0: 1.0}, failed=frozenset({1}))])
+    (empty,) = with_failed_blocks([JudgedArm("empty node", {0: 1.0}, failed=frozenset({1}))])
     assert empty.primary[1] == math.inf
     assert empty.undelivered == {}
 

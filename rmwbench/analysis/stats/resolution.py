@@ -1,12 +1,12 @@
-"""What a design can resolve: the ratio that it finds with 95 % power, and the blocks that a ratio
+"""The resolution of a design: the ratio that it finds with 95 % power, and the blocks that a ratio
 needs.
 
-Not the half-width of an interval: a true ratio of that size is found in only half of the campaigns.
-Found means the verdict's own rule (verdict.py): the one-sided t test on block log-ratios beyond the
-A/A noise, at the level that the arm has at the first step of Holm's procedure, and an estimate
-beyond the margin. `shared_freedom`: what the report's other comparisons add to the degrees of
-freedom (variances.py); 0: nothing. The level of the first step is the worst that an arm can meet,
-so the power is a promise whatever the other arms do. Simulated in tests/simulation.
+The half-width of an interval is no resolution: a true ratio of that size is found in only half of
+the campaigns. A ratio is found by the verdict's own rule (verdict.py): the one-sided t test on block
+log-ratios beyond the A/A noise, at the level that the arm has at the first step of Holm's procedure,
+and an estimate beyond the margin. `shared_freedom`: the degrees of freedom that the report's other
+comparisons add (variances.py). The level of the first step is the worst that an arm can meet, so the
+power holds whatever the other arms do. Simulated in tests/simulation.
 """
 
 import functools
@@ -24,7 +24,7 @@ _LARGEST_LOG = 700.0
 
 @dataclass(frozen=True, kw_only=True)
 class Threshold:
-    """What a claim has to clear, and the degrees of freedom that it has besides its own blocks."""
+    """The bounds that a claim has to clear, and its degrees of freedom besides its own blocks."""
 
     alpha: float = 0.05
     margin: float = 0.05
@@ -37,7 +37,7 @@ _USUAL = Threshold()
 
 def comparisons(contenders: int, in_report: int, *, lossy: bool = False) -> int:
     """How many one-sided tests share alpha for one arm at the first step: its k − 1 rivals times
-    all contenders of the report's workloads together (`compare.judge`); twice that in a workload
+    all contenders of the report's workloads together (`best.judge`); twice as many in a workload
     with loss.
     """
     return max(contenders - 1, 1) * max(in_report, contenders, 1) * (2 if lossy else 1)
@@ -54,10 +54,8 @@ def power_worse(
     """
     if blocks < 2:
         return 0.0
-    freedom = blocks - 1 + threshold.shared_freedom
-    error, s = sd / math.sqrt(blocks), _spreads(round(freedom, 1))
-    t = _t(freedom, threshold.alpha / comparisons)
-    least = np.maximum(math.log1p(threshold.margin), math.log1p(threshold.aa_floor) + t * s * error)
+    error, half = _error(blocks, sd, comparisons, threshold)
+    least = np.maximum(math.log1p(threshold.margin), math.log1p(threshold.aa_floor) + half)
     return _above(math.log(ratio) - least, error)
 
 
@@ -70,10 +68,18 @@ def power_equivalent(
     """
     if blocks < 2:
         return 0.0
-    freedom = blocks - 1 + threshold.shared_freedom
-    error, s = sd / math.sqrt(blocks), _spreads(round(freedom, 1))
-    t = _t(freedom, threshold.alpha / comparisons)
-    return _above(math.log1p(threshold.margin) - t * s * error - math.log(ratio), error)
+    error, half = _error(blocks, sd, comparisons, threshold)
+    return _above(math.log1p(threshold.margin) - half - math.log(ratio), error)
+
+
+def _error(
+    blocks: int, sd: float, comparisons: int, threshold: Threshold
+) -> tuple[float, np.ndarray]:
+    """The standard error of a mean log-ratio, and how far its one-sided interval reaches, for each
+    of the estimated spreads that `_spreads` gives."""
+    freedom, error = blocks - 1 + threshold.shared_freedom, sd / math.sqrt(blocks)
+    t = -float(special.stdtrit(freedom, threshold.alpha / comparisons))
+    return error, t * _spreads(round(freedom, 1)) * error
 
 
 def resolvable_ratio(
@@ -102,10 +108,10 @@ def blocks_for(
     ratio: float, sd: float, comparisons: int, threshold: Threshold = _USUAL, *, least: int = 2
 ) -> int | None:
     """The smallest number of blocks that declares a true `ratio` with probability POWER; None where
-    none of a realistic size does (the ratio is at the margin).
+    no realistic number does (the ratio is at the margin).
 
-    `sd` is taken as known. Where it was estimated, give `sd_upper` of it: then the power holds on
-    average over pilots too.
+    `sd` counts as known. Where it was estimated, give its `sd_upper`: then the power holds on average
+    over pilots too.
     """
     if (
         math.log(ratio) <= math.log1p(max(threshold.margin, threshold.aa_floor))
@@ -136,9 +142,9 @@ def blocks_for_equivalence(
 
 
 def sd_upper(sd: float, freedom: float, confidence: float = 0.8) -> float:
-    """What the true standard deviation exceeds with probability 1 − confidence only, given an
-    estimate: χ² (Browne, The American Statistician 49, 1995, plans sample sizes from pilots this
-    way). A pilot of 5 blocks: 1.56 times.
+    """The value that the true standard deviation exceeds only with probability 1 − confidence, given
+    an estimate: χ² (Browne, The American Statistician 49, 1995, plans sample sizes from pilots in
+    this way). For a pilot of 5 blocks it is 1.56 times the estimate.
     """
     return sd * math.sqrt(freedom / float(special.chdtri(freedom, confidence)))
 
@@ -166,15 +172,11 @@ def _smallest(enough: Callable[[int], bool], least: int, guess: float) -> int | 
 
 
 def _guess(distance: float, sd: float, level: float) -> float:
-    """As if the spread were known: (z_level + z_power)²·sd²/distance²; a lower bound of what t
-    needs."""
+    """The number of blocks if the spread were known: (z_level + z_power)²·sd²/distance², a lower
+    bound of the number that t needs."""
     if distance <= 0:
         return math.inf
     return ((float(special.ndtri(level)) + float(special.ndtri(1 - POWER))) * sd / distance) ** 2
-
-
-def _t(freedom: float, level: float) -> float:
-    return -float(special.stdtrit(freedom, level))
 
 
 _STEPS = (np.arange(200) + 0.5) / 200
@@ -199,5 +201,5 @@ def _above(distance: np.ndarray, error: float) -> float:
     if error == 0:
         return float((distance > 0).mean())
     chances = special.ndtr(distance / error)
-    # as `mean` does it, which takes longer to begin than to add
+    # as `mean` adds, which is slow to begin
     return float(np.add.reduce(chances)) / len(chances)

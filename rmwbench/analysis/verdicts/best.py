@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rmwbench.analysis.verdicts.failed_arms import counted, works_never
+from rmwbench.analysis.verdicts.failed_arms import with_failed_blocks, works_never
 from rmwbench.analysis.verdicts.pairs import Group, GroupPriors, Pairs, group_priors, pairs
 from rmwbench.analysis.verdicts.statements import holm
 from rmwbench.analysis.verdicts.verdict import Family, JudgedArm, Rules, Verdict, Verdicts
@@ -43,9 +43,9 @@ def judge(
 ) -> dict[str, dict[str, Verdict]]:
     """Verdicts of every arm of every workload of one report: workload -> arm name -> verdict.
 
-    `decided`: the verdicts of an earlier look (sequential.py). An arm that they call worse or
-    equivalent stays so, with their reason where this look does not claim the same; which arm is
-    best follows from that."""
+    `decided`: the verdicts of an earlier look (sequential.py). An arm that was worse or equivalent
+    then stays so, with the earlier reason where this look does not claim the same; which arm is
+    best follows from these."""
     decided = decided or {}
     contenders = _contenders(workloads)
     judged = _judged(contenders, pairs(contenders, rules), rules)
@@ -65,15 +65,11 @@ def _verdict(
     rules: Rules,
     earlier: Mapping[str, Verdict],
 ) -> Verdict:
-    """The verdict of one arm. `verdicts`: those of the arms of the workload that were tested;
-    `earlier`: that of an earlier look."""
+    """The verdict of one arm. `verdicts`: the verdicts of the tested arms of the workload;
+    `earlier`: the verdicts of an earlier look."""
     if arm.floor:
-        return Verdict(
-            "reference",
-            None,
-            None,
-            "a raw operating-system primitive: what any middleware is measured against",
-        )
+        why = "a raw operating-system primitive: what any middleware is measured against"
+        return Verdict("reference", None, None, why)
     if arm.name in verdicts:
         return verdicts[arm.name]
     if arm.name in earlier and earlier[arm.name].verdict in ("worse", "equivalent"):
@@ -94,7 +90,9 @@ def _contenders(workloads: Mapping[str, Sequence[JudgedArm]]) -> dict[Group, lis
         group: [a for a in arms if not a.floor and not works_never(a)]
         for group, arms in groups(workloads).items()
     }
-    return {group: [a for a in counted(arms) if a.primary] for group, arms in running.items()}
+    return {
+        group: [a for a in with_failed_blocks(arms) if a.primary] for group, arms in running.items()
+    }
 
 
 def _leader(arms: Sequence[JudgedArm], verdicts: Mapping[str, Verdict]) -> str | None:
@@ -111,10 +109,9 @@ def _leader(arms: Sequence[JudgedArm], verdicts: Mapping[str, Verdict]) -> str |
 def _judged(
     contenders: Mapping[Group, Sequence[JudgedArm]], pairs_of: Mapping[Group, Pairs], rules: Rules
 ) -> dict[Group, dict[str, TestedArm]]:
-    """The tests of all arms. An arm that is decided to lose more than another is left out of that
-    one's tests: no arm is slower than it, or has to keep up with it. Which arms lose more is
-    decided over the whole report, first by Bonferroni and then by the result of Holm's
-    procedure."""
+    """The tests of all arms. An arm that is decided to lose more than another arm is left out of the
+    other's tests: no arm is slower than it, or has to be as fast. Which arms lose more is decided
+    over the whole report, first by Bonferroni and then by the result of Holm's procedure."""
     count = sum(map(len, contenders.values()))
     lossier = {
         w: pairs_of[w].lossier * _chances(arms) * count <= rules.alpha
@@ -143,24 +140,23 @@ def _with_families(
 
 
 def _decided_lossier(judged: Mapping[str, TestedArm], of_group: Pairs, rules: Rules) -> np.ndarray:
-    """[i, j]: whether i is decided to lose more than j."""
+    """Whether arm i is decided to lose more than arm j, [i, j]."""
     rows = [j.worse & (of_group.lossier[j.at] <= j.level(rules.alpha)) for j in judged.values()]
     return np.array(rows) if rows else np.zeros((0, 0), bool)
 
 
 def _chances(arms: Sequence[JudgedArm]) -> int:
-    """In how many ways an arm may be called worse: with loss in any of them, two for each other
-    arm."""
-    return max(len(arms) - 1, 1) * (
-        2 if any(n for a in arms for n, _ in a.undelivered.values()) else 1
-    )
+    """In how many ways an arm may be called worse: two for each other arm where any arm has losses,
+    else one."""
+    lossy = any(lost for arm in arms for lost, _ in arm.undelivered.values())
+    return max(len(arms) - 1, 1) * (2 if lossy else 1)
 
 
 def _tests(
     workload: str, arms: Sequence[JudgedArm], of_group: Pairs, rules: Rules, lossier: np.ndarray
 ) -> dict[str, TestedArm]:
-    """The tests of the arms of one group. `lossier`: [i, j]: whether i is decided to lose more than
-    j."""
+    """The tests of the arms of one group. `lossier`: whether arm i is decided to lose more than arm
+    j, [i, j]."""
     if not arms:
         return {}
     chances = _chances(arms)
@@ -172,26 +168,19 @@ def _tests(
     beyond = np.where((of_group.loss_difference > allowed[:, None]).any(1), 1.0, beyond)
     beyond = np.where(fair.any(1), beyond, 1.0)
     places = {a.name: at for at, a in enumerate(arms)}
+    p_worse, p_equivalent = np.minimum(1.0, chances * slowest).tolist(), beyond.tolist()
     return {
         a.name: TestedArm(
-            workload,
-            a,
-            at,
-            places,
-            of_group,
-            fair[at],
-            chances,
-            min(1.0, chances * float(slowest[at])),
-            float(beyond[at]),
+            workload, a, at, places, of_group, fair[at], chances, p_worse[at], p_equivalent[at]
         )
         for at, a in enumerate(arms)
     }
 
 
-def _judge_families(everything: list[TestedArm], alpha: float) -> None:
+def _judge_families(arms: list[TestedArm], alpha: float) -> None:
     """Holm over all arms of all workloads, once for `worse` and once for `equivalent`."""
-    by = {(j.workload, j.arm.name): j for j in everything}
-    for key, slower in holm({k: j.p_worse for k, j in by.items()}, alpha).items():
-        by[key].worse, by[key].multiplier = slower.rejected, slower.multiplier
-    for key, equal in holm({k: j.p_equivalent for k, j in by.items()}, alpha).items():
-        by[key].equivalent, by[key].multiplier_equivalent = equal.rejected, equal.multiplier
+    by_key = {(j.workload, j.arm.name): j for j in arms}
+    for key, slower in holm({k: j.p_worse for k, j in by_key.items()}, alpha).items():
+        by_key[key].worse, by_key[key].multiplier = slower.rejected, slower.multiplier
+    for key, equal in holm({k: j.p_equivalent for k, j in by_key.items()}, alpha).items():
+        by_key[key].equivalent, by_key[key].multiplier_equivalent = equal.rejected, equal.multiplier

@@ -1,5 +1,5 @@
-"""What the machine did to an arm's trials without voiding them: the flags that were raised while
-they ran, one per code (docs/doctor.md), and which verdicts may use trials of a busy machine."""
+"""Disturbances by the machine that do not void a trial: the flags that were raised while the trials
+of an arm ran, one per code (docs/doctor.md), and which verdicts may use trials of a busy machine."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ OF_THE_MIDDLEWARE = (
     Code.HELD,
     Code.FRAMES_UNLOGGED,
 )
-"""Flags of what a middleware did badly: that is in its numbers, and not caused by the machine."""
+"""Flags of bad behaviour of a middleware, which is in its numbers and not the machine's fault."""
 SHARE = 0.5
 """An arm is marked where at least this share of its trials has the flag; blocks make up for a flag
 of a few trials."""
@@ -48,7 +48,7 @@ def disturbances(
         for row in events.get(trial, ()):
             if row["event"] == FLAG and row["text"]:
                 prefix, _, text = row["text"].partition(": ")
-                # A rule may flag a trial for several links: the last one is told.
+                # A rule may flag a trial for several links: the last text is kept.
                 flagged.setdefault(row.get("code") or prefix, {})[trial] = text
     return [
         Disturbance(code, len(texts), len(trials), list(texts.values())[-1])
@@ -89,7 +89,7 @@ def _without(arm: JudgedArm, left_out: frozenset[int], barred: str | None) -> Ju
 
 
 def conditions(definition: Mapping[str, Any]) -> str | None:
-    """What else ran on the machine, as a cell stores it; None for a bundle that does not say."""
+    """The other load of the machine, from a cell's definition; None where the bundle has none."""
     levels = definition.get("conditions")
     if not levels:
         return None

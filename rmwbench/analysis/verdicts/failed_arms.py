@@ -13,8 +13,8 @@ from rmwbench.analysis.verdicts.verdict import JudgedArm
 from rmwbench.codes import FailedBy
 
 ALL_LOST = 1.0
-"""The fractions that a failed trial has as a whole: nothing of it reached a reader, or the end of a
-chain. How much it sent is not known, so it is in no share of late messages or of messages never
+"""The loss of a failed trial: no message of the trial reached a reader, or the end of a chain. How
+many messages it sent is not known, so it is in no share of late messages or of messages never
 sent."""
 
 
@@ -27,27 +27,24 @@ class FailedLine(Protocol):
 
 
 def lost_by_its_arm(line: FailedLine) -> bool:
-    """Whether a finished trial is a block that its arm lost. A journal that does not say who was at
-    fault is from an older version: nearly all its failures were the workers'."""
+    """Whether a finished trial is a block that its arm lost. A journal that does not say whose fault
+    a failure was is from an older version: nearly all its failures were the workers'."""
     return line.status == "failed" and (line.failed_by or FailedBy.WORKER) == FailedBy.WORKER
 
 
-def counted(arms: Sequence[JudgedArm]) -> list[JudgedArm]:
-    """The arms of one workload with their failed blocks: +inf in `primary`, and in `undelivered`
-    all of as many messages as a trial of this arm, or else of this workload, usually has. Metrics
-    without messages do not count them."""
-    everybody = [wanted for arm in arms for _, wanted in arm.undelivered.values()]
+def with_failed_blocks(arms: Sequence[JudgedArm]) -> list[JudgedArm]:
+    """The arms of one workload with their failed blocks: +inf in `primary`, and in `undelivered` as
+    many messages, none of them delivered, as a trial of this arm, or else of this workload, usually
+    has. `undelivered` stays empty for metrics without messages."""
+    of_workload = [wanted for arm in arms for _, wanted in arm.undelivered.values()]
     out = []
     for arm in arms:
         lost = sorted(arm.failed - arm.primary.keys())
-        own = [wanted for _, wanted in arm.undelivered.values()] or everybody
-        messages = {block: (median_low(own),) * 2 for block in lost} if own else {}
+        wanted = [wanted for _, wanted in arm.undelivered.values()] or of_workload
+        messages = dict.fromkeys(lost, (median_low(wanted),) * 2) if wanted else {}
         primary = dict(arm.primary) | dict.fromkeys(lost, inf)
-        out.append(
-            replace(arm, primary=primary, undelivered=dict(arm.undelivered) | messages)
-            if lost
-            else arm
-        )
+        undelivered = dict(arm.undelivered) | messages
+        out.append(replace(arm, primary=primary, undelivered=undelivered) if lost else arm)
     return out
 
 
@@ -55,15 +52,14 @@ def with_lost(
     entry: Metric, values: Mapping[int, Any], lost: Iterable[int], *, primary: bool
 ) -> dict[int, Any]:
     """Block -> value, or (events, of) of a fraction, with the blocks that an arm lost. Such a block
-    is infinite in latencies and in the `primary` metric, or 0 where a larger value is better, and
-    none of as many messages as usual is delivered in it. The cost of a lost block is not known."""
+    is infinite in latencies and in the `primary` metric, or 0 where a larger value is better; it has
+    as many messages as usual, and none is delivered. The cost of a lost block is not known."""
     lost = sorted(set(lost) - values.keys())
     if not values or not lost:
         return dict(values)
     if entry.failed_value == ALL_LOST:
-        return dict(values) | dict.fromkeys(
-            lost, (median_low(of for _, of in values.values()),) * 2
-        )
+        usual = median_low(of for _, of in values.values())
+        return dict(values) | dict.fromkeys(lost, (usual, usual))
     if not (primary or entry.is_latency):
         return dict(values)
     worst = 0.0 if entry.better is Better.HIGHER else inf
@@ -73,7 +69,7 @@ def with_lost(
 def undelivered_shares(arms: Sequence[JudgedArm]) -> dict[str, float]:
     """Arm -> the fraction of its messages that it did not deliver, with the blocks that it lost; 0
     for an arm without messages. `arms` are of one workload or of one of its topics."""
-    return {arm.name: arm.undelivered_share for arm in counted(arms)}
+    return {arm.name: arm.undelivered_share for arm in with_failed_blocks(arms)}
 
 
 def works_never(arm: JudgedArm) -> bool:

@@ -15,9 +15,10 @@ from scipy import special
 from rmwbench.analysis.verdicts import variances
 from rmwbench.analysis.verdicts.likeness import Likeness, likeness, likenesses
 from rmwbench.analysis.verdicts.ratio import (
-    bounded_exp,
+    half_width,
     have_both,
     p_of_signs,
+    ratio_of_logs,
     rounding_variance,
     without_ratio,
 )
@@ -28,18 +29,25 @@ Group = tuple[str, Family]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pairs:
-    """Arm i against arm j over the blocks that both have. All matrices have shape (arms, arms), [i,
-    j]; p values are one-sided. A pair with fewer blocks than the rules ask for has p = 1.
-    """
+class _RawPairs:
+    """Arm i against arm j over the blocks that both have, before variances are moderated. `values`
+    and `logs` of the primary metric have shape (arms, blocks), all matrices (arms, arms), [i, j]."""
 
-    # of the primary metric, shape (arms, blocks); nan: no trial, +inf: infinite, -inf: 0
-    logs: np.ndarray
+    values: np.ndarray
+    logs: np.ndarray  # nan: no trial, +inf: infinite, -inf: 0
     blocks: np.ndarray
     infinite: np.ndarray  # blocks in which either is infinite or 0: compared by sign
-    mean: np.ndarray  # of the block log-ratios log(i/j); nan where there is none
-    error: np.ndarray  # its standard error, from a variance moderated by the report's others
-    freedom: np.ndarray  # of that error
+    mean: np.ndarray  # of the block log-ratios log(i/j); nan without such blocks
+    variance: np.ndarray  # of one block log-ratio; infinite below two blocks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pairs(_RawPairs):
+    """The pairs with their tests. p values are one-sided. A pair with fewer blocks than the rules
+    ask for has p = 1."""
+
+    error: np.ndarray  # the standard error of the mean, from a moderated variance
+    freedom: np.ndarray  # the degrees of freedom of the error
     slower: np.ndarray  # p of "i is not slower than j beyond the A/A floor", by ratio or by sign
     # p of "i is slower than j by more than the margin"; small: equivalent or faster
     beyond: np.ndarray
@@ -48,7 +56,7 @@ class Pairs:
     # by how much two hosts' clocks may have shifted the mean: log(i/j) may be this much smaller …
     spare: np.ndarray
     extra: np.ndarray  # … or larger; 0 where one clock took all stamps
-    prior: variances.Prior  # what moderated the variances of this workload
+    prior: variances.Prior  # the prior of the variances of this workload
     likeness: Likeness  # of neighbouring blocks
 
     def differences(self, i: int, j: int) -> np.ndarray:
@@ -65,25 +73,10 @@ class Pairs:
         if infinite := int(self.infinite[i, j]):
             zero = bool(np.isneginf(self.logs[[i, j]]).any())
             return without_ratio(infinite, f"{n} blocks", zero=zero)
-        mean, half = float(self.mean[i, j]), math.inf  # no level: no claim about it
-        if level > 0:
-            error = float(self.error[i, j])
-            freedom = float(self.freedom[i, j])
-            half = -float(special.stdtrit(freedom, level)) * error if error > 0 else 0.0
-        low, high = mean - half - float(self.spare[i, j]), mean + half + float(self.extra[i, j])
-        return BlockRatio(math.exp(mean), math.exp(low), bounded_exp(high), n)
-
-
-@dataclass(frozen=True)
-class _RawPairs:
-    """A workload before its variances are moderated; matrices as in `Pairs`."""
-
-    values: np.ndarray
-    logs: np.ndarray
-    blocks: np.ndarray
-    infinite: np.ndarray
-    mean: np.ndarray
-    variance: np.ndarray  # of one block log-ratio; infinite below two blocks
+        of_logs = (self.mean, self.error, self.freedom, self.spare, self.extra)
+        mean, error, freedom, spare, extra = (float(matrix[i, j]) for matrix in of_logs)
+        half = half_width(error, freedom, level)
+        return ratio_of_logs(mean, half, (spare, extra), n)
 
 
 def pairs(groups: Mapping[Group, Sequence[JudgedArm]], rules: Rules) -> dict[Group, Pairs]:
@@ -98,9 +91,9 @@ def pairs(groups: Mapping[Group, Sequence[JudgedArm]], rules: Rules) -> dict[Gro
 
 @dataclass(frozen=True)
 class GroupPriors:
-    """What the comparisons of a report say about each other: the priors of the variances of each
-    group, and how much neighbouring blocks resemble each other, in each group and `pooled` over
-    all."""
+    """The evidence that the comparisons of a report give about each other: the priors of the
+    variances of each group, and how much neighbouring blocks resemble each other, in each group and
+    `pooled` over all groups."""
 
     priors: Mapping[Group, variances.Prior]
     likenesses: Mapping[Group, Likeness]
@@ -136,7 +129,9 @@ def _raw(arms: Sequence[JudgedArm]) -> _RawPairs:
         mean, variance = _mean_and_variance(
             difference[:, None, :] - difference[None, :, :], n - infinite
         )
-    return _RawPairs(values, logs, n, infinite, mean, variance)
+    return _RawPairs(
+        values=values, logs=logs, blocks=n, infinite=infinite, mean=mean, variance=variance
+    )
 
 
 def _variances(raw: _RawPairs) -> variances.Variances:
@@ -174,10 +169,7 @@ def _tested(
     np.fill_diagonal(beyond, 0.0)
     lossier, loss_difference = _losses(arms, rules)
     return Pairs(
-        logs=logs,
-        blocks=n,
-        infinite=infinite,
-        mean=mean,
+        **vars(raw),
         error=error,
         freedom=freedom,
         slower=slower,
@@ -228,8 +220,8 @@ def _bounds(arms: Sequence[JudgedArm]) -> np.ndarray:
 
 def _shifts(values: np.ndarray, bound: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """By how much the mean log-ratios may be too large and too small, [i, j], because the hosts'
-    clocks are only known within a bound. No number of blocks averages that out, since it may be the
-    same in all of them. Infinite where a value is not larger than its bound."""
+    clocks are only known within a bound. No number of blocks averages the error out, since it may be
+    the same in all blocks. Infinite where a value is not larger than its bound."""
     if not bound.any():
         return np.zeros(n.shape), np.zeros(n.shape)
     finite = np.isfinite(values) & (values > 0)
@@ -273,7 +265,7 @@ def _losses(arms: Sequence[JudgedArm], rules: Rules) -> tuple[np.ndarray, np.nda
         fraction = lost / wanted
         mean, variance = _mean_and_variance(fraction[:, None, :] - fraction[None, :, :], n)
         error = np.sqrt(variance / np.maximum(n, 1))
-        # Summed over the blocks that both have: binomial variance of i there, and of j there.
+        # Summed over the blocks that both have: the binomial variances of i and of j.
         least = (chance @ ran.T + (chance @ ran.T).T) / n
         error = np.fmax(error, np.sqrt(least / n))
         p_above = _p_above(mean, error, np.maximum(n - 1, 1), allowed)

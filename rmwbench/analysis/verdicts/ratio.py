@@ -36,11 +36,30 @@ def ratio(
         zero = not (a.all() and b.all())
         return without_ratio(without, f"{len(blocks)} blocks", zero=zero)
     logs = np.log(a / b)
-    error = max(standard_error(logs), rounding_error(a, b))
-    mean, half = float(logs.mean()), -float(special.stdtrit(len(logs) - 1, 0.025)) * error
-    spare, extra = shifts(a, b, bounds_in(bounds, blocks))
+    half = half_width(max(standard_error(logs), rounding_error(a, b)), len(logs) - 1, 0.025)
+    clocks = shifts(a, b, bounds_in(bounds, blocks))
+    return ratio_of_logs(float(logs.mean()), half, clocks, len(logs))
+
+
+def half_width(error: float, freedom: float, level: float) -> float:
+    """How far the t interval at a one-sided level reaches from the mean; infinite at level 0."""
+    if not level > 0:
+        return math.inf
+    return -float(special.stdtrit(freedom, level)) * error if error > 0 else 0.0
+
+
+def ratio_of_logs(
+    mean: float,
+    half: float,
+    clocks: tuple[float, float],
+    blocks: int,
+    caution: str | None = None,
+) -> BlockRatio:
+    """The ratio of a mean log-ratio with its interval; `clocks`: by how much the mean may be too
+    large and too small for the hosts' clocks (`shifts`)."""
+    spare, extra = clocks
     low, high = math.exp(mean - half - spare), bounded_exp(mean + half + extra)
-    return BlockRatio(math.exp(mean), low, high, len(logs))
+    return BlockRatio(math.exp(mean), low, high, blocks, caution)
 
 
 def have_both(blocks: int) -> str:
@@ -72,7 +91,7 @@ def shifts(
 ) -> tuple[float, float]:
     """By how much the hosts' clocks may have made the mean of log i − log j too large and too
     small, shapes (n,); infinite where a value is not larger than its bound. No number of blocks
-    averages that out."""
+    averages the error out."""
     shares = [bound / x for x, bound in zip((i, j), bounds, strict=True)]
     with np.errstate(divide="ignore"):
         down = [float(-np.log(np.maximum(1 - share, 0.0)).mean()) for share in shares]
@@ -140,23 +159,23 @@ def bounded_exp(x: float) -> float:
 
 
 def rounding_variance(values: np.ndarray) -> np.ndarray:
-    """The variance of the logarithm of each value, where a coarse clock rounded all to multiples of
-    a quantum q (the least distance of two of them): q²/12·1/x² (Sheppard); otherwise 0. Same shape;
-    nan, which is no trial, infinite values and 0 have 0."""
-    out = np.zeros(values.shape)
-    known = np.isfinite(values) & (values > 0)
-    x = values[known]
+    """The variance of the logarithm of each value, where a coarse clock rounded all values to
+    multiples of a quantum q (the least distance of two values): q²/12·1/x² (Sheppard); otherwise 0.
+    Same shape; nan, which is no trial, infinite values and 0 have 0."""
+    variance = np.zeros(values.shape)
+    positive = np.isfinite(values) & (values > 0)
+    x = values[positive]
     steps = np.diff(np.sort(x))
     steps = steps[steps > 0]
     if len(steps) and np.abs(x / steps.min() - np.rint(x / steps.min())).max() <= 0.01:
-        out[known] = (steps.min() / x) ** 2 / 12
-    return out
+        variance[positive] = (steps.min() / x) ** 2 / 12
+    return variance
 
 
 def rounding_error(a: np.ndarray, b: np.ndarray) -> float:
-    """The least standard error of the mean log-ratio of two samples of values: not divided by the
-    blocks, because what a value is rounded by is the same in all of them where they scatter by less
-    than q. Without it a few equal ratios would be taken for certainty."""
+    """The least standard error of the mean log-ratio of two samples of values. It is not divided by
+    the number of blocks, because the rounding is the same in all blocks where these scatter by less
+    than the quantum. Without it a few equal ratios would count as certain."""
     both = rounding_variance(np.concatenate([a, b]))
     return math.sqrt(both[: len(a)].mean() + both[len(a) :].mean())
 

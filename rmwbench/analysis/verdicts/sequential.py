@@ -1,8 +1,7 @@
-"""Group-sequential campaigns: when to look at the verdicts, and with how much of the error each
-time.
+"""Group-sequential campaigns: when to look at the verdicts, and with which share of the error.
 
-A campaign that looks after every block and stops when it likes what it sees is wrong far more often
-than 5 %. So the looks are fixed before the first block, and each has its own share of alpha. The
+A campaign that looks after every block and stops at the first claim is wrong far more often than
+5 %. So the looks are fixed before the first block, and each has its own share of alpha. The
 shares add up to alpha and a whole report is judged at each look with that look's share. Hence by
 the union bound no more than alpha of campaigns ever make a false claim: whatever the dependence
 between looks, arms, workloads and metrics is, with Holm inside a look, with t at five blocks, and
@@ -13,8 +12,8 @@ stopped.
 
 The shares follow the power family alpha·t² (Kim & DeMets, Biometrika 74, 1987), between Pocock's
 constant boundary and O'Brien & Fleming's, whose start no t at five blocks could pass: early looks
-decide what is overwhelming, most of alpha is left for the last. The exponent was chosen by
-simulation: what looks cost and save stands in docs/formulas.md.
+decide overwhelming differences, most of alpha is left for the last look. The exponent was chosen by
+simulation; docs/formulas.md has the cost and the savings of looks.
 
 How a campaign uses it:
 
@@ -31,6 +30,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.disturbed import unbound
 from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules, Verdict, Verdicts
 
@@ -48,9 +48,9 @@ def planned_looks(minimum: int, maximum: int) -> tuple[int, ...]:
     """The numbers of complete blocks at which verdicts may be looked at, ascending; the last is
     always `maximum`.
 
-    From `minimum` on, each half as many again as the one before. A look that the maximum follows at
-    less than a quarter more is left out: planned_looks(5, 6) is (6,), a campaign of fixed length.
-    ValueError where 2 ≤ minimum ≤ maximum does not hold.
+    From `minimum` on, each look has half as many blocks again as the one before. A look to which the
+    maximum adds less than a quarter is left out: planned_looks(5, 6) is (6,), a campaign of fixed
+    length. ValueError where 2 ≤ minimum ≤ maximum does not hold.
     """
     if not 2 <= minimum <= maximum:
         raise ValueError(f"looks need 2 ≤ minimum ≤ maximum, not {minimum}, {maximum}")
@@ -71,13 +71,13 @@ def alpha_at(
 ) -> float:
     """The share of `alpha` for judging after `blocks` complete blocks: give it to `Rules(alpha=…)`.
 
-    At a look it is the share of that look. Between looks, and before the first, it is 0: nothing
-    may be decided. With `ended` it is what earlier looks left, but for RESERVE of it, which a
+    At a look it is the share of the look. Between looks, and before the first, it is 0: nothing may
+    be decided. With `ended` it is the error that earlier looks left, without the RESERVE that a
     resumed campaign has for its later looks; `ended` means that the campaign is over at this block
-    for a reason that is not its results, such as time or an interruption. That is valid because the
-    place of such a look does not depend on what was measured; where a campaign stops because
-    everything is decided, `ended` must stay False. `endings`: where the campaign ended before it
-    was resumed. After the last look nothing is left: 0."""
+    for a reason other than its results, such as time or an interruption. This is valid because the
+    place of such a look does not depend on the measurements; where a campaign stops because
+    everything is decided, `ended` must stay False. `endings`: the blocks after which the campaign
+    ended before it was resumed. After the last look the share is 0."""
     return shares(looks, {*endings, blocks} if ended else endings, alpha).get(blocks, 0.0)
 
 
@@ -122,8 +122,6 @@ def judge(
     looks and the journal's last block. Blocks count from 0 in `JudgedArm.primary`; those beyond the
     last look are not used.
     """
-    from rmwbench.analysis.verdicts import best  # it uses this module's times
-
     last = blocks if blocks is not None else blocks_of(workloads)
     last = min(last, looks[-1])
     stops = {end for end in endings if end < last} | ({last} if ended else set())
@@ -138,14 +136,14 @@ def judge(
 
 
 def arms_after(arms: Sequence[JudgedArm], blocks: int) -> list[JudgedArm]:
-    """The arms of one comparison as they are judged after that many blocks. The blocks that a busy
-    machine spoilt are found in these blocks alone: if later ones had an influence, a report could
-    not repeat the decisions of its looks."""
-    return unbound([arm_after(arm, blocks) for arm in arms])
+    """The arms of one comparison as they are judged after that many blocks. Later blocks have no
+    influence on which blocks count as spoilt by a busy machine; otherwise a report could not repeat
+    the decisions of its looks."""
+    return unbound([_arm_after(arm, blocks) for arm in arms])
 
 
-def arm_after(arm: JudgedArm, blocks: int) -> JudgedArm:
-    """The arm with its first `blocks` blocks, without those that the machine spoilt and that ran
+def _arm_after(arm: JudgedArm, blocks: int) -> JudgedArm:
+    """The arm with its first `blocks` blocks, without blocks that the machine spoilt and that ran
     again later."""
 
     def counts(block: int) -> bool:

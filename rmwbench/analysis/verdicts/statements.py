@@ -35,9 +35,11 @@ from rmwbench.analysis.verdicts.likeness import NONE, Likeness, likeness
 from rmwbench.analysis.verdicts.ratio import (
     NOT_INTERLEAVED,
     Bounds,
+    half_width,
     have_both,
     p_of_ranks,
     p_of_signs,
+    ratio_of_logs,
     rounding_error,
     shifts,
 )
@@ -257,16 +259,9 @@ def _effect(
         max(1 - above(margin - extra), 1 - below(margin - spare)) if floor <= margin else 1.0
     )
     p_worse, p_better = above(floor + spare), below(floor + extra)
+    trials = min(len(left), len(right))
     return _Test(
-        mean,
-        error,
-        freedom,
-        min(len(left), len(right)),
-        p_worse,
-        p_better,
-        p_equivalent,
-        spare=spare,
-        extra=extra,
+        mean, error, freedom, trials, p_worse, p_better, p_equivalent, spare=spare, extra=extra
     )
 
 
@@ -319,16 +314,8 @@ def _by_order(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Test
         p = p_of_signs if q.paired else p_of_ranks
         p_worse = p(b, a, rules.least(), (of_b, of_a))
         p_better = p(a, b, rules.least(), (of_a, of_b))
-    return _Test(
-        0.0 if same else math.nan,
-        math.inf,
-        1.0,
-        min(len(a), len(b)),
-        p_worse,
-        p_better,
-        1.0,
-        by_order=True,
-    )
+    mean, trials = 0.0 if same else math.nan, min(len(a), len(b))
+    return _Test(mean, math.inf, 1.0, trials, p_worse, p_better, 1.0, by_order=True)
 
 
 def _summed(side: Mapping[int, Counts]) -> Counts:
@@ -347,10 +334,8 @@ def _failures(q: Statement) -> _Test | str:
             math.comb(n, x) * math.comb(total - n, failed - x) for x in range(k, min(n, failed) + 1)
         ) / math.comb(total, failed)
 
-    mean = fb / nb - fa / na
-    return _Test(
-        mean, math.inf, 1.0, min(na, nb), at_least(fb, nb), at_least(fa, na), 1.0, by_order=True
-    )
+    mean, p_worse, p_better = fb / nb - fa / na, at_least(fb, nb), at_least(fa, na)
+    return _Test(mean, math.inf, 1.0, min(na, nb), p_worse, p_better, 1.0, by_order=True)
 
 
 def _mean(
@@ -432,16 +417,14 @@ def _answer(q: Statement, e: _Test, different: Holm, equal: Holm, rules: Rules) 
         return StatementAnswer(claim, effect, f"{_times(effect)} over {e.trials} {unit}")
     if equal.rejected:
         effect = _ratio(q, e, rules.alpha / equal.multiplier)
-        return StatementAnswer(
-            "equivalent", effect, f"{_times(effect)}: within the margin of {percent(rules.margin)}"
-        )
+        reason = f"{_times(effect)}: within the margin of {percent(rules.margin)}"
+        return StatementAnswer("equivalent", effect, reason)
     inside = (
         "; a difference, but one that the margin or the machine's noise allows" if claim else ""
     )
     if abs(e.mean) <= max(e.spare, e.extra):
-        return StatementAnswer(
-            "undecided", effect, f"{_times(effect)}: less than the hosts' clocks are known to"
-        )
+        reason = f"{_times(effect)}: less than the hosts' clocks are known to"
+        return StatementAnswer("undecided", effect, reason)
     needed = _needed(e, beyond, 2 * different.multiplier, equal.multiplier, rules)
     hope = (
         f"about {needed} {unit} would decide it"
@@ -514,16 +497,11 @@ def _fraction_answer(
     if equal.rejected:
         effect = _change(e, rules.alpha / equal.multiplier)
         return StatementAnswer("equivalent", effect, f"{points(e.mean)} apart: {promise}")
-    if e.mean == 0:
-        return StatementAnswer(
-            "undecided", effect, "as much on both sides; the interval says what could differ"
-        )
     word = "more" if e.mean > 0 else "less"
-    return StatementAnswer(
-        "undecided",
-        effect,
-        f"{points(e.mean)} {word} ({promise}), in too few trials to decide",
-    )
+    reason = f"{points(e.mean)} {word} ({promise}), in too few trials to decide"
+    if e.mean == 0:
+        reason = "as much on both sides; the interval says what could differ"
+    return StatementAnswer("undecided", effect, reason)
 
 
 def _loss_first(
@@ -546,11 +524,8 @@ def _after_loss(a: StatementAnswer, losses: Sequence[str]) -> StatementAnswer:
     for loss in losses:
         if a.verdict in ("equivalent", _OPPOSITE[loss]):
             side = "B" if loss == "worse" else "A"
-            return StatementAnswer(
-                "undecided",
-                a.effect,
-                f"{a.reason}; but {side} delivers less, and what did not arrive cost nothing",
-            )
+            reason = f"{a.reason}; but {side} delivers less, and what did not arrive cost nothing"
+            return StatementAnswer("undecided", a.effect, reason)
     return a
 
 
@@ -561,9 +536,8 @@ def _ratio(q: Statement, e: _Test, level: float) -> BlockRatio:
     """Left ÷ right with its interval at this one-sided level, from the values by which the row was
     judged, widened by the bounds of the hosts' clocks."""
     mean = -e.mean if q.metric.better is Better.HIGHER else e.mean
-    half = -float(special.stdtrit(e.freedom, level)) * e.error if e.error > 0 else 0.0
-    low, high = math.exp(mean - half - e.spare), math.exp(min(mean + half + e.extra, 700.0))
-    return BlockRatio(math.exp(mean), low, high, e.trials, None if q.paired else NOT_INTERLEAVED)
+    half, caution = half_width(e.error, e.freedom, level), None if q.paired else NOT_INTERLEAVED
+    return ratio_of_logs(mean, half, (e.spare, e.extra), e.trials, caution)
 
 
 def _change(e: _Test, level: float) -> FractionChange:

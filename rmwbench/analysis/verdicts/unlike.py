@@ -16,7 +16,7 @@ MONTHS = 18
 
 @dataclass(frozen=True)
 class ArmFacts:
-    """The facts that were granted and attested for one arm; None where one is not known.
+    """The facts that were granted and attested for one arm; None where a fact is not known.
     `release_date` is ISO 8601; `library` is the middleware without its version."""
 
     arm: str
@@ -37,7 +37,7 @@ class ArmFacts:
     written: str | None = None
     """`loan` or `copy`: how its publishers were asked to write, and so its family."""
     schedule: str | None = None
-    """`own` or `shared`: which thread sends for a publisher; None where none could be shared."""
+    """`own` or `shared`: which thread sends for a publisher; None where no thread could be shared."""
     support_ended: str | None = None
     """The month, as `2023-07`, in which its vendor's support of this version ended."""
 
@@ -53,74 +53,28 @@ class _Age:
 
 
 _TEXTS = {
-    "layer": (
-        "measured at the {mine} layer, most others at {most}",
-        "measured at the {mine} layer, others at {rest}",
-    ),
-    "qos": (
-        "QoS granted here: {mine}; most others: {most}",
-        "QoS granted here: {mine}; others: {rest}",
-    ),
-    "path": (
-        "its bytes went through {mine}, those of most others through {most}",
-        "its bytes went through {mine}, those of others through {rest}",
-    ),
-    "publish_mode": (
-        "publishes in mode {mine}, most others {most}",
-        "publishes in mode {mine}, others {rest}",
-    ),
-    "written": (
-        "its publisher writes {mine}, those of most others {most}",
-        "its publisher writes {mine}, those of others {rest}",
-    ),
-    "schedule": (
-        "publishers of one process send from {mine}, those of most others from {most}",
-        "publishers of one process send from {mine}, those of others from {rest}",
-    ),
-    "take": (
-        "messages taken {mine}, those of most others {most}",
-        "messages taken {mine}, those of others {rest}",
-    ),
-    "when_full": (
-        "when a queue is full: {mine}; most others: {most}",
-        "when a queue is full: {mine}; others: {rest}",
-    ),
-    "touch": (
-        "payload touched: {mine}, most others: {most}",
-        "payload touched: {mine}, others: {rest}",
-    ),
-    "backend": (
-        "its network was the {mine}'s, that of most others the {most}'s",
-        "its network was the {mine}'s",
-    ),
-    "host": (
-        "its trials ran on {mine}, those of most others on {most}",
-        "its trials ran on {mine}, others on {rest}",
-    ),
-    "conditions": (
-        "measured with {mine}, most others with {most}",
-        "measured with {mine}, others with {rest}",
-    ),
+    "layer": "measured at the {value} layer, {others} at {rest}",
+    "qos": "QoS granted here: {value}; {others}: {rest}",
+    "path": "its bytes went through {value}, those of {others} through {rest}",
+    "publish_mode": "publishes in mode {value}, {others} {rest}",
+    "written": "its publisher writes {value}, those of {others} {rest}",
+    "schedule": "publishers of one process send from {value}, those of {others} from {rest}",
+    "take": "messages taken {value}, those of {others} {rest}",
+    "when_full": "when a queue is full: {value}; {others}: {rest}",
+    "touch": "payload touched: {value}, {others}: {rest}",
+    "backend": "its network was the {value}'s, that of {others} the {rest}'s",
+    "host": "its trials ran on {value}, those of {others} on {rest}",
+    "conditions": "measured with {value}, {others} with {rest}",
 }
-
-
-_TAKES = {
+"""Field of `ArmFacts` -> the flag of an arm that differs in it from others, or from most others."""
+_WORDS = {
     "typed": "into the reader's own memory",
     "raw": "in the receive buffer, serialised",
     "lent": "in lent memory",
-}
-
-
-_WRITTEN = {
     "loan": "into memory that its middleware lends",
     "copy": "into memory of its own, which is copied",
-}
-
-
-_SCHEDULES = {"own": "a thread each", "shared": "one thread"}
-
-
-_PATHS = {
+    "own": "a thread each",
+    "shared": "one thread",
     "udp": "UDP",
     "tcp": "TCP",
     "network": "a network interface",
@@ -130,8 +84,7 @@ _PATHS = {
     "process": "the process itself",
     "other": "an unknown path",
 }
-
-
+"""Values of takes, writing, schedules and paths, in words."""
 _NAMES = {
     "qos": "QoS granted",
     "backend": "network's backend",
@@ -145,8 +98,7 @@ _NAMES = {
 def _word(value: str) -> str:
     if value in ("lent / typed", "lent / raw"):
         return " and ".join(map(_word, value.split(" / ")))
-    words = (_PATHS, _TAKES, _WRITTEN, _SCHEDULES)
-    return next((of_kind[value] for of_kind in words if value in of_kind), value)
+    return _WORDS.get(value, value)
 
 
 def flags(arms: Sequence[ArmFacts]) -> dict[str, list[str]]:
@@ -154,10 +106,10 @@ def flags(arms: Sequence[ArmFacts]) -> dict[str, list[str]]:
     are not contenders and carry no flag."""
     contenders = [a for a in arms if not a.floor]
     out: dict[str, list[str]] = {a.arm: [] for a in arms}
-    loaned = [a for a in contenders if a.written == "loan"]
-    for family in (loaned, [a for a in contenders if a not in loaned]):
-        for attribute, templates in _TEXTS.items():
-            for arm, text in _different(family, attribute, *templates):
+    by_loan = [a for a in contenders if a.written == "loan"]
+    for family in (by_loan, [a for a in contenders if a not in by_loan]):
+        for attribute in _TEXTS:
+            for arm, text in _differences(family, attribute):
                 out[arm].append(text)
     ages = _ages(contenders)
     for a in contenders:
@@ -180,22 +132,21 @@ def flags(arms: Sequence[ArmFacts]) -> dict[str, list[str]]:
     return out
 
 
-def _different(
-    arms: Sequence[ArmFacts], attribute: str, against_most: str, against_rest: str
-) -> Iterator[tuple[str, str]]:
+def _differences(arms: Sequence[ArmFacts], attribute: str) -> Iterator[tuple[str, str]]:
     """(arm, its flag), for arms that differ in one fact."""
     values = Counter(v for a in arms if (v := getattr(a, attribute)) is not None)
     if len(values) < 2:
         return
     most, count = values.most_common(1)[0]
     majority = count * 2 > values.total()
+    others = "most others" if majority else "others"
     for a in arms:
-        mine = getattr(a, attribute)
-        if mine is None or (majority and mine == most):
+        value = getattr(a, attribute)
+        if value is None or (majority and value == most):
             continue
-        rest = ", ".join(sorted(_word(v) for v in values if v != mine))
-        text = against_most if majority else against_rest
-        yield a.arm, text.format(mine=_word(mine), most=_word(most), rest=rest)
+        rest = [most] if majority else [v for v in values if v != value]
+        words = ", ".join(sorted(map(_word, rest)))
+        yield a.arm, _TEXTS[attribute].format(value=_word(value), others=others, rest=words)
 
 
 def outdated(arms: Sequence[ArmFacts]) -> set[str]:
@@ -205,7 +156,7 @@ def outdated(arms: Sequence[ArmFacts]) -> set[str]:
     return old | {a.arm for a in contenders if a.support_ended}
 
 
-def _ages(contenders: Sequence[ArmFacts]) -> dict[str, "_Age"]:
+def _ages(contenders: Sequence[ArmFacts]) -> dict[str, _Age]:
     """The ages of the arms whose release date is known."""
     dated = {a.arm: d for a in contenders if (d := _date(a.release_date))}
     newest = max(dated.values(), default=date.min)
@@ -214,7 +165,7 @@ def _ages(contenders: Sequence[ArmFacts]) -> dict[str, "_Age"]:
 
 
 def _months(earlier: date, later: date) -> int:
-    """How many months have begun since then: 19 for 18 months and a day."""
+    """How many months have begun between the two dates: 19 for 18 months and a day."""
     months = (later.year - earlier.year) * 12 + later.month - earlier.month
     return months + (later.day > earlier.day)
 
@@ -224,15 +175,15 @@ def between(a: ArmFacts, b: ArmFacts) -> list[str]:
     in B`."""
     out = []
     for attribute in _TEXTS:
-        mine, other = getattr(a, attribute), getattr(b, attribute)
-        if mine is not None and other is not None and mine != other:
+        value_a, value_b = getattr(a, attribute), getattr(b, attribute)
+        if value_a is not None and value_b is not None and value_a != value_b:
             name = _NAMES.get(attribute, attribute.replace("_", " "))
-            out.append(f"{name}: {_word(mine)} in A, {_word(other)} in B")
-    of_a, of_b = _date(a.release_date), _date(b.release_date)
-    if of_a and of_b:
-        months = _months(*sorted((of_a, of_b)))
+            out.append(f"{name}: {_word(value_a)} in A, {_word(value_b)} in B")
+    date_a, date_b = _date(a.release_date), _date(b.release_date)
+    if date_a and date_b:
+        months = _months(*sorted((date_a, date_b)))
         if months > MONTHS:
-            out.append(f"released {months} months apart: {of_a} in A, {of_b} in B")
+            out.append(f"released {months} months apart: {date_a} in A, {date_b} in B")
     return out
 
 

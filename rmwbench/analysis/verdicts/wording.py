@@ -1,5 +1,5 @@
-"""The words of verdicts, from tests: each has the reason that a reader needs to disagree with
-it."""
+"""The words of verdicts, from tests: each verdict has the reason that a reader needs in order to
+disagree."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -43,21 +43,20 @@ class TestedArm:
     at: int  # its place in the workload's matrices
     places: Mapping[str, int]
     pairs: Pairs
-    # those it may be compared with by latency: not decided to deliver less than this arm; shape
-    # (arms,)
+    # which arms it may be compared with by latency: those that are not decided to deliver less than
+    # this arm; shape (arms,)
     fair: np.ndarray
-    chances: int  # how many comparisons each p is multiplied by before Holm
+    chances: int  # the number of comparisons by which each p is multiplied before Holm
     p_worse: float
     p_equivalent: float
-    multiplier: int = 1  # of its p in the family of `worse` …
-    multiplier_equivalent: int = 1  # … and in that of `equivalent`
+    multiplier: int = 1  # the factor of its p in the family of `worse` …
+    multiplier_equivalent: int = 1  # … and in the family of `equivalent`
     worse: bool = False
     equivalent: bool = False
 
     def level(self, alpha: float) -> float:
-        """The one-sided level at which this arm was tested to be worse: shown intervals use it, so
-        that they agree with the verdict.
-        """
+        """The one-sided level at which this arm was tested to be worse: printed intervals have it,
+        so that they agree with the verdict."""
         return alpha / (self.multiplier * self.chances)
 
     def ratio(self, other: str, rules: Rules) -> BlockRatio | NoRatio:
@@ -82,8 +81,8 @@ class TestedArm:
 def word(
     judged: dict[str, TestedArm], rules: Rules, decided: Mapping[str, Verdict]
 ) -> dict[str, Verdict]:
-    """Arm name -> verdict, for the judged contenders of one workload. `decided`: see
-    `compare.judge`."""
+    """Arm name -> verdict, for the judged contenders of one workload. `decided`: as in
+    `best.judge`."""
     if not judged:
         return {}
     order = sorted(judged, key=lambda name: (*_place(judged[name].arm), name))
@@ -91,72 +90,59 @@ def word(
         n: v for n, v in decided.items() if n in judged and v.verdict in ("worse", "equivalent")
     }
     verdicts = {n: _worse(judged[n], order, rules) for n in order}
-    # The earlier of two claims stands. One that is made again is told by the blocks of this look:
-    # they are more, and what stopped an arm early exaggerates its ratio.
-    kept = {n: v for n, v in earlier.items() if not judged[n].equivalent}
+    # The earlier of two claims stands. A claim that is made again has the words of this look, which
+    # has more blocks: the blocks that stopped an arm early exaggerate its ratio.
+    not_repeated = {n: v for n, v in earlier.items() if not judged[n].equivalent}
     for n, v in earlier.items():
         verdicts[n] = (verdicts[n] or v) if v.verdict == "worse" else None
         judged[n].equivalent |= v.verdict == "equivalent"
     standing = [name for name in order if verdicts[name] is None]
-    # The leader is the fastest of those that are not decided worse (loss first, so the fastest of
-    # all may not be among them).
+    # The leader is the fastest arm that is not decided worse (loss is judged first, so the fastest of
+    # all arms may be decided worse).
     leader = standing[0] if standing else order[0]
     for name in standing:
         if name != leader:
-            verdicts[name] = kept.get(name) or _open(judged[name], judged[leader], rules)
+            verdicts[name] = not_repeated.get(name) or _open(judged[name], judged[leader], rules)
     settled = {name: v for name, v in verdicts.items() if v is not None}
     if leader in standing:
-        settled[leader] = _lead(judged[leader], settled, kept.get(leader), rules)
+        settled[leader] = _lead(judged[leader], settled, not_repeated.get(leader), rules)
     return {name: settled[name] for name in order}
 
 
 def _worse(j: TestedArm, order: list[str], rules: Rules) -> Verdict | None:
     if not j.worse:
         return None
-    level, mine = j.level(rules.alpha), j.pairs
-    if (mine.lossier[j.at] <= level).any():
-        against = next(n for n in order if mine.lossier[j.at, j.places[n]] <= level)
-        fates = j.arm.fates_together()
-        more = points(float(mine.loss_difference[j.at, j.places[against]]))
-        return Verdict(
-            "worse",
-            against,
-            j.ratio(against, rules),
+    level, pairs = j.level(rules.alpha), j.pairs
+    if (pairs.lossier[j.at] <= level).any():
+        against = next(n for n in order if pairs.lossier[j.at, j.places[n]] <= level)
+        fates, ratio = j.arm.fates_together(), j.ratio(against, rules)
+        more = points(float(pairs.loss_difference[j.at, j.places[against]]))
+        reason = (
             f"{_undelivered(j.arm, fates)}: {more} less delivered than by {against}; delivery is "
-            "judged before latency",
-            by=By.DELIVERY,
-            fates=fates,
+            "judged before latency"
         )
-    by_latency = j.fair & (mine.slower[j.at] <= level)
+        return Verdict("worse", against, ratio, reason, by=By.DELIVERY, fates=fates)
+    by_latency = j.fair & (pairs.slower[j.at] <= level)
     for against in order if by_latency.any() else ():
         at = j.places[against]
         if not by_latency[at]:
             continue
         ratio = j.ratio(against, rules)
         if isinstance(ratio, NoRatio):
-            return Verdict(
-                "worse",
-                against,
-                ratio,
-                f"{j.arm.order.behind_of(against)} in sign: {_why_by_sign(j.arm, against)}",
-                by=By.PRIMARY,
-            )
+            reason = f"{j.arm.order.behind_of(against)} in sign: {_why_by_sign(j.arm, against)}"
+            return Verdict("worse", against, ratio, reason, by=By.PRIMARY)
         cost = j.cost(ratio)
         if cost.value > 1 + rules.least():
             noise = rules.noise_at(ratio.blocks)
             doubt = f"; the calibration saw identical arms differ by up to {percent(noise)}"
             doubt = doubt if cost.value <= 1 + noise else ""
-            p = sign_flip(mine.differences(j.at, at))
+            p = sign_flip(pairs.differences(j.at, at))
             if p is not None and p > 0.05:
                 doubt += f"; the sign-flip check does not confirm it (p = {p:.2g})"
-            return Verdict(
-                "worse",
-                against,
-                ratio,
-                f"{times(ratio)} {against}, interval {interval(ratio)} over {ratio.blocks} "
-                f"blocks{doubt}",
-                by=By.PRIMARY,
+            reason = (
+                f"{times(ratio)} {against}, interval {interval(ratio)} over {ratio.blocks} blocks"
             )
+            return Verdict("worse", against, ratio, reason + doubt, by=By.PRIMARY)
     return None  # clear of 1, yet inside the margin: no difference is claimed
 
 
@@ -178,29 +164,18 @@ def _open(j: TestedArm, leader: TestedArm, rules: Rules) -> Verdict:
     """The verdict of an arm that is not decided worse: equivalent, or undecided with the time that
     would decide it."""
     name, blocks = leader.arm.name, int(j.pairs.blocks[j.at, leader.at])
-    ratio = j.ratio(name, rules)
     if j.equivalent:
-        return Verdict(
-            "equivalent",
-            name,
-            j.ratio_equivalent(name, rules),
-            f"not {_any_other(j)} by more than the margin of {percent(rules.margin)}",
-        )
+        reason = f"not {_any_other(j)} by more than the margin of {percent(rules.margin)}"
+        return Verdict("equivalent", name, j.ratio_equivalent(name, rules), reason)
+    ratio, per_block = j.ratio(name, rules), rules.minutes_per_block
     if blocks < rules.min_blocks:
-        minutes = (
-            None if rules.minutes_per_block is None else rules.min_blocks * rules.minutes_per_block
-        )
-        return Verdict(
-            "undecided",
-            name,
-            ratio,
-            f"only {have_both(blocks)} this arm and {name}; {rules.min_blocks} are needed",
-            minutes,
-        )
+        minutes = None if per_block is None else rules.min_blocks * per_block
+        reason = f"only {have_both(blocks)} this arm and {name}; {rules.min_blocks} are needed"
+        return Verdict("undecided", name, ratio, reason, minutes)
     if isinstance(ratio, NoRatio):
         return Verdict("undecided", name, ratio, _too_few_signs(j.arm, leader.arm))
-    if refused := _below_the_clocks(j, leader, ratio):
-        return Verdict("undecided", name, ratio, refused)
+    if too_close := _below_the_clocks(j, leader, ratio):
+        return Verdict("undecided", name, ratio, too_close)
     minutes, how = _minutes(j, leader, rules)
     difference = float(j.pairs.loss_difference[j.at, leader.at])
     loss = (
@@ -226,9 +201,7 @@ def _any_other(j: TestedArm) -> str:
 def _below_the_clocks(j: TestedArm, leader: TestedArm, ratio: BlockRatio) -> str | None:
     """Why no number of blocks decides a verdict: the clocks of two hosts are not known well
     enough."""
-    bound_ns = max(j.arm.bounds.values(), default=0.0) + max(
-        leader.arm.bounds.values(), default=0.0
-    )
+    bound_ns = sum(max(arm.bounds.values(), default=0.0) for arm in (j.arm, leader.arm))
     if not bound_ns:
         return None
     both = sorted(j.arm.primary.keys() & leader.arm.primary.keys())
@@ -245,8 +218,8 @@ def _below_the_clocks(j: TestedArm, leader: TestedArm, ratio: BlockRatio) -> str
 def _lead(
     j: TestedArm, others: Mapping[str, Verdict], earlier: Verdict | None, rules: Rules
 ) -> Verdict:
-    """`others`: the verdict of every other arm, in order; `earlier`: that it was equivalent at an
-    earlier look."""
+    """The verdict of the leader. `others`: the verdict of every other arm, in order; `earlier`: the
+    leader's verdict of an earlier look, at which it was equivalent."""
     if not others:
         return Verdict("alone", None, None, "the only contender with data")
     second = next((n for n, v in others.items() if v.verdict != "worse"), next(iter(others)))
@@ -256,39 +229,27 @@ def _lead(
         ratio = ratio.inverse() if isinstance(ratio, BlockRatio) else ratio
     if all(v.verdict == "worse" for v in others.values()):
         return Verdict("best", second, ratio, "every other contender is decided to be worse")
-    open_ones = [n for n, v in others.items() if v.verdict == "undecided"]
-    waits = complete(others[n].minutes_to_decide for n in open_ones)
+    undecided = [n for n, v in others.items() if v.verdict == "undecided"]
+    waits = complete(others[n].minutes_to_decide for n in undecided)
     minutes = max(waits) if waits else None
     if j.equivalent:
-        still = f"; {', '.join(open_ones)} may be as {j.arm.order.good}" if open_ones else ""
-        against, ratio = (
-            (second, j.ratio_equivalent(second, rules))
-            if earlier is None
-            else (earlier.against, earlier.ratio)
-        )
-        return Verdict(
-            "equivalent",
-            against,
-            ratio,
-            f"not {_any_other(j)} by more than the margin of {percent(rules.margin)}{still}",
-            minutes,
-        )
-    names = ", ".join(open_ones or [n for n, v in others.items() if v.verdict == "equivalent"])
-    return Verdict(
-        "undecided", second, ratio, f"leads, but is not decided against {names}", minutes
-    )
+        still = f"; {', '.join(undecided)} may be as {j.arm.order.good}" if undecided else ""
+        reason = f"not {_any_other(j)} by more than the margin of {percent(rules.margin)}{still}"
+        if earlier is not None:
+            return Verdict("equivalent", earlier.against, earlier.ratio, reason, minutes)
+        return Verdict("equivalent", second, j.ratio_equivalent(second, rules), reason, minutes)
+    names = ", ".join(undecided or [n for n, v in others.items() if v.verdict == "equivalent"])
+    reason = f"leads, but is not decided against {names}"
+    return Verdict("undecided", second, ratio, reason, minutes)
 
 
 def _minutes(j: TestedArm, leader: TestedArm, rules: Rules) -> tuple[float | None, str]:
     """How long a campaign must be to decide a verdict with 95 % power, if the ratio and its spread
-    are as they look now: up to a later look of this campaign, or, where none suffices, a campaign
-    of its own."""
-    n = int(j.pairs.blocks[j.at, leader.at])
-    mean, sd = (
-        float(j.pairs.mean[j.at, leader.at]),
-        float(j.pairs.error[j.at, leader.at]) * math.sqrt(n),
-    )
-    # Beyond the margin it would be decided as worse, within it as equivalent.
+    are as they look now: up to a later look of this campaign, or, where no look suffices, a
+    campaign of its own."""
+    n, mean = int(j.pairs.blocks[j.at, leader.at]), float(j.pairs.mean[j.at, leader.at])
+    sd = float(j.pairs.error[j.at, leader.at]) * math.sqrt(n)
+    # A ratio beyond the margin would be decided as worse, a ratio within it as equivalent.
     if mean > math.log1p(rules.margin):
         tests, power, smallest = j.multiplier * j.chances, power_worse, blocks_for
     else:
@@ -311,15 +272,11 @@ def _minutes(j: TestedArm, leader: TestedArm, rules: Rules) -> tuple[float | Non
         alpha = rules.alpha if rules.campaign_alpha is None else rules.campaign_alpha
         blocks = smallest(ratio, sd, tests, threshold(alpha), least=n + 1)
     if blocks is None:
-        return (
-            None,
-            "no realistic number of blocks would decide it: it lies at the edge of the margin",
-        )
+        how = "no realistic number of blocks would decide it: it lies at the edge of the margin"
+        return None, how
     how = f"about {blocks} blocks would decide it"
     if rules.ahead and blocks > rules.ahead[-1][0]:
-        how = (
-            f"a campaign of about {blocks} blocks would decide it, longer than this one may become"
-        )
+        how = f"a campaign of {how}, longer than this one may become"
     if rules.minutes_per_block is None:
         return None, how
     minutes = blocks * rules.minutes_per_block
@@ -334,24 +291,15 @@ def never(arm: JudgedArm, against: str | None, rules: Rules, earlier: Verdict | 
     count = len(arm.failed)
     if earlier is not None and earlier.by == By.FAILURE:
         return earlier
+    reason = f"failed in each of {count} trials"
     if against is None:
-        return Verdict(
-            "no data", None, None, f"failed in each of {count} trials, and no other arm works here"
-        )
-    if count < rules.min_blocks or not rules.alpha > 0:
-        needed = (
-            f"; {rules.min_blocks} are needed to call it worse" if count < rules.min_blocks else ""
-        )
-        return Verdict(
-            "undecided", against, None, f"failed in each of {count} trials so far{needed}"
-        )
-    return Verdict(
-        "worse",
-        against,
-        None,
-        f"failed in each of {count} trials: it does not work here",
-        by=By.FAILURE,
-    )
+        return Verdict("no data", None, None, f"{reason}, and no other arm works here")
+    if count < rules.min_blocks:
+        needed = f"{rules.min_blocks} are needed to call it worse"
+        return Verdict("undecided", against, None, f"{reason} so far; {needed}")
+    if not rules.alpha > 0:
+        return Verdict("undecided", against, None, f"{reason} so far")
+    return Verdict("worse", against, None, f"{reason}: it does not work here", by=By.FAILURE)
 
 
 def _why_by_sign(arm: JudgedArm, other: str) -> str:
@@ -378,8 +326,8 @@ def _too_few_signs(arm: JudgedArm, leader: JudgedArm) -> str:
 
 
 def _place(arm: JudgedArm) -> tuple[float, float, float]:
-    """The order in which arms lead: by the share of infinite blocks, then of those that are not 0,
-    then by the geometric mean of the others."""
+    """The order in which arms lead: by the share of infinite blocks, then by the share of blocks
+    that are not 0, then by the geometric mean of the other blocks."""
     values = list(arm.primary.values())
     finite = [v for v in values if math.isfinite(v)]
     logs = [math.log(v) for v in finite if v > 0]
@@ -401,7 +349,7 @@ def interval(ratio: BlockRatio) -> str:
 
 
 def _digits(value: float) -> str:
-    """Three significant digits; a large number whole, because people do not read exponents."""
+    """Three significant digits; large numbers are whole, because people do not read exponents."""
     if 999.5 <= value < math.inf:
         return f"{value:.0f}"
     return np.format_float_positional(value, precision=3, unique=False, fractional=False, trim="-")
