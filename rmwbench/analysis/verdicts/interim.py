@@ -90,18 +90,11 @@ class Looks:
 
     @property
     def cells(self) -> dict[tuple[str, str], int]:
-        """(comparison, arm) -> cell, for arms that no effect divides by another: arms of effects
-        are wanted in every block."""
-        tied = {
-            name
-            for x in self._comparisons
-            for c in x.cells
-            for name in _tied(x.labels[c["cell"]], c)
-        }
-        names = {
-            (x.name, x.labels[c["cell"]]): c["cell"] for x in self._comparisons for c in x.cells
-        }
-        return {key: cell for key, cell in names.items() if key[1] not in tied}
+        """(comparison, arm) -> cell, for arms of no effect: arms of effects are wanted in every
+        block."""
+        rows = [(x, c, x.labels[c["cell"]]) for x in self._comparisons for c in x.cells]
+        of_effects = {arm for _, c, label in rows for arm in _arms_of_effect(label, c)}
+        return {(x.name, arm): c["cell"] for x, c, arm in rows if arm not in of_effects}
 
     def rising(self) -> dict[int, Drift]:
         """Cell -> how its latency rises within the window, in its worst topic, for the trials that
@@ -114,9 +107,9 @@ class Looks:
         return out
 
     def arms(self) -> dict[str, list[JudgedArm]]:
-        """Comparison, or one of its topics where these are judged one by one -> its arms in the
-        order of their cells, from all trials in the journal. A look sees the arms that
-        `sequential.arms_after` makes of them."""
+        """Comparison, or topic of a comparison whose topics are judged one by one -> its arms in
+        the order of their cells, from all trials in the journal. A look sees the arms that
+        `sequential.arms_after` makes of these."""
         self._source.reload()
         if not self._comparisons:
             self._comparisons = comparisons(
@@ -133,8 +126,7 @@ class Looks:
         for evidence in self._source.evidence(new):
             trial = measure_trial(evidence)
             self._seen.add(trial.trial)
-            known = self._state.setdefault(evidence.cell, InterimCell())
-            known.add(
+            self._state.setdefault(evidence.cell, InterimCell()).add(
                 trial,
                 self._primary[evidence.cell],
                 evidence.endpoints,
@@ -179,7 +171,7 @@ class InterimCell:
         self.order = words(primary)
         self.busy[trial.block] = bound
         self.blocks.setdefault(None, []).append(BlockFacts.of(trial, primary))
-        in_time = GLOSSARY[primary].clocks is Clocks.ONE_WAY  # another metric may rest on a ramp
+        in_time = GLOSSARY[primary].clocks is Clocks.ONE_WAY  # other metrics may rest on a ramp
         self.drifts.setdefault(None, []).append(trial.messages.drift if in_time else None)
         judged = in_focus(endpoints, definition)
         self.reliable[None] = self.reliable.get(None, False) or is_reliable(judged)
@@ -201,9 +193,9 @@ class InterimCell:
     def arm(
         self, name: str, cell: Row, topic: str | None, lines: Sequence[InterimLine] = ()
     ) -> JudgedArm:
-        """The arm of the cell for verdicts. `lines`: of all finished trials of its cell; a block
-        that the arm lost is lost in every topic. The measurements of an untimed cell are not
-        judged."""
+        """The arm of the cell for verdicts. `lines`: the journal's lines of all finished trials of
+        the cell; a block that the arm lost is lost in every topic. The measurements of an untimed
+        cell are not judged."""
         untimed = is_untimed(cell)
         blocks = [] if untimed else self.blocks.get(topic, [])
         network = bool(json_column(cell["definition"]).get("network"))
@@ -244,27 +236,27 @@ def leaving(
     cells: Mapping[tuple[str, str], int],
     comparison_of: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[int, ...]:
-    """The cells in which further blocks would decide nothing: those of arms that are worse, those
-    of the floor, which gets no verdict, and all cells of a comparison in which nothing is
-    undecided. In a comparison with topics this must hold in each topic. `cells`: (comparison, arm)
-    -> cell. It is valid because the decision of a look stays."""
-    gone: set[int] = set()
-    wanted: set[int] = set()
+    """The cells in which further blocks would decide nothing: the cells of worse arms and of the
+    floor, which gets no verdict, and all cells of a comparison in which nothing is undecided. In a
+    comparison with topics this must hold in each topic. `cells`: (comparison, arm) -> cell. It is
+    valid because the decision of a look stays."""
+    decided: set[int] = set()
+    undecided: set[int] = set()
     for name, arms in verdicts.items():
         closed = all(verdict.verdict != "undecided" for verdict in arms.values())
         for arm, verdict in arms.items():
             cell = cells.get((comparison_of.get(name, name), arm))
             if cell is not None:
                 done = closed or verdict.verdict in ("worse", "reference")
-                (gone if done else wanted).add(cell)
-    return tuple(sorted(gone - wanted))
+                (decided if done else undecided).add(cell)
+    return tuple(sorted(decided - undecided))
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlockFacts:
     """The data of one trial for a verdict. `cost`: its primary metric, turned so that a smaller
-    value is better (`RankingWords.as_lower_is_better`), None where it has none, known within
-    `bound` for the clocks; `undelivered`: (messages, wanted); `fates`: what became of its
+    value is better (`RankingWords.as_lower_is_better`), None without a value; `bound`: how far it
+    may be from the truth for the clocks; `undelivered`: (messages, wanted); `fates`: of its
     messages."""
 
     block: int
@@ -286,20 +278,20 @@ class BlockFacts:
         )
 
 
-def _tied(name: str, cell: Row) -> tuple[str, ...]:
-    """An arm that names another one in `against`, and that other one; empty for other arms."""
+def _arms_of_effect(name: str, cell: Row) -> tuple[str, ...]:
+    """An arm that names another arm in `against`, and the other arm; empty for other cells."""
     against = (json_column(cell["definition"]).get("arm") or {}).get("against")
     return (name, str(against)) if against else ()
 
 
 def since(lines: Iterable[InterimLine]) -> dict[int, int]:
-    """Block -> from which number of blocks on it counts in verdicts, for blocks that ran, or ran
-    again, after the campaign had been judged without them."""
+    """Block -> the number of blocks from which on it counts in verdicts, for blocks that ran, or
+    ran again, after the campaign had been judged without them."""
     return {x.block: x.judged_before + 1 for x in lines if x.judged_before > x.block}
 
 
 def failed_blocks(lines: Iterable[InterimLine]) -> frozenset[int]:
-    """The blocks that a cell's arm lost; `lines`: of all its finished trials."""
+    """The blocks that a cell's arm lost, from the lines of all its finished trials."""
     return frozenset(x.block for x in lines if lost_by_its_arm(x))
 
 
@@ -311,7 +303,7 @@ def family_of(cell: Row) -> Family:
 
 
 def is_untimed(cell: Row) -> bool:
-    """Whether the cell's trials counted allocations, which costs time: their times are no
+    """Whether the cell's trials counted allocations, which costs time, so that times are no
     result."""
     return bool((json_column(cell["definition"]).get("sampling") or {}).get("allocations"))
 

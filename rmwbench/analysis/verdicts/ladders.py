@@ -1,5 +1,5 @@
-"""Along a factor: which cells are the same arm at several levels of one factor, and which levels
-are compared with each other.
+"""The levels of a factor: which cells are the same arm at several levels of one factor, and which
+levels are compared with each other.
 
 The factor is one of the suite's, or the one thing in which two of its workloads differ: then each
 workload is a level. Every level is compared with the one before it and with the first, and with no
@@ -13,9 +13,9 @@ from typing import Any, Protocol, TypeVar
 BETWEEN_WORKLOADS = "workload"
 """The factor of a ladder whose levels are workloads."""
 _NAMES = ("cell", "suite", "comparison", "factors", "arm")
-"""Keys of a cell's definition that name it, or that are compared separately."""
-_DRAWN = ("capacity", "endpoint", "peers", "node", "process")
-"""Keys of an endpoint that follow from others, or are its place."""
+"""Keys of a cell's definition that name the cell, or that are compared separately."""
+_DERIVED = ("capacity", "endpoint", "peers", "node", "process")
+"""Keys of an endpoint that follow from other keys, or are its place."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Rung:
 
 @dataclass(frozen=True)
 class Ladder:
-    """An arm at the `levels` of `factor`, in their order: `cells` has a cell for each. `others`:
-    the levels of all other factors, which are the same. `changed`: the node in which alone the
-    workloads differ, where it is one node."""
+    """An arm at the `levels` of `factor`, in order, with the cell of each level. `others`: the
+    levels of all other factors, which are the same. `changed`: the one node in which workloads
+    differ, where it is one node."""
 
     factor: str
     workload: str
@@ -44,14 +44,14 @@ class Ladder:
     changed: str | None = None
 
     def only(self, has: Callable[[int], bool]) -> "Ladder":
-        """The ladder with those levels alone whose cell satisfies `has`."""
+        """The ladder with the levels alone whose cell satisfies `has`."""
         places = [at for at, cell in enumerate(self.cells) if has(cell)]
         levels, cells = ([column[at] for at in places] for column in (self.levels, self.cells))
         return replace(self, levels=tuple(levels), cells=tuple(cells))
 
 
 def steps(levels: int) -> list[tuple[int, int]]:
-    """(place of a level, place of the level with which it is compared), for that many levels."""
+    """(place of a level, place of the level with which it is compared), for this many levels."""
     neighbours = [(at, at - 1) for at in range(1, levels)]
     return neighbours + [(at, 0) for at in range(2, levels)]
 
@@ -70,14 +70,14 @@ def _of_factors(rungs: Sequence[Rung]) -> list[Ladder]:
             key = (factor, rung.workload, rung.arm, _key(others))
             groups.setdefault(key, []).append(rung)
     out = []
-    for (factor, workload, arm, _), same in groups.items():
-        by_level = {_key(rung.levels[factor]): rung for rung in reversed(same)}
-        chosen = in_order(list(reversed(by_level.values())), factor)
-        if len(chosen) < 2:
+    for (factor, workload, arm, _), group in groups.items():
+        by_level = {_key(rung.levels[factor]): rung for rung in reversed(group)}
+        ordered = in_order(list(reversed(by_level.values())), factor)
+        if len(ordered) < 2:
             continue
-        others = {name: level for name, level in chosen[0].levels.items() if name != factor}
-        levels = tuple(rung.levels[factor] for rung in chosen)
-        out.append(Ladder(factor, workload, arm, levels, _cells(chosen), others))
+        others = {name: level for name, level in ordered[0].levels.items() if name != factor}
+        levels, cells = (rung.levels[factor] for rung in ordered), (rung.cell for rung in ordered)
+        out.append(Ladder(factor, workload, arm, tuple(levels), tuple(cells), others))
     return out
 
 
@@ -90,7 +90,7 @@ Case = TypeVar("Case", bound=HasLevels)
 
 
 def in_order(cases: Sequence[Case], factor: str) -> list[Case]:
-    """Numbers by their size; other levels in the order of the suite."""
+    """The cases in the order of their levels: numbers by size, others as in the suite."""
     levels = [case.levels[factor] for case in cases]
     if all(isinstance(level, int | float) and not isinstance(level, bool) for level in levels):
         return sorted(cases, key=lambda case: float(case.levels[factor]))
@@ -103,31 +103,27 @@ def _between_workloads(rungs: Sequence[Rung]) -> list[Ladder]:
     first: dict[str, Rung] = {}
     for rung in rungs:
         first.setdefault(rung.workload, rung)
-    shapes = {name: _shape(rung) for name, rung in first.items() if not _asks(rung)}
-    taken: set[str] = set()
+    shapes = {name: _shape(rung) for name, rung in first.items() if not _has_reference(rung)}
+    compared: set[str] = set()
     out = []
     for base, other in combinations(shapes, 2):
-        if other in taken or (node := _difference(shapes[base], shapes[other])) is None:
+        if other in compared or (node := _difference(shapes[base], shapes[other])) is None:
             continue
-        taken.add(other)
-        here = {(r.arm, _key(r.levels)): r for r in rungs if r.workload == other}
+        compared.add(other)
+        changed = node or None
+        others = {(r.arm, _key(r.levels)): r.cell for r in rungs if r.workload == other}
         for rung in (r for r in rungs if r.workload == base):
-            counterpart = here.get((rung.arm, _key(rung.levels)))
-            if counterpart is not None:
-                both = (rung, counterpart)
-                levels = (base, other)
+            cell = others.get((rung.arm, _key(rung.levels)))
+            if cell is not None:
+                levels, cells = (base, other), (rung.cell, cell)
                 out.append(
-                    Ladder(
-                        *(BETWEEN_WORKLOADS, base, rung.arm, levels, _cells(both)),
-                        others=rung.levels,
-                        changed=node or None,
-                    )
+                    Ladder(BETWEEN_WORKLOADS, base, rung.arm, levels, cells, rung.levels, changed)
                 )
     return out
 
 
-def _asks(rung: Rung) -> bool:
-    """Whether the cell's workload names the one with which it is compared."""
+def _has_reference(rung: Rung) -> bool:
+    """Whether the cell's workload names the workload with which it is compared."""
     workload = rung.definition.get("workload")
     return isinstance(workload, Mapping) and bool(workload.get("against"))
 
@@ -137,7 +133,7 @@ _Shape = dict[tuple[str, ...], Any]
 
 
 def _shape(rung: Rung) -> _Shape:
-    """All that the cell does, without names. A topic that has the name of its workload counts as
+    """The definition of a cell without names. A topic that has the name of its workload counts as
     the same topic in another workload."""
     out: _Shape = {}
     definition = rung.definition
@@ -153,7 +149,7 @@ def _shape(rung: Rung) -> _Shape:
         called = "" if topic == rung.workload else topic
         place = (str(endpoint.get("node")), f"{endpoint.get('kind')} {called}")
         for key, value in endpoint.items():
-            if key in _DRAWN or key == "topic":
+            if key in _DERIVED or key == "topic":
                 continue
             if key == "arrival" and isinstance(value, Mapping):
                 value = {k: v for k, v in value.items() if k != "phase_ns"}
@@ -162,27 +158,22 @@ def _shape(rung: Rung) -> _Shape:
 
 
 def _difference(base: _Shape, other: _Shape) -> str | None:
-    """The node in which alone they differ, empty where they differ in another single thing; None
+    """The one node in which two shapes differ, empty where they differ in another single thing; None
     where they differ in nothing, or in more than one thing."""
-    absent = object()
-    apart = [k for k in base.keys() | other.keys() if base.get(k, absent) != other.get(k, absent)]
+    missing = object()
+    apart = [k for k in base.keys() | other.keys() if base.get(k, missing) != other.get(k, missing)]
     if not apart:
         return None
-    of_nodes = {key[0] for key in apart if len(key) == 3}
-    if len(of_nodes) == 1 and all(len(key) == 3 for key in apart):
-        (node,) = of_nodes
+    nodes = {key[0] for key in apart if len(key) == 3}
+    if len(nodes) == 1 and all(len(key) == 3 for key in apart):
+        (node,) = nodes
         places, others = ({k[:2] for k in shape if k[0] == node} for shape in (base, other))
         return node if places == others else ""
-    keys = {key[-1] for key in apart}
-    return "" if len(keys) == 1 else None
-
-
-def _cells(rungs: Iterable[Rung]) -> tuple[int, ...]:
-    return tuple(rung.cell for rung in rungs)
+    return "" if len({key[-1] for key in apart}) == 1 else None
 
 
 def _key(value: Any) -> str:
     """A key that is the same for equal levels, whatever type they have."""
     if isinstance(value, Mapping):
-        return repr(sorted((name, _key(held)) for name, held in value.items()))
+        return repr(sorted((name, _key(level)) for name, level in value.items()))
     return repr(value)

@@ -1,9 +1,9 @@
-"""Blocks that resemble their neighbours: how much, and what it costs.
+"""Blocks that resemble their neighbours: how much, and how that affects variances.
 
-What a block does to all arms alike cancels in their ratios. What it does to one arm, and what lasts
-into the next block, does not: then the blocks are worth less than their number, and the variance
-between them is too small for the same reason. Both are known for a first-order autoregression. Its
-one number is estimated over all arms of a report together; in a workload with many blocks it is no
+An effect of a block on all arms alike cancels in their ratios. An effect on one arm that lasts into
+the next block does not: then the blocks are worth less than their number, and the variance between
+them is too small for the same reason. Both are known for a first-order autoregression, whose one
+number is estimated over all arms of a report together; in a workload with many blocks it is no
 larger than these blocks allow, since five blocks of a camera say little beside eleven of an IMU."""
 
 import functools
@@ -25,9 +25,9 @@ GATE = 1.28
 @dataclass(frozen=True)
 class Likeness:
     """`lag_one`: the mean correlation of neighbouring blocks over `blocks` blocks, None where these
-    are too few; `error`: the standard error of the `correlation` if there were none. `usable`:
-    whether blocks and arms are enough to use it; `inflates`: whether variances are multiplied
-    because of it, then with the correlation `used`."""
+    are too few; `error`: the standard error of a `correlation` of 0. `usable`: whether blocks and
+    arms are enough to use the correlation; `inflates`: whether variances are multiplied because of
+    it, then with the correlation `used`."""
 
     lag_one: float | None = None
     blocks: int = 0
@@ -38,20 +38,20 @@ class Likeness:
 
     @property
     def correlation(self) -> float | None:
-        """The correlation from block to block of an arm's own deviations, its bias removed. It is
-        no field, since its simulation takes longer than all tests of a claim, and most claims do
-        not need it."""
+        """The correlation from block to block of an arm's own deviations, without its bias. It is no
+        field, since its simulation takes longer than all tests of a claim, and most claims do not
+        need it."""
         if self.lag_one is None:
             return None
-        least = -1 / self.blocks  # what is expected without any correlation
+        least = -1 / self.blocks  # the expectation without any correlation
         if self.lag_one <= least:
             return max(self.lag_one - least, -1.0)
         rho, expected = _expected(self.blocks)
         return float(np.interp(self.lag_one, expected, rho))
 
     def variance_factor(self, blocks: int) -> float:
-        """By how much the variance of a mean over so many blocks exceeds what their scatter
-        says."""
+        """By how much the variance of a mean over so many blocks exceeds the variance that their
+        scatter gives."""
         if not self.inflates or blocks < 2:
             return 1.0
         return _factor(self.used, blocks)
@@ -68,10 +68,10 @@ NONE = Likeness()
 
 
 def likenesses(workloads: Sequence[np.ndarray], pooled: Likeness) -> list[Likeness]:
-    """The likeness of each of a report's workloads: that of the whole report, but no
-    more than GATE errors above its own where its own blocks and arms tell it. (Its own alone would
-    miss what is there too often: of reports of three workloads whose blocks resemble each other by
-    0.3, 21 % claimed something false, and 6 % with that of the report.)"""
+    """The likeness of each of a report's workloads: the likeness of the whole report, but no more
+    than GATE errors above the workload's own where its own blocks and arms are enough. (Its own
+    alone would miss real likeness too often: of reports of three workloads whose blocks resemble
+    each other by 0.3, 21 % claimed something false, and 6 % with the likeness of the report.)"""
     if not pooled.inflates:
         return [pooled] * len(workloads)
     return [_bounded(pooled, likeness([logs])) for logs in workloads]
@@ -85,16 +85,16 @@ def _bounded(pooled: Likeness, own: Likeness) -> Likeness:
 
 
 def likeness(workloads: Sequence[np.ndarray]) -> Likeness:
-    """The likeness of blocks, from log values of shape (arms, blocks) per workload; of these the
-    part that has every arm in every block (`_whole`).
+    """The likeness of blocks, from log values of shape (arms, blocks) per workload, as far as they
+    have every arm in every block (`_whole`).
 
     The mean over arms of Σ e(t)·e(t+1) / Σ e(t)², e without the means of its block and of its arm.
     Its expectation under an autoregression of n blocks is inverted; under none it is −1/n exactly,
     and its standard error about 1/√(n·m), m the contrasts. It inflates where it exceeds GATE such
     errors, from FEW blocks on, or where n·m reaches LEAST_WORTH; then it is shrunk by the share
     that chance explains, 1/z² for z such errors (James and Stein, 1961, in its positive part). Two
-    arms of eight blocks look as alike as 0.9 by chance now and then, and variances multiplied for
-    that would be of no use to anybody; many arms tell it well and are not shrunk.
+    arms of eight blocks look as alike as 0.9 by chance now and then; many arms show the correlation
+    well and are hardly shrunk.
     """
     correlations, contrasts, blocks = [], 0, []
     for logs in workloads:
@@ -123,9 +123,9 @@ def likeness(workloads: Sequence[np.ndarray]) -> Likeness:
 
 
 def _whole(logs: np.ndarray) -> np.ndarray | None:
-    """The arms and blocks without a gap that tell most, blocks times contrasts: an arm that was
-    decided and left, or that lost its messages in some blocks, takes no block from those that
-    stayed. None where no two arms have LEAST_BLOCKS."""
+    """The arms and blocks without a gap that have the most information, blocks times contrasts: an
+    arm that was decided and left, or that lost its messages in some blocks, takes no block from the
+    other arms. None where no two arms have LEAST_BLOCKS."""
     if logs.ndim < 2 or logs.shape[0] < 2:
         return None
     finite = np.isfinite(logs)
@@ -142,9 +142,10 @@ def _whole(logs: np.ndarray) -> np.ndarray | None:
 
 @functools.lru_cache(maxsize=64)
 def _expected(blocks: int) -> tuple[np.ndarray, np.ndarray]:
-    """Correlations from 0 to 0.98, and what `likeness` finds of each on average: of simulated
-    series of a fixed seed, because the mean of a quotient is not that of its parts where series are
-    short. The same noise for all of them, so that their mean grows with the correlation."""
+    """Correlations from 0 to 0.98, and the mean estimate of `likeness` for each, from simulated
+    series with a fixed seed, because the mean of a quotient is not the quotient of means where
+    series are short. All series have the same noise, so that the mean grows with the
+    correlation."""
     rho = np.linspace(0, 0.98, 50)
     # A block of all series is one row: each step walks through memory in order.
     noise = np.random.default_rng(21).standard_normal((_SERIES, blocks)).T.copy()

@@ -4,15 +4,15 @@ of words: meets, misses, open, unknown.
 A limit is the statement that a metric of an arm is at most a value. The knowledge about the metric
 is a belief, which gives the probability that the true value is within (`judge`): a posterior of
 blocks (`decide/posterior.py`), a printed interval (`PrintedInterval`), or the one value of a trial
-(`OneTrial`). What is not known counts against both answers: the bound of the clocks of two hosts,
-and messages that were still under way when the trials ended.
+(`OneTrial`). Ignorance counts against both answers: the bound of the clocks of two hosts, and
+messages that were still under way when the trials ended.
 
 `show` judges each arm under each condition by printed intervals, and a condition by its arms. Where
 an interval straddles its limit, both outcomes stay possible, and with fewer blocks than any verdict
-needs nothing is decided. One message that arrived refutes `none`, in any number of trials; that
-nothing arrived proves it only where the interval leaves next to nothing. A condition has an outcome
-where every outcome that its arms may still have leads to the same one, so that an arm without data
-leaves it open unless the other arms settle it."""
+needs nothing is decided. One message that arrived refutes `none`, in any number of trials; silence
+proves `none` only where the interval leaves next to nothing. A condition has an outcome where every
+possible outcome of its arms leads to the same outcome, so that an arm without data leaves it open
+unless the other arms settle it."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -98,7 +98,7 @@ INTERVAL_ERROR = 0.05
 
 @dataclass(frozen=True)
 class PrintedInterval:
-    """A belief from an interval: all of it lies within the limit, all beyond, or neither."""
+    """A belief from an interval, which lies within the limit, beyond it, or on both sides."""
 
     low: float
     high: float
@@ -106,8 +106,8 @@ class PrintedInterval:
     @classmethod
     def of(cls, metric: Estimate | None, error: float = INTERVAL_ERROR) -> "PrintedInterval":
         """The interval of an estimate: from −∞ to ∞ without data, to ∞ for a lower bound. With a
-        smaller `error` than that of the printed interval it is wider accordingly; a lower bound
-        stays as it is."""
+        smaller `error` than INTERVAL_ERROR it is wider accordingly; a lower bound stays as it
+        is."""
         if metric is not None and metric.at_least is not None:
             return cls(metric.at_least, math.inf)
         if metric is None or metric.low is None or metric.high is None:
@@ -138,8 +138,8 @@ def _widened(metric: Estimate, low: float, high: float, error: float) -> tuple[f
 
 @dataclass(frozen=True)
 class OneTrial:
-    """A belief from the value of one trial, which holds a limit where it is below it, or equal to
-    it where the limit is `inclusive`."""
+    """A belief from the value of one trial, which holds a limit if it is below the limit, or, where
+    the limit is `inclusive`, equal to it."""
 
     value: float
     inclusive: bool = False
@@ -150,8 +150,8 @@ class OneTrial:
 
 @dataclass(frozen=True)
 class Judgement:
-    """`probability` that the value is within the limit; what is not known counts against the
-    outcome."""
+    """An outcome, and the `probability` that the value is within the limit, where ignorance counts
+    against the outcome."""
 
     outcome: Outcome
     probability: float
@@ -160,9 +160,10 @@ class Judgement:
 def judge(
     belief: Belief, at_most: float, *, level: float, clocks: float = 0.0, under_way: float = 0.0
 ) -> Judgement:
-    """Whether the true value is at most `at_most`; each answer is false with a probability of at
-    most `level`. `clocks`: how far all values may be from the truth, in the metric's unit;
-    `under_way`: by how much the truth may be larger, since some messages were not waited for."""
+    """The judgement on whether the true value is at most `at_most`; each answer is false with a
+    probability of at most `level`. `clocks`: how far all values may be from the truth, in the
+    metric's unit; `under_way`: by how much the truth may be larger, since trials did not wait for
+    some messages."""
     within = belief.within(at_most - clocks - under_way)
     outside = belief.within(at_most + clocks)
     if outside <= level:
@@ -185,7 +186,7 @@ class FailedTrial(FailedLine, Protocol):
 class Tried:
     """The facts about an arm under a condition that limits need. `machine_bound`: how many of its
     `done` trials were machine-bound; `nothing_arrived`: whether nothing arrived in any of these.
-    `under_way`: metric -> messages that it does not count because they were not waited for."""
+    `under_way`: metric -> the messages under way, which it does not count."""
 
     done: int
     failures: Sequence[FailedTrial] = ()
@@ -199,8 +200,8 @@ class Tried:
 @dataclass(frozen=True)
 class ArmJudgement:
     """`may`: the outcomes that are still possible, of meets, misses and none; empty for an arm that
-    is not supported. `metric`: the one that decides, or that leaves the arm open. `reason`: why,
-    where no metric says it, and `brief` the same in a few words."""
+    is not supported. `metric`: the metric that decides, or that leaves the arm open. `reason`: why,
+    where no metric is the reason, and `brief` the same in a few words."""
 
     outcome: ArmOutcome
     may: frozenset[ArmOutcome]
@@ -239,7 +240,7 @@ def of_arm(
     silent = sum(failure.cause in SILENT for failure in arm.failures)
     if not done and not silent:
         return _without_data(arm.failures)
-    # silent trials are in no metric; they count where nothing arrived in the others either
+    # silent trials are in no metric; they count where nothing arrived in the other trials either
     blocks = done + silent if not done or arm.nothing_arrived else done
     if blocks < least_blocks:
         brief = f"{blocks} of {least_blocks} blocks"
@@ -282,7 +283,7 @@ def _without_data(failures: Sequence[FailedTrial]) -> ArmJudgement:
 def of_topics(judged: Mapping[str | None, ArmJudgement]) -> tuple[ArmJudgement, str | None]:
     """The outcome of an arm over its topics (None: the limits of the whole workload), and the topic
     that decides it or leaves it open. The arm meets where it meets in all topics, is `none` where
-    all are, and misses otherwise; what is not settled stays possible."""
+    it is in all topics, and misses otherwise; outcomes that are not excluded stay possible."""
     first = next(iter(judged.values()))
     if all(of_topic.outcome in (UNKNOWN, NOT_SUPPORTED) for of_topic in judged.values()):
         return first, None
@@ -343,7 +344,7 @@ def _of_limit(limit: AtMost, arm: Tried, error: float) -> Outcome:
 
 
 def counts_under_way(metric: str) -> Literal["ledger", "chain"] | None:
-    """The metric that counts the messages under way, for a fraction that leaves them out; None for
+    """The source of the count of messages under way, for a fraction that leaves them out; None for
     any other metric."""
     if not GLOSSARY[metric].without_under_way:
         return None
@@ -379,8 +380,8 @@ def of_condition(arms: Mapping[str, ArmJudgement]) -> ConditionJudgement:
 
 
 def _may_miss(able: Mapping[str, frozenset[ArmOutcome]], some: Sequence[str]) -> bool:
-    """Whether it is possible that messages arrive with two arms or more (or with the only arm), and
-    that not all arms meet the limits: one arm that does not, and enough others with messages."""
+    """Whether it is possible that messages arrive with two arms or more (or with the only arm) and
+    that some arm does not meet the limits."""
     if len(able) == 1:
         return any(MISSES in may for may in able.values())
     others = {name: len(some) - (name in some) for name in able}

@@ -16,8 +16,8 @@ from rmwbench.analysis.verdicts.verdict import BlockRatio, By, Family, NoRatio, 
 @dataclass(frozen=True)
 class Overall:
     """An arm's verdict over all topics of a workload, and the topic on which it rests: for a worse
-    arm the worst one, for an undecided arm the one that is furthest from a decision; None where all
-    topics say the same."""
+    arm the worst topic, for an undecided arm the topic that is furthest from a decision; None where
+    all topics have the same verdict."""
 
     verdict: Verdict
     topic: str | None
@@ -35,31 +35,22 @@ def over_topics(
     noun: Noun = "topic",
 ) -> dict[str, Overall]:
     """The verdicts of a workload (arm -> verdict) from those of its topics (topic -> arm ->
-    verdict). An arm is worse where it is worse in any topic, because a robot needs all of them; it
+    verdict). An arm is worse where it is worse in any topic, because a robot needs all topics; it
     is undecided where any topic is open; else it is equivalent, or best where every other contender
-    is worse in some topic. A workload's verdict claims nothing that is not claimed for a topic, so
-    it needs no share of the error. `lost` only says which topic is the worst, `order` has the words
+    is worse in some topic. A workload's verdict makes no claim beyond those about its topics, so it
+    needs no share of the error. `lost` only says which topic is the worst, `order` has the words
     for a smaller value; `families`: arm -> its family, by copy if not named; `noun`: the word for a
     topic."""
     arms = list(dict.fromkeys(arm for by_arm in verdicts.values() for arm in by_arm))
-    per = {arm: {t: by[arm] for t, by in verdicts.items() if arm in by} for arm in arms}
-    contenders = [a for a in arms if any(v.verdict in _CONTENDS for v in per[a].values())]
-    worse = {a for a in contenders if any(v.verdict == "worse" for v in per[a].values())}
-    gone = {arm: {t: by.get(arm, 0.0) for t, by in (lost or {}).items()} for arm in arms}
-    return {
-        arm: _overall(
-            per[arm],
-            all(
-                other in worse or families.get(other) != families.get(arm)
-                for other in contenders
-                if other != arm
-            ),
-            gone[arm],
-            order,
-            noun,
-        )
-        for arm in arms
-    }
+    by_topic = {arm: {t: by[arm] for t, by in verdicts.items() if arm in by} for arm in arms}
+    contenders = [a for a in arms if any(v.verdict in _CONTENDS for v in by_topic[a].values())]
+    worse = {a for a in contenders if any(v.verdict == "worse" for v in by_topic[a].values())}
+    out = {}
+    for arm in arms:
+        rivals = {a for a in contenders if a != arm and families.get(a) == families.get(arm)}
+        lost_by_topic = {t: by.get(arm, 0.0) for t, by in (lost or {}).items()}
+        out[arm] = _overall(by_topic[arm], rivals <= worse, lost_by_topic, order, noun)
+    return out
 
 
 MOST_LOST = 0.1
@@ -84,15 +75,15 @@ def decisive(
     """The `verdicts` for `over_topics`, without open ones in topics that no contender carries: no
     arm can be chosen for such a topic, so it leaves no arm open. All verdicts where no topic is
     carried."""
-    nobody = set()
+    not_carried = set()
     for topic, by in verdicts.items():
-        gone = [lost[topic][arm] for arm, v in by.items() if v.verdict in _CONTENDS]
-        if gone and not any(is_carried(share, primary) for share in gone):
-            nobody.add(topic)
-    if len(nobody) == len(verdicts):
-        nobody.clear()
+        shares = [lost[topic][arm] for arm, v in by.items() if v.verdict in _CONTENDS]
+        if shares and not any(is_carried(share, primary) for share in shares):
+            not_carried.add(topic)
+    if len(not_carried) == len(verdicts):
+        return {topic: dict(by) for topic, by in verdicts.items()}
     return {
-        topic: {arm: v for arm, v in by.items() if topic not in nobody or v.verdict == "worse"}
+        topic: {arm: v for arm, v in by.items() if topic not in not_carried or v.verdict == "worse"}
         for topic, by in verdicts.items()
     }
 
@@ -116,9 +107,8 @@ def _overall(
             return pick({t: v for t, v in per.items() if v.verdict == kind}, of, lost)
     if "no data" in kinds:
         topic = next(t for t, v in per.items() if v.verdict == "no data")
-        return Overall(
-            Verdict("undecided", None, None, f"no data {PREPOSITION[noun]} {topic}"), topic
-        )
+        reason = f"no data {PREPOSITION[noun]} {topic}"
+        return Overall(Verdict("undecided", None, None, reason), topic)
     topic = max(per, key=lambda t: _size(per[t]))
     known = per[topic]
     if others_are_worse:
@@ -135,7 +125,7 @@ def _overall(
 
 
 def _worst(per: Mapping[str, Verdict], of: str, lost: Mapping[str, float]) -> Overall:
-    """The topic with the most loss where loss made the arm worse, else that with the largest
+    """The topic with the most loss where loss made the arm worse, else the topic with the largest
     ratio."""
     by_loss = {t: v for t, v in per.items() if v.by is By.DELIVERY}
     topic = max(by_loss or per, key=lambda t: (lost.get(t, 0.0) if by_loss else 0.0, _size(per[t])))

@@ -13,7 +13,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY, Better, Metric, MetricS
 class RankingWords:
     """`best`: X …, as in *X is the fastest*; `so_much`: X *takes 2× as long*; `alike`: X and Y …;
     `good`: Y may be as …; `behind`: X is … Z; `worse`: X is …; `by`: do not choose by ….
-    `higher`: whether a larger value is the better one."""
+    `higher`: whether a larger value is better."""
 
     best: str
     so_much: str
@@ -36,12 +36,12 @@ class RankingWords:
         """`slower than Z`."""
         return self.behind.format(other)
 
-    def why_infinite(self, what: str) -> str:
-        """Why `what`, a name of the metric, is infinite."""
-        return self.infinite or f"messages that did not arrive reach {what}"
+    def why_infinite(self, name: str) -> str:
+        """Why the metric is infinite; `name`: a name of it."""
+        return self.infinite or f"messages that did not arrive reach {name}"
 
     def as_lower_is_better(self, value: float) -> float:
-        """A value of the metric, or a ratio of two, turned so that a smaller one is better."""
+        """A value of the metric, or a ratio of values, turned so that a smaller number is better."""
         if not self.higher:
             return value
         return 1 / value if value else inf

@@ -1,15 +1,15 @@
 """How far the readers of one sample differ, and whether they turned out unlike.
 
-Readers with the same settings at the same place have one median. Where they nevertheless received
-unlike, that median is the median of no reader: then the report says so, and shows each reader by
-itself. No verdict rests on this, since it is only seen afterwards: what is judged stays as it was
-planned.
+Readers with the same settings at the same place have one median. Where their latencies or
+deliveries are nevertheless unlike, the common median is the median of no reader: then the report
+says so, and shows each reader by itself. No verdict rests on this, since it is only seen afterwards:
+the judged readers stay as planned.
 
 Readers are unlike where, in each block that has both and in at least `LEAST_BLOCKS` of them, the
 median of the reader with the largest is more than `RATIO` times that of the reader with the
 smallest, even if both are wrong by the bounds of the hosts' clocks; or where, in the same way, the
-delivered fractions differ by more than `POINTS`. Scatter does not do that: it would have to go the
-same way in each of five blocks, and by a factor that no fan-out on an idle machine shows."""
+delivered fractions differ by more than `POINTS`. Scatter does not have that effect: it would have to
+go the same way in each of five blocks, and by a factor that no fan-out on an idle machine shows."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,9 +31,9 @@ UnlikeBy = Literal["latency", "delivery"]
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """The delivery to one reader. `response_p50_ns`: the middle one of its trials' medians,
-    infinite where half of its messages or more did not arrive; None where no trial has enough
-    messages. `delivered`: the fraction of the messages for it that arrived sound and in time."""
+    """The delivery to one reader. `response_p50_ns`: the median of its trials' medians, infinite
+    where half of its messages or more did not arrive; None where no trial has enough messages.
+    `delivered`: the fraction of the messages for it that arrived sound and in time."""
 
     topic: str
     node: str
@@ -43,9 +43,9 @@ class Reader:
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """The `readers` readers whose messages are one sample: the one with the smallest and the one
-    with the largest median (None where none has a median), and those with the least and the most
-    delivered. `unlike`: in what they turned out unlike, empty where they did not, over `blocks`
+    """The `readers` readers whose messages are one sample: the reader with the smallest and the
+    reader with the largest median (None where no reader has a median), and the readers with the
+    least and the most delivered. `unlike`: the ways in which they turned out unlike over `blocks`
     blocks; `apart`: each reader by itself, where they are unlike."""
 
     readers: int
@@ -63,8 +63,7 @@ def spread(
 ) -> Spread | None:
     """The spread over an arm's done `trials`, all of one cell, which has these rows of `endpoints`.
     None where fewer than two readers are in the sample, or where these are the hops of a chain. A
-    node that comes again is left out: it receives in a part of the time only, and others in all of
-    it."""
+    node that comes again is left out, since it receives only in a part of the time."""
     names = {row["endpoint"]: (row["topic"], row["node"]) for row in endpoints}
     lives = Counter(names[row["endpoint"]] for row in endpoints if row["kind"] == "subscription")
     heard: dict[int, dict[int, ReaderDelivery]] = {}

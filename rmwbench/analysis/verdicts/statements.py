@@ -58,12 +58,12 @@ _Logs = tuple[np.ndarray, np.ndarray]
 class Statement:
     """Is `left` worse than `right` by this metric? Each side is block -> its trial's value (+inf
     allowed), or `Counts` for fractions. `paired`: whether the blocks are of one campaign. `group`:
-    the name of what is judged together (a cell): the loss in any of its topics comes first.
-    `reliable`: neither side may lose anything. `bounds`: how far the values of left and right may
-    be from the truth for the clocks of two hosts, in the metric's unit, for each block where they
-    differ. `topic`: the topic of the values, None for the whole cell. `primary`: the metric by
-    which the cell is judged, which says which loss comes first. `by_ratio`: whether values without
-    a ratio, infinite or 0, decide nothing; else their order is compared."""
+    the name of the cell whose statements are judged together: the loss in any of its topics comes
+    first. `reliable`: neither side may lose anything. `bounds`: how far the values of left and right
+    may be from the truth for the clocks of two hosts, in the metric's unit, for each block where
+    blocks differ. `topic`: the topic of the values, None for the whole cell. `primary`: the metric
+    by which the cell is judged, which says which loss comes first. `by_ratio`: whether values
+    without a ratio, infinite or 0, decide nothing; else their order is compared."""
 
     left: Mapping[int, Any]
     right: Mapping[int, Any]
@@ -78,7 +78,7 @@ class Statement:
 
     @property
     def blocks(self) -> tuple[list[int], list[int]]:
-        """The blocks of left and of right: those that both have where they are paired, else all."""
+        """The blocks of left and of right: common blocks where they are paired, else all blocks."""
         if self.paired:
             both = sorted(self.left.keys() & self.right.keys())
             return both, both
@@ -115,9 +115,9 @@ StatementVerdict = Literal["worse", "better", "equivalent", "undecided", "no dat
 
 @dataclass(frozen=True)
 class StatementAnswer:
-    """`verdict` of left against right. `effect`: left ÷ right, or left − right of fractions, its
-    interval at the level at which the statement was judged. `needed`: how many blocks (or trials of
-    each campaign) would decide it if the effect and its spread are as they look now."""
+    """`verdict` of left against right. `effect`: left ÷ right, or left − right of fractions, with
+    its interval at the level at which the statement was judged. `needed`: how many blocks (or trials
+    of each campaign) would decide it if the effect and its spread are as they look now."""
 
     verdict: StatementVerdict
     effect: BlockRatio | NoRatio | FractionChange | None
@@ -184,7 +184,7 @@ def _has_margin(q: Statement) -> bool:
 
 
 def _kind(q: Statement) -> tuple[str, bool]:
-    """The kind of a statement; statements of one kind have similar variances."""
+    """The metric and pairing of a statement: statements of one kind have similar variances."""
     return q.metric.name, q.paired
 
 
@@ -203,8 +203,8 @@ def _logs(q: Statement, rules: Rules) -> _Logs | None:
 def _priors(
     statements: Sequence[Statement], logs: Sequence[_Logs | None]
 ) -> dict[tuple[str, bool], Prior]:
-    """What the rows of a kind say about each other's variances: those of block log-ratios, or those
-    of the trials of each side."""
+    """Kind -> the prior of its variances, which are of block log-ratios, or of the trials of each
+    side."""
     samples_of: dict[tuple[str, bool], list[np.ndarray]] = {}
     for q, both in zip(statements, logs, strict=True):
         if both is not None:
@@ -254,7 +254,7 @@ def _effect(
     above = _p_above(mean, error, freedom)
     below = _p_above(-mean, error, freedom)
     # Where identical arms may differ by more than the margin, no interval of these trials shows
-    # that two do not.
+    # that two arms do not.
     p_equivalent = (
         max(1 - above(margin - extra), 1 - below(margin - spare)) if floor <= margin else 1.0
     )
@@ -280,16 +280,15 @@ def _too_few(q: Statement, left: int, right: int, rules: Rules) -> str | None:
 
 def _rules_of(q: Statement, rules: Rules) -> Rules:
     """The rules for a statement. Blocks share the machine's state, so within one campaign the
-    scatter of the ratio includes the machine's noise; between two campaigns nothing averages it
-    out."""
+    scatter of the ratio includes the machine's noise; between two campaigns nothing averages this
+    noise out."""
     return replace(rules, aa_floor=0.0) if q.paired else rules
 
 
 def _fractions(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Test:
-    """Differences of per-trial fractions, shapes (trials, 2). The standard error is not taken below
-    the binomial one (with one event and one non-event added), because a few equal small counts
-    would otherwise look certain.
-    """
+    """The test of differences of per-trial fractions, shapes (trials, 2). The standard error is at
+    least the binomial error (with one event and one non-event added), because a few equal small
+    counts would otherwise look certain."""
     chance = [
         float((p * (1 - p) / side[:, 1]).mean())
         for side, p in ((x, (x[:, 0] + 1) / (x[:, 1] + 2)) for x in (a, b))
@@ -304,8 +303,8 @@ def _fractions(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Tes
 
 
 def _by_order(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Test:
-    """Infinite values and zeros have an order and no ratio. `mean` says only whether there is any
-    difference."""
+    """The test by order, since infinite values and zeros have no ratio. `mean` says only whether
+    there is any difference."""
     same = len(np.unique(np.concatenate([a, b]))) == 1
     if same:
         p_worse = p_better = 1.0
@@ -367,7 +366,7 @@ def _mean(
 
 
 def _p_above(mean: float, error: float, freedom: float) -> Callable[[float], float]:
-    """One-sided p of "the mean is not above the threshold", as a function of it."""
+    """One-sided p of "the mean is not above the threshold", as a function of the threshold."""
 
     def p(threshold: float) -> float:
         if error == 0:
@@ -379,7 +378,7 @@ def _p_above(mean: float, error: float, freedom: float) -> Callable[[float], flo
 
 @dataclass(frozen=True)
 class Holm:
-    """Whether a hypothesis is rejected, and the factor by which its p was multiplied."""
+    """The result for a hypothesis: whether it is rejected, and the factor of its p."""
 
     rejected: bool = False
     multiplier: int = 1
@@ -401,7 +400,7 @@ def _answer(q: Statement, e: _Test, different: Holm, equal: Holm, rules: Rules) 
     claim: Direction | None = None
     if different.rejected:
         claim = "worse" if e.p_worse < e.p_better else "better"
-    # where nothing may be decided yet, the interval is of 95 % by itself
+    # where nothing may be decided yet, the interval has 95 %
     level = rules.alpha / (2 * different.multiplier) if rules.alpha > 0 else 0.025
     if q.metric is FAILED_TRIALS:
         return _failures_answer(q, claim)
@@ -520,7 +519,7 @@ def _loss_first(
 
 def _after_loss(a: StatementAnswer, losses: Sequence[str]) -> StatementAnswer:
     """The answer after loss is judged. `losses`: the answers on the losses of the cell, which may
-    differ from topic to topic."""
+    differ between topics."""
     for loss in losses:
         if a.verdict in ("equivalent", _OPPOSITE[loss]):
             side = "B" if loss == "worse" else "A"

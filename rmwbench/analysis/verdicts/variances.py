@@ -1,12 +1,12 @@
-"""Variances that comparisons share, and blocks that resemble their neighbours.
+"""Variances that comparisons share.
 
-Five blocks tell a variance with four degrees of freedom, and the t of four degrees needs an effect
+Five blocks give a variance with four degrees of freedom, and the t of four degrees needs an effect
 of nine standard errors where a report has a hundred comparisons. The comparisons of one report have
 similar variances, so each is moderated by the others: an empirical Bayes prior, scaled inverse χ²
-(Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004, §4 and 6.2). The prior is worth less than the data
-say, because pairs that have an arm in common are not independent evidence, and because a prior that
-is too sure is what errs where spreads are very unequal. By how much less was chosen by simulation
-over ten laws of noise (tests/simulation/procedures.py, docs/formulas.md).
+(Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004, §4 and 6.2). The prior counts less than its fit gives,
+because pairs that have an arm in common are not independent evidence, and because a prior that is
+too sure errs where spreads are very unequal. By how much less was chosen by simulation over ten laws
+of noise (tests/simulation/procedures.py, docs/formulas.md).
 """
 
 import math
@@ -30,7 +30,8 @@ LEAST_RATIO = 1e-5
 
 @dataclass(frozen=True)
 class Prior:
-    """What the other comparisons say about a comparison's variance; `freedom` 0: nothing."""
+    """The evidence of the other comparisons about a comparison's variance; without any, `freedom`
+    is 0."""
 
     variance: float = 1.0
     freedom: float = 0.0
@@ -61,16 +62,13 @@ class Variances:
 
 def priors(workloads: Sequence[Variances]) -> list[Prior]:
     """A prior for each workload of a report. A workload with OWN_LEVEL arms or more has a level of
-    its own; all others share one. How much variances scatter about their level is estimated over
-    all levels of a kind. A level from few arms has few degrees of freedom (`room`)."""
+    its own; all others share a level. How much variances scatter about their level is estimated
+    over all levels of a kind. A level from few arms has few degrees of freedom (`room`)."""
     each = [NOTHING] * len(workloads)
-    own = [n for n, w in enumerate(workloads) if w.arms >= OWN_LEVEL]
+    large = [n for n, w in enumerate(workloads) if w.arms >= OWN_LEVEL]
     rest = [n for n, w in enumerate(workloads) if 2 <= w.arms < OWN_LEVEL]
-    for n, prior in zip(
-        own,
-        _fitted([workloads[n] for n in own], [(workloads[n].arms - 1) / 2 for n in own]),
-        strict=True,
-    ):
+    own = _fitted([workloads[n] for n in large], [(workloads[n].arms - 1) / 2 for n in large])
+    for n, prior in zip(large, own, strict=True):
         each[n] = prior
     contrasts = sum(workloads[n].arms - 1 for n in rest)
     if rest and contrasts > 4:
@@ -93,8 +91,9 @@ def prior_of(variance: np.ndarray, freedom: np.ndarray) -> Prior:
 
 
 def _fitted(levels: Sequence[Variances], room: Sequence[float]) -> list[Prior]:
-    """Moments of the log variances (Smyth, §6.2): their mean of each level gives the prior's
-    variance, their scatter about it, beyond what the degrees of freedom explain, its freedom."""
+    """Priors from moments of the log variances (Smyth, §6.2): their mean at each level gives the
+    prior's variance; their scatter about the mean, beyond the scatter that the degrees of freedom
+    explain, gives the prior's freedom."""
     usable = [_usable(level) for level in levels]
     scattered = sum(float(((e - e.mean()) ** 2).sum()) for e, _ in usable if len(e))
     free = sum(max(len(e) - 1, 0) for e, _ in usable)
@@ -109,21 +108,18 @@ def _fitted(levels: Sequence[Variances], room: Sequence[float]) -> list[Prior]:
             out.append(NOTHING)
             continue
         middle = float(np.median(d))
-        shift = (
-            float(special.digamma(fitted / 2)) - math.log(fitted / 2)
-            if math.isfinite(fitted)
-            else 0.0
-        )
+        finite = math.isfinite(fitted)
+        shift = float(special.digamma(fitted / 2)) - math.log(fitted / 2) if finite else 0.0
         freedom = min(TRUST * fitted, min(MOST, most) * middle)
         out.append(Prior(math.exp(float(e.mean()) + shift), freedom))
     return out
 
 
 def _usable(level: Variances) -> tuple[np.ndarray, np.ndarray]:
-    """Log variances without the bias of their degrees of freedom, and these; empty where most
-    variances are 0."""
-    known = (level.freedom > 0) & np.isfinite(level.variance)
-    variance, d = level.variance[known], level.freedom[known].astype(float)
+    """Log variances without the bias of their degrees of freedom, and the degrees of freedom; empty
+    where most variances are 0."""
+    usable = (level.freedom > 0) & np.isfinite(level.variance)
+    variance, d = level.variance[usable], level.freedom[usable].astype(float)
     middle = float(np.median(variance)) if len(variance) else 0.0
     if not middle > 0:
         return np.zeros(0), np.zeros(0)

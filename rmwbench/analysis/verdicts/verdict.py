@@ -1,4 +1,4 @@
-"""The input and the output of a comparison: arms, the rules, ratios and verdicts."""
+"""The input and the output of a comparison: arms, rules, ratios and verdicts."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -15,9 +15,9 @@ from rmwbench.words.fields import absent
 
 
 class Family(StrEnum):
-    """What publishers do with a payload: hand it over to be copied, or write it into memory that
-    the middleware lends. These are two kinds of work, so each has its own best arm and its own
-    floor."""
+    """How publishers give a payload to the middleware: they hand it over to be copied, or write it
+    into memory that the middleware lends. These are two kinds of work, so each has its own best arm
+    and its own floor."""
 
     COPY = "copy"
     LOAN = "loan"
@@ -26,19 +26,18 @@ class Family(StrEnum):
 @dataclass(frozen=True)
 class JudgedArm:
     """One arm in one workload. `primary`: block -> the trial's primary metric (0, +inf allowed),
-    turned so that a smaller value is better: where a larger value is better it is one divided by
-    it.
+    turned so that a smaller value is better: the reciprocal where a larger value is better.
 
     `undelivered`: block -> (messages that did not arrive sound and in time, messages wanted). Only
-    done trials are listed; `failed` are the blocks whose trial failed by the worker's fault: the
-    arm has lost them. `bounds`: block -> how far `primary` may be from the truth for the clocks of
+    done trials are listed; `failed` are the blocks whose trial failed by the worker's fault, so that
+    the arm lost them. `bounds`: block -> how far `primary` may be from the truth for the clocks of
     two hosts, in its unit; an absent block has 0. `barred`: why an arm that has trials gets no
     verdict; it has no values then. `order`: the words for a smaller value. `since`: block -> the
     number of blocks of the campaign from which on it counts, where a look had passed before it ran.
     `busy`: block of each done trial -> whether it was machine-bound, where that matters;
-    `left_out`: the blocks that no arm of the comparison has because of it (disturbed.py). `family`:
-    the arm is compared within it. `fates`: block of each done trial -> what became of its messages,
-    where that was counted."""
+    `left_out`: the blocks that no arm of the comparison has because an arm was machine-bound
+    (disturbed.py). `family`: the arm is compared within it. `fates`: block of each done trial -> the
+    fates of its messages, where they were counted."""
 
     name: str
     primary: Mapping[int, float]
@@ -77,17 +76,13 @@ class JudgedArm:
         )
 
     def fates_together(self) -> Fates | None:
-        """The sum of the fates over its blocks, with those that it lost; None where they were not
-        counted."""
-        counts_of_blocks = [
-            counts for block, counts in self.fates.items() if block in self.undelivered
-        ]
-        if not counts_of_blocks:
-            return None
+        """The sum of the fates over its blocks, with the blocks that it lost; None where fates were
+        not counted."""
+        done = [counts for block, counts in self.fates.items() if block in self.undelivered]
         failed = len(self.failed - self.fates.keys())
-        return reduce(add, counts_of_blocks).fates(
-            failed=failed, trials=len(counts_of_blocks) + failed
-        )
+        if not done:
+            return None
+        return reduce(add, done).fates(failed=failed, trials=len(done) + failed)
 
 
 @dataclass(frozen=True)
@@ -131,8 +126,8 @@ VerdictName = Literal["best", "equivalent", "worse", "undecided", "alone", "refe
 
 
 class By(StrEnum):
-    """In what an arm is worse: it delivers less, it is slower (its primary metric is larger), or it
-    never works."""
+    """Why an arm is worse: it delivers less, it is slower (its primary metric is larger), or it never
+    works."""
 
     DELIVERY = "delivery"
     PRIMARY = "primary"
@@ -141,9 +136,9 @@ class By(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """`by`: in what a worse arm is worse; `fates`: where that is delivery, what became of the
-    messages that it did not deliver in the blocks that were judged. `minutes_to_decide`: the length
-    of a campaign that would decide it; None where none would, or where nothing is open."""
+    """`by`: why a worse arm is worse; `fates`: the fates of the messages that an arm that is worse by
+    delivery did not deliver in the judged blocks. `minutes_to_decide`: the length of a campaign that
+    would decide an open verdict; None where no campaign would, or where nothing is open."""
 
     verdict: VerdictName
     against: str | None
@@ -164,20 +159,19 @@ NOISE_BLOCKS = 5
 
 @dataclass(frozen=True)
 class Rules:
-    """What a claim needs. An arm is called worse where the interval of its ratio clears 1 +
+    """The conditions of a claim. An arm is called worse where the interval of its ratio clears 1 +
     `aa_floor` *and* the ratio itself clears 1 + `least()`; equivalent where the interval stays
     below 1 + `margin`. Why both: docs/formulas.md.
 
-    `alpha`: of the whole report, or the share of one look (`sequential.alpha_at`); 0 decides
-    nothing. `margin`: the ratio minus 1 that matters. `aa_floor`: the ratio minus 1 by which
-    identical arms differ however long one measures; 0 for arms that shared randomised blocks, where
-    there is no such difference, and the A/A noise for campaigns that did not. `noise`: the ratio
-    minus 1 within which a calibration saw identical arms stay after NOISE_BLOCKS blocks; it decides
-    nothing, a verdict about a smaller ratio mentions it. `loss_margin`: the fraction of messages
-    that a best-effort arm may lose more than another without being judged by it; reliable arms have
-    none. `ahead`: (blocks, alpha) of the looks still to come, `campaign_alpha`: what a campaign of
-    its own has; they only serve to say how long it would take.
-    """
+    `alpha`: the error of the whole report, or the share of one look (`sequential.alpha_at`); 0
+    decides nothing. `margin`: the ratio minus 1 that matters. `aa_floor`: the ratio minus 1 by which
+    identical arms differ in measurements of any length; 0 for arms that shared randomised blocks,
+    where there is no such difference, and the A/A noise for campaigns that did not. `noise`: the
+    ratio minus 1 within which a calibration saw identical arms stay after NOISE_BLOCKS blocks; it
+    decides nothing, a verdict about a smaller ratio mentions it. `loss_margin`: the fraction of
+    messages that a best-effort arm may lose more than another arm before loss is judged; reliable
+    arms have none. `ahead`: (blocks, alpha) of the looks still to come, `campaign_alpha`: the error
+    of a separate campaign; both only serve to say how long a decision would take."""
 
     alpha: float = 0.05
     margin: float = 0.05
@@ -194,6 +188,6 @@ class Rules:
         return max(self.margin, self.aa_floor)
 
     def noise_at(self, blocks: int) -> float:
-        """The ratio minus 1 within which the calibration saw identical arms stay, converted to that
-        many blocks."""
+        """The ratio minus 1 within which the calibration saw identical arms stay, converted to this
+        number of blocks."""
         return math.expm1(math.log1p(self.noise) * math.sqrt(NOISE_BLOCKS / max(blocks, 1)))
