@@ -2,9 +2,9 @@
 that never were active stopped.
 
 The steps of the manager for each node are events of the trial (`step`, docs/formats/bundle.md).
-Time counts from the moment when the first node was told to start, as a launch file starts all of
-them at once. A node is active when its manager knows it: the change of state was answered, and the
-state that the manager asked for then was `active`."""
+Time counts from the command that starts the first node, as a launch file starts all nodes at once.
+A node is active when its manager knows that it is: the change of state was answered, and the state
+that the manager asked for then was `active`."""
 
 import math
 from collections import Counter
@@ -24,8 +24,7 @@ STEPS = ("service", "configure", "activate")
 DONE, TIMED_OUT, REFUSED, UNFINISHED = "done", "timed_out", "refused", "unfinished"
 """How a step ended; `unfinished`: when the window ended the step had not ended, or not begun."""
 SESSION = "session"
-"""The place of nodes whose session did not open: their manager sees only that their service is not
-there."""
+"""The place of nodes whose session did not open: their manager sees only that they have no service."""
 PLACES = {
     f"{SESSION}.{REFUSED}": "session did not open",
     "service.timed_out": "service not available",
@@ -82,59 +81,50 @@ def bring_up(
     """The bring-up of a trial, from its rows of `events` and its cell's definition; an event after
     `end_ns`, the window's end, came too late. None where the cell brings nothing up, or nothing was
     launched."""
-    asked = definition.get("bring_up")
+    planned = definition.get("bring_up")
     rows = list(events)
     launched = [row["time_ns"] for row in rows if row["event"] == LAUNCHED]
-    if not asked or not launched:
+    if not planned or not launched:
         return None
     last: dict[str, tuple[str, str, int]] = {}
     """Node → its last step, its outcome and its time."""
     changes: list[float] = []
-    for row in sorted(
-        (row for row in rows if row["event"] == STEP), key=lambda row: row["time_ns"]
-    ):
+    steps = (row for row in rows if row["event"] == STEP)
+    for row in sorted(steps, key=lambda row: row["time_ns"]):
         if end_ns is not None and row["time_ns"] > end_ns:
             continue
         step, _, outcome = row["code"].partition(".")
         last[row["text"]] = step, outcome, row["time_ns"]
         if step != STEPS[0]:
-            changes.append(
-                math.inf if outcome == TIMED_OUT else float(row["time_ns"] - row["value"])
-            )
+            took_ns = float(row["time_ns"] - row["value"])
+            changes.append(math.inf if outcome == TIMED_OUT else took_ns)
     unopened = {row["process"] for row in rows if row["event"] == NOT_OPENED}
-    lost = {
-        node
-        for process in definition["processes"]
-        if process["name"] in unopened
-        for node in process["nodes"]
-    }
+    processes = [process for process in definition["processes"] if process["name"] in unopened]
+    without_session = {node for process in processes for node in process["nodes"]}
     begin_ns = min(launched)
     up: list[float] = []
     stopped: Counter[str] = Counter()
-    for node in asked["nodes"]:
+    for node in planned["nodes"]:
         step, outcome, time_ns = last.get(node, ("", DONE, 0))
         if (step, outcome) == (STEPS[-1], DONE):
             up.append(float(time_ns - begin_ns))
-        elif node in lost:
+        elif node in without_session:
             stopped[f"{SESSION}.{REFUSED}"] += 1
         elif outcome == DONE:
-            stopped[f"{_after(step)}.{UNFINISHED}"] += 1
+            following = STEPS[STEPS.index(step) + 1] if step else STEPS[0]
+            stopped[f"{following}.{UNFINISHED}"] += 1
         else:
             stopped[f"{step}.{outcome}"] += 1
     return TrialBringUp(
-        len(asked["nodes"]), tuple(sorted(up)), dict(stopped), max(changes, default=None)
+        len(planned["nodes"]), tuple(sorted(up)), dict(stopped), max(changes, default=None)
     )
-
-
-def _after(step: str) -> str:
-    return STEPS[STEPS.index(step) + 1] if step else STEPS[0]
 
 
 def metrics(
     trial: TrialBringUp | None, costs: Mapping[str, float], window_ns: int | None
 ) -> Measures:
-    """The metrics of a trial; fractions are of its nodes. `costs` has `pss` and `cpu_cores` where
-    they were read; they are of all processes, the manager's and daemons included."""
+    """The metrics of a trial; fractions are of its nodes. `costs` has `pss` and `cpu_cores` of all
+    processes, the manager and daemons included, where they were read."""
     if trial is None:
         return dict.fromkeys(names_of(MetricScope.NODES), NONE)
     longest_ns, pss, cores = trial.longest_change_ns, costs.get("pss"), costs.get("cpu_cores")

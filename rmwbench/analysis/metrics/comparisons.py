@@ -17,10 +17,9 @@ PRIMARY = "response_latency_p50"
 
 @dataclass(frozen=True)
 class Comparison:
-    """A `workload` at its `levels`, both of which are in its name, and the rows of `cells` that are
-    compared in it, each with its `labels` entry: the arm's name, made unique where a comparison has
-    an arm twice.
-    """
+    """A `workload` at its `levels`, both of which are in its name, with the rows of the `cells` that
+    are compared. `labels`: cell -> the arm's name, made unique where a comparison has an arm
+    twice."""
 
     name: str
     workload: str
@@ -74,8 +73,8 @@ def is_compared(cell: Row) -> bool:
 
 
 def has_verdicts(definition: Mapping[str, Any]) -> bool:
-    """Whether arms are compared in a cell of that definition. With ROS variables they are not: such
-    a cell asks only which nodes hear each other."""
+    """Whether arms are compared in a cell with this definition. A cell with ROS variables only shows
+    which nodes hear each other."""
     return not definition.get("ros_variables")
 
 
@@ -88,16 +87,16 @@ def is_floor(cell: Row) -> bool:
 
 def is_reliable(endpoints: Iterable[Row]) -> bool:
     """Whether reliable delivery was granted to all of these endpoints (rows of `endpoints`), or
-    asked for where nothing says what was granted. Endpoints that say neither are skipped; False
-    where all of them say neither. With one best-effort end a pair may lose, even if the other end
-    is reliable."""
+    asked for where the grant is not known. Endpoints without either are skipped; False where no
+    endpoint has either. A pair with one best-effort end may lose messages, even if the other end is
+    reliable."""
     values = {value for endpoint in endpoints if (value := _qos(endpoint).get("reliability"))}
     return values == {"reliable"}
 
 
 def history_depth(endpoint: Row) -> int | None:
-    """The depth of an endpoint's history, granted or asked for; None for keep all, or where nothing
-    says it."""
+    """The depth of an endpoint's history, granted or asked for; None for keep all, or where it is
+    not known."""
     qos = _qos(endpoint)
     return qos.get("depth") if qos.get("history") == "keep_last" else None
 
@@ -122,8 +121,8 @@ def json_column(text: str | None) -> Any:
 
 
 def arrival_of(endpoint: Row) -> Any:
-    """The arrival process that an endpoint (a row of `endpoints`) was asked for; empty where
-    nothing says it."""
+    """The arrival process that an endpoint (a row of `endpoints`) was asked for; empty where it is
+    not known."""
     return json_column(endpoint.get("asked")).get("arrival") or {}
 
 
@@ -163,9 +162,7 @@ def _comparison(name: str, planned: AnyComparison | None, cells: list[Row]) -> C
             f"workload {name} is to be judged by a metric that does not exist",
             where="campaign.json",
             actual=primary,
-            fix=f"was it {near}? a newer rmwbench may know it"
-            if near
-            else "a newer rmwbench may know it",
+            fix=f"{f'was it {near}? ' if near else ''}a newer rmwbench may know it",
         )
     labels = {
         c["cell"]: c["arm"] if again[c["arm"]] == 1 else f"{c['arm']} (cell {c['cell']})"

@@ -1,5 +1,5 @@
-"""What several measurements need of one trial: its evidence with every stamp on one clock, its
-window, its endpoints and when they were there, and what its cell asks for.
+"""The common input of several measurements of one trial: its evidence with every stamp on one clock,
+its window, its endpoints and their lives, and the definition of its cell.
 
 The evidence may come from a bundle or from a test: `Evidence` says what it must offer."""
 
@@ -63,7 +63,7 @@ class Evidence(Protocol):
 
 @dataclass(frozen=True)
 class Context:
-    """One trial for its measurements. `evidence` has every stamp on one clock; `clocks` are those
+    """One trial for its measurements. `evidence` has every stamp on one clock; `clocks`: the clocks
     of its hosts."""
 
     evidence: Evidence

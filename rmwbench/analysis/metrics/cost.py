@@ -1,10 +1,10 @@
-"""What a trial cost: CPU by role, context switches, faults, memory, bytes on the wire, energy;
+"""The costs of a trial: CPU by role, context switches, faults, memory, bytes on the wire, energy;
 times to match from events.
 
-A counter that was not read is absent with its reason; it is never taken as zero. Publisher and
-subscription processes stand apart, because a middleware can move work from one to the other. What a
-middleware costs is what its workers, its daemons and whatever else it started used; our own
-processes (`harness`) stand apart and are in no other figure.
+A counter that was not read is absent with its reason, and never zero. Publisher and subscription
+processes have separate figures, because a middleware can move work from one to the other. The cost
+of a middleware is that of its workers, its daemons and all other processes that it started; our own
+processes (`harness`) have a figure of their own and are in no other.
 """
 
 import re
@@ -44,14 +44,13 @@ def cost(
     delivered_bytes: int | None = None,
     no_data: Mapping[str, str] | None = None,
 ) -> Measures:
-    """Metrics of one trial from the rows of the bundle's `counters` (process, role, counter, at,
+    """The metrics of one trial from the rows of the bundle's `counters` (process, role, counter, at,
     value).
 
-    `published`, `heard`, `delivered`: what happened while the steady window lasted, as the counters
-    counted (publishers' calls; first arrivals at subscriptions; those at all readers, a client's
-    replies included); `delivered_bytes`: the payload of the last. `no_data`: what the sampler could
-    not read, and why (`unread_reasons`).
-    """
+    `published`, `heard`, `delivered`: publishers' calls, first arrivals at subscriptions, and first
+    arrivals at all readers, a client's replies included, within the steady window;
+    `delivered_bytes`: the payload of the delivered messages. `no_data`: why the sampler could not
+    read something (`unread_reasons`)."""
     readings = _Readings.of(counters, window_ns, dict(no_data or {}))
     divisors = Divisors(published, heard, delivered, delivered_bytes, window_ns)
     parts = (_processor, _kernel, _allocations, _memory, _wire, _energy)
@@ -60,7 +59,7 @@ def cost(
 
 @dataclass(frozen=True)
 class Divisors:
-    """What costs of the window are divided by. `bytes`: of the payload of the delivered ones."""
+    """The divisors of the window's costs. `bytes`: the payload of the delivered messages."""
 
     published: int
     heard: int
@@ -80,8 +79,8 @@ class Divisors:
 
 @dataclass(frozen=True)
 class _Readings:
-    """Counters by process. `unseen`: daemons without one; `ended`: processes that were not there
-    any more when the window ended; `why`: what the sampler could not read."""
+    """Counters by process. `unseen`: daemons without counters; `ended`: processes that had ended
+    when the window ended; `why`: why the sampler could not read something."""
 
     table: Table
     unseen: tuple[str, ...]
@@ -125,7 +124,7 @@ class _Readings:
 
     @property
     def machines(self) -> dict[str, Counted]:
-        """Host, or "" for the first -> what its machine counted, whether or not it has a power
+        """Host, or "" for the first host -> the counters of its machine, with or without a power
         sensor."""
         return {
             process.partition("@")[2]: counted
@@ -135,13 +134,13 @@ class _Readings:
 
     @property
     def sampler(self) -> str | None:
-        """The process; a worker of that name would make it `sampler#2`."""
+        """The name of the sampler's process: `sampler`, or `sampler#2` beside a worker `sampler`."""
         ours = (name for role, name in self.table if role == "harness")
         return next((name for name in ours if name.partition("#")[0] == "sampler"), None)
 
     @property
     def unsampled(self) -> str:
-        """Why nothing of a process is known where no sampler read it."""
+        """Why a process that no sampler read has no figures."""
         return self.why.get("", NOT_SAMPLED)
 
     @property
@@ -149,9 +148,9 @@ class _Readings:
         """Why a counter has no growth over the window: without a daemon, or a process that ended,
         every sum over the middleware would be too small."""
         if self.unseen:
-            of_daemon = f"processes.{self.unseen[0]}"
-            lost = self.why.get(of_daemon, UNREAD) if self.sampler else self.unsampled
-            return f"daemon {self.unseen[0]} was not read: {lost}"
+            unread = self.why.get(f"processes.{self.unseen[0]}", UNREAD)
+            reason = unread if self.sampler else self.unsampled
+            return f"daemon {self.unseen[0]} was not read: {reason}"
         if dead := sorted(name for role, name in self.ended if role in MIDDLEWARE):
             return f"{dead[0]} was not read: {self.why.get(f'processes.{dead[0]}', UNREAD)}"
         return UNREAD
@@ -163,7 +162,7 @@ class _Readings:
 
     @property
     def no_daemon(self) -> str:
-        """Why daemons have no figure."""
+        """Why daemons have no figures."""
         if self.of_roles("daemon"):
             return self.missing
         return NO_DAEMON if self.sampler else self.unsampled
@@ -206,7 +205,7 @@ def _processor(readings: _Readings, divisors: Divisors) -> Measures:
 
 
 def _kernel(readings: _Readings, divisors: Divisors) -> Measures:
-    """What the kernel counts of processes and machines besides processor time."""
+    """The kernel's counters of processes and machines besides processor time."""
     why, own = readings.why, readings.of_roles(*MIDDLEWARE)
     unread = UNREAD if readings.sampler else readings.unsampled
     softirq = _steady(readings.machines.values(), "processor.softirq")
@@ -248,7 +247,7 @@ def _memory(readings: _Readings, _divisors: Divisors) -> Measures:
     for metric in (m for m in METRICS if m.counter):
         whole = not readings.unseen and not ended
         why = f"the counter {metric.counter} was not read" if whole else readings.missing
-        # After the window a process that ended has nothing any more, but its peak is not known.
+        # After the window a process that ended has no memory any more, but its peak is not known.
         processes = readings.table if metric.counter == "peak_rss" else alive
         measures[metric.name] = _per(_at_end(processes, MIDDLEWARE, metric.counter), 1, why)
     for side in ("publisher", "subscription"):
@@ -260,8 +259,8 @@ def _memory(readings: _Readings, _divisors: Divisors) -> Measures:
 
 
 def _wire(readings: _Readings, divisors: Divisors) -> Measures:
-    """What interfaces sent for each payload byte delivered: all of them, and each of the host's
-    own."""
+    """The bytes that interfaces sent for each delivered payload byte, over all interfaces and over
+    each of the host's own."""
     missing = "the interfaces' counters were not read at both ends of the steady window"
     interfaces = {
         counter.removeprefix(OF_INTERFACES).removesuffix(".tx_bytes")
@@ -271,7 +270,7 @@ def _wire(readings: _Readings, divisors: Divisors) -> Measures:
     }
 
     def sent(interface: str, kind: str) -> float | None:
-        """By the interfaces of that name of all hosts that have one."""
+        """The count of the interfaces with this name on all hosts that have one."""
         counter = f"{OF_INTERFACES}{interface}.{kind}"
         hosts = [own for own in readings.table.values() if any(name == counter for name, _ in own)]
         return _steady(hosts, counter)
@@ -289,7 +288,7 @@ def _wire(readings: _Readings, divisors: Divisors) -> Measures:
 
 
 def _energy(readings: _Readings, divisors: Divisors) -> Measures:
-    """The energy of all machines that the trial ran on; no data where one of them has none."""
+    """The energy of all machines on which the trial ran; no data where a machine has none."""
     used = {
         host: _joules(counted, _unread_sensors(readings.why, host))
         for host, counted in readings.machines.items()
@@ -313,9 +312,8 @@ def _ended(counted: Counted) -> bool:
 
 
 def reason_without_side(processes: Collection[tuple[str, str]], side: str) -> str | None:
-    """Why the processes of one side can have no figure: there are none by themselves, as where a
-    service is called. `processes`: (role, process) of all; `side`: publisher, subscription,
-    daemon."""
+    """Why one side can have no figure: it has no processes of its own, as where a service is called.
+    `processes`: (role, process) of all processes; `side`: publisher, subscription, daemon."""
     roles = {role for role, _ in processes}
     if side == "daemon":
         return None if side in roles else NO_DAEMON
@@ -325,8 +323,8 @@ def reason_without_side(processes: Collection[tuple[str, str]], side: str) -> st
 
 
 def middleware_processes(counters: Iterable[Row]) -> list[tuple[str, str]]:
-    """(role, process) of each process of the middleware, also of daemons that the trial started (it
-    timed their start) and that no counter is of."""
+    """(role, process) of each process of the middleware, with the daemons whose start the trial
+    timed and that have no counter."""
     rows = list(counters)
     counted = [(row["role"], row["process"]) for row in rows if row["role"] in MIDDLEWARE]
     started = [
@@ -338,8 +336,8 @@ def middleware_processes(counters: Iterable[Row]) -> list[tuple[str, str]]:
 
 
 def unread_reasons(events: Iterable[Mapping[str, Any]]) -> Reasons:
-    """What the sampler could not read and why, from the rows of the bundle's `events`; under the
-    key "" why nothing at all could be read."""
+    """Counter or process -> why the sampler could not read it, from the rows of the bundle's
+    `events`; under the key "" why nothing at all could be read."""
     reasons: Reasons = {}
     for row in events:
         if row["event"] == "no_data":
@@ -350,36 +348,32 @@ def unread_reasons(events: Iterable[Mapping[str, Any]]) -> Reasons:
 
 
 OF_RAPL = re.compile(r"rapl:(package[^/]*|.*/dram)")
-"""RAPL's counters of processor packages and their memory, which are added; others count parts."""
+"""RAPL's counters of processor packages and their memory, which are added; the other counters are of
+parts of these."""
 OF_A_PART = re.compile(r"hwmon:(amdgpu|radeon|nouveau|xe|i915|nvme|BAT\d*)/.*")
-"""Sensors of a graphics card or of a drive, and of what a battery gives or gets: no board's
-input."""
+"""Sensors of a graphics card, a drive or a battery, none of which is a board's input."""
 OF_A_MACHINE = ("energy.", "processor.")
-"""Counters by which a machine is known."""
+"""How the counters of a machine begin."""
 PARTS_ALONE = "only parts of the machine have a power sensor here ({})"
 
 
 def _unread_sensors(why: Reasons, host: str) -> Reasons:
-    """Sensor of a machine -> why its energy is not known; under the key "" why that of all is not,
-    as where RAPL counts and may not be read."""
-    quantities = {
-        quantity: reason
-        for key, reason in why.items()
-        for quantity, _, of in [key.partition("@")]
-        if of == host
-    }
-    return {
-        quantity.removeprefix("energy").removeprefix("."): reason
-        for quantity, reason in quantities.items()
-        if quantity == "energy" or quantity.startswith("energy.")
-    }
+    """Sensor of a machine -> why its energy is not known; under the key "" why no sensor's energy is
+    known, as where RAPL may not be read."""
+    reasons = {}
+    for key, reason in why.items():
+        quantity, _, machine = key.partition("@")
+        name, _, sensor = quantity.partition(".")
+        if machine == host and name == "energy":
+            reasons[sensor] = reason
+    return reasons
 
 
 def _joules(counted: Counted, unread: Reasons) -> tuple[float | None, str | None]:
-    """What a machine used in the window, or why nobody knows, where that is known. Of the processor
-    packages and their memory where RAPL counts; else of the board's largest consumer, which is its
-    input. Where one of these was not read (`unread`), the others are not all, and none stands for
-    it."""
+    """The energy of a machine in the window, or the reason why it is not known, if there is one. It
+    is the energy of the processor packages and their memory where RAPL counts, else that of the
+    board's largest consumer, which is its input. Where one of these sensors was not read (`unread`),
+    there is no sum."""
     joules = {
         counter.removeprefix("energy."): value
         for (counter, _), value in counted.items()
@@ -401,10 +395,9 @@ def _is_board(sensor: str) -> bool:
 
 
 def setup(events: Iterable[Mapping[str, Any]]) -> Measures:
-    """`match_time` and `first_message_time` in ns from the rows of the bundle's `events`, counted
-    from the last `created`; the former only where every endpoint that was created has matched, the
-    latter +inf where a reader heard nothing in the time of the barrier.
-    """
+    """`match_time` and `first_message_time` in ns, counted from the last `created`, from the rows of
+    the bundle's `events`; the former only where every created endpoint has matched, the latter +inf
+    where a reader heard nothing in the time of the barrier."""
     rows = list(events)
     last: dict[str, int] = {}
     for row in rows:
@@ -428,8 +421,8 @@ def setup(events: Iterable[Mapping[str, Any]]) -> Measures:
 
 
 def _steady(processes: Collection[Counted], counter: str) -> float | None:
-    """What the counter grew by in the steady window, over all these processes; None where there is
-    none, or one lacks an end."""
+    """The growth of the counter in the steady window, over all these processes; None without a
+    process, or where a process lacks a reading at either edge."""
     edges = [(counter, at) for at in ("steady_begin", "steady_end")]
     if not processes or any(edge not in own for own in processes for edge in edges):
         return None
@@ -449,13 +442,13 @@ OWN_COUNTERS = frozenset(
     )
 )
 OF_INTERFACES = "interface."
-"""What a worker counts itself, and what a host's interfaces count, are read at two moments beside
-the window's edges: on a busy machine some ms after them."""
+"""A worker's own counters, and those of a host's interfaces, are read a little after the window's
+edges: on a busy machine some ms later."""
 
 
 def _grown(row: Counted, counter: str) -> float:
-    """What the counter grew by over the window: the growth between the two snapshots, by the ratio
-    of the two lengths."""
+    """The growth of the counter over the window: the growth between the two snapshots, scaled to the
+    length of the window."""
     grown = row[counter, "steady_end"] - row[counter, "steady_begin"]
     edges = complete(row.get((SNAPSHOT, at)) for at in ("steady_begin", "steady_end"))
     window_ns = row.get((WINDOW, "window"))
@@ -466,9 +459,10 @@ def _grown(row: Counted, counter: str) -> float:
 
 
 def _at_end(table: Table, roles: tuple[str, ...], counter: str) -> float | None:
-    parts = [v for (r, _), v in table.items() if r in roles]
+    """The sum of the counter over the processes of these roles, after the window."""
     values = [
-        next((v[counter, at] for at in ("end", "steady_end") if (counter, at) in v), None)
-        for v in parts
+        counted.get((counter, "end"), counted.get((counter, "steady_end")))
+        for (role, _), counted in table.items()
+        if role in roles
     ]
     return total(values) if values else None

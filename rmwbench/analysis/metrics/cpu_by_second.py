@@ -1,9 +1,8 @@
-"""Processor time second by second, of the time series where one was asked for: how evenly a
-middleware works, and what published evaluations print that looked once per second.
+"""Processor time second by second, from the time series of trials that record one: how evenly a
+middleware works, and the figures of published evaluations that looked once per second.
 
-Of a second counts what really lies between two samples: its processor time is divided by the time
-between them, so a sample that came some milliseconds late changes nothing. A second whose beginning
-or end was not sampled is left out.
+The processor time between two samples is divided by the time between them, so a sample that came
+some milliseconds late changes nothing. A second whose beginning or end was not sampled is left out.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,8 +28,9 @@ NEAR_NS = SECOND_NS // 20
 def cpu_by_second(
     readings: Sequence[Reading], counters: Iterable[Row], window: SteadyWindow | None
 ) -> tuple[np.ndarray, str | None]:
-    """Cores that all processes of the middleware used together in each second of one trial's
-    window, shape (seconds,), and why there are none. `counters` tell the processes' roles."""
+    """The cores that all processes of the middleware used together in each second of one trial's
+    window, shape (seconds,), and the reason if there are none. `counters` have the processes'
+    roles."""
     none = np.empty(0)
     processes = middleware_processes(counters)
     if not readings or not processes or window is None:

@@ -1,11 +1,11 @@
-"""How endpoints find each other: how long each endpoint took, how long the whole graph, and what it
-cost on the wire.
+"""How endpoints find each other: the time of each endpoint, the time of the whole graph, and the cost
+on the wire.
 
-The event `created` tells when a process had created all endpoints that one command asked for, and
-discovery already runs before that. So the times of the graph and of late readers begin with the
+The event `created` is the time when a process had created all endpoints of one command, and
+discovery already runs before it. So the times of the graph and of late readers begin with the
 command: if they began with `created`, a middleware that takes long to create would hide its
 discovery in a time that is not counted. The time of one endpoint begins with `created`, in its own
-worker's clock; a process that was slow to start does not count against an endpoint that was there
+worker's clock; a process that was slow to start does not count against an endpoint that existed
 already."""
 
 from collections.abc import Iterable, Mapping
@@ -45,8 +45,8 @@ def late_match(events: Iterable[Row], joined: Mapping[int, str]) -> Measures:
 
 
 def _joined_ns(rows: Iterable[Row], nodes: Mapping[int, str]) -> dict[int, float]:
-    """Endpoint -> when its process was told to let its node join (`joining`), ns; without that
-    event, when the endpoint was created."""
+    """Endpoint -> the time of the command that lets its node join (`joining`), ns; without that
+    event, the time when the endpoint was created."""
     joined_ns: dict[int, float] = {}
     joining: dict[tuple[str, str], float] = {}
     timed = (row for row in rows if row["time_ns"] is not None)
@@ -85,8 +85,7 @@ def graph(events: Iterable[Row], counters: Iterable[Row]) -> Measures:
 
 
 def never_matched(created: Iterable[int], matched: Iterable[int]) -> str | None:
-    """Why the graph of these endpoints is not complete; None where all that were created
-    matched."""
+    """Why the graph of these endpoints is not complete; None where all created endpoints matched."""
     missing = set(created) - set(matched)
     return f"endpoint {min(missing)} never matched" if missing else None
 
@@ -102,7 +101,7 @@ def times(events: Iterable[Row], name: str) -> dict[int, float]:
 
 def _grown(counters: Iterable[Row]) -> dict[str, float]:
     """tx_bytes and tx_packets -> how much all interfaces of all hosts together sent between the two
-    readings. A counter is left out where an interface was not read at both."""
+    readings. A counter is left out where a reading lacks an interface."""
     at: dict[str, dict[str, dict[tuple[str, str], float]]] = {BEFORE: {}, COMPLETE: {}}
     for row in counters:
         if row["at"] in at and row["counter"].startswith("interface.") and row["value"] is not None:

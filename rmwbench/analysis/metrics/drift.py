@@ -1,6 +1,6 @@
 """Does the latency have one value, or does it rise or fall within the window? Where messages queue
-up, each waits longer than the one before, and a quantile of their latencies depends on when one
-stops measuring.
+up, each waits longer than the message before, and a quantile of their latencies depends on the end
+of the measurement.
 
 The messages of a pair that arrived are taken in the order of sending and divided into ten parts of
 equal size, or into fewer parts of two messages each; the latency of a part is its median. A trial
@@ -43,14 +43,14 @@ class Drift:
 
 
 def drift(latencies: Sequence[np.ndarray]) -> Drift | None:
-    """The drift of one trial: that of the pair whose latency changes by the largest factor; None
-    where no pair drifts. `latencies`: for each pair, in ns, in the order of sending, shape (n,),
-    +inf for messages that never arrived."""
-    drifts = [of_one for of_pair in latencies if (of_one := _of_pair(of_pair)) is not None]
+    """The drift of the pair whose latency changes by the largest factor; None where no pair drifts.
+    `latencies`: for each pair, in ns, in the order of sending, shape (n,), +inf for messages that
+    never arrived."""
+    drifts = [of_pair for pair in latencies if (of_pair := _drift_of(pair)) is not None]
     return max(drifts, key=lambda d: abs(np.log(d.end_ns / d.begin_ns)), default=None)
 
 
-def _of_pair(latency_ns: np.ndarray) -> Drift | None:
+def _drift_of(latency_ns: np.ndarray) -> Drift | None:
     arrived = latency_ns[np.isfinite(latency_ns)]
     if len(arrived) < FEWEST:
         return None
@@ -65,14 +65,12 @@ def _of_pair(latency_ns: np.ndarray) -> Drift | None:
 
 
 def of_arm(trials: Sequence[Drift | None]) -> Drift | None:
-    """The drift of an arm, from those of its done trials; None where the arm is stationary or too
-    few trials tell."""
+    """The drift of an arm, from the drifts of its done trials; None where the arm is stationary or
+    too few trials drift in the same direction."""
     for rises in (True, False):
-        same = [trial for trial in trials if trial is not None and trial.rises is rises]
-        if len(same) >= FEWEST_TRIALS and 2 * len(same) >= len(trials):
-            begin, end = (
-                float(np.median([getattr(trial, name) for trial in same]))
-                for name in ("begin_ns", "end_ns")
-            )
-            return Drift(begin, end, len(same), len(trials))
+        alike = [trial for trial in trials if trial is not None and trial.rises is rises]
+        if len(alike) >= FEWEST_TRIALS and 2 * len(alike) >= len(trials):
+            begin = float(np.median([trial.begin_ns for trial in alike]))
+            end = float(np.median([trial.end_ns for trial in alike]))
+            return Drift(begin, end, len(alike), len(trials))
     return None

@@ -1,9 +1,8 @@
-"""What became of the messages of an arm that did not arrive: lost, late or never sent.
+"""The fates of the messages of an arm that did not arrive: lost, late or never sent.
 
-*Lost*: sent, and nothing sound ever came of it. *Late*: sent, and still under way when the trial
-stopped waiting. *Never sent*: due, and not sent, with what kept it. Three fates, three words, and
-never one for another. Messages of a failed trial have no fate, since nobody knows what was sent;
-failed trials are counted separately.
+*Lost*: sent, and never arrived sound. *Late*: sent, and still under way when the trial stopped
+waiting. *Never sent*: due, and not sent, with the cause. Messages of a failed trial have no fate,
+since nobody knows which were sent; failed trials are counted separately.
 """
 
 from collections import Counter
@@ -20,14 +19,14 @@ HELD: Mapping[UnsentBy, str] = {
     UnsentBy.MACHINE: "no publish call held it: the machine did not come to it",
     UnsentBy.REFUSED: "its publish call returned errors",
 }
-"""What kept messages from being sent, in words."""
+"""The causes of messages that were not sent, in words."""
 
 
 @dataclass(frozen=True)
 class FateCounts:
-    """In messages, once per reader; of a chain once per way. `unsent_by`: the never sent, by what
-    kept them. `overdue`: the late ones of best-effort streams, which are undelivered; whether the
-    other late ones would have arrived is not known."""
+    """Counts of messages, once per reader; for a chain once per path. `unsent_by`: cause -> messages
+    never sent. `overdue`: late messages of best-effort streams, which are undelivered; whether other
+    late messages would have arrived is not known."""
 
     wanted: int = 0
     lost: int = 0
@@ -62,7 +61,7 @@ class FateCounts:
         return self.wanted - self.never_sent
 
     def fates(self, *, failed: int = 0, trials: int = 0) -> "Fates":
-        """`failed` of the `trials`, which these are counted in but for the failed ones."""
+        """The counts as fractions. `failed` of the `trials` failed, and are not in the counts."""
         return Fates(
             lost=self.lost / self.sent if self.sent else 0.0,
             late=self.late / self.sent if self.sent else 0.0,
@@ -75,16 +74,16 @@ class FateCounts:
 
 
 def main_cause(unsent_by: Mapping[UnsentBy, int]) -> UnsentBy | None:
-    """What kept the most of them; None where none is counted."""
+    """The cause of most messages that were not sent; None without any."""
     return max(unsent_by, key=lambda by: unsent_by[by]) if unsent_by else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fates:
-    """As fractions: `lost` and `late` of what was sent, `never_sent` of what was due, as tables
-    have them; `overdue` of what was sent is the part of `late` that is undelivered. `held_by`: what
-    kept the most of the never sent; None where that is not known, or all were sent. `failed` of the
-    `trials` ended by the arm's own fault, and are in no fraction."""
+    """Fractions: `lost` and `late` of the messages sent, `never_sent` of the messages due, as in
+    tables; `overdue`, of the messages sent, is the part of `late` that is undelivered. `held_by`:
+    the cause of most messages never sent; None where it is not known, or all were sent. `failed` of
+    the `trials` ended by the arm's own fault, and are in no fraction."""
 
     lost: float = 0.0
     late: float = 0.0
@@ -96,8 +95,8 @@ class Fates:
 
     @property
     def undelivered(self) -> float:
-        """The share of what was due, with nothing delivered of a failed trial: what verdicts judge
-        first. What was late of a reliable stream is not in it."""
+        """The share of the messages due that verdicts judge first: all messages of a failed trial
+        are in it, late messages of a reliable stream are not."""
         return sum(self.shares.values())
 
     @property
@@ -114,7 +113,8 @@ class Fates:
 
     @property
     def main(self) -> Fate | None:
-        """What most of the undelivered is; late where nothing else is; None where all arrived."""
+        """The fate of most undelivered messages; late where all others arrived; None where all
+        arrived."""
         shares = self.shares
         if not shares:
             return Fate.LATE if self.late > 0 else None
@@ -122,12 +122,12 @@ class Fates:
 
     @property
     def loses_only(self) -> bool:
-        """Whether what did not arrive was lost, so that a share is all there is to say."""
+        """Whether all messages that did not arrive were lost."""
         return self.lost > 0 and not (self.never_sent or self.late or self.failed)
 
     def verbs(self, of: str = "its messages") -> str:
         """`loses 10 % of what it sends, and never sends 28 % of its messages (its publish call was
-        held)`; empty where all arrived. `of`: what the messages are called."""
+        held)`; empty where all arrived. `of`: the words for the messages."""
         parts, sent = [], f"of {of}"
         if self.never_sent:
             sent = "of what it sends" if of == "its messages" else f"of what it sends {sent}"
@@ -144,15 +144,8 @@ class Fates:
 
     def short(self) -> str:
         """`lost 10 %, never sent 28 %`, for a place in a table; empty where all arrived."""
-        parts = [
-            f"{name} {percent(share)}"
-            for name, share in (
-                ("lost", self.lost),
-                ("never sent", self.never_sent),
-                ("late", self.late),
-            )
-            if share > 0
-        ]
+        shares = (("lost", self.lost), ("never sent", self.never_sent), ("late", self.late))
+        parts = [f"{name} {percent(share)}" for name, share in shares if share > 0]
         if self.failed:
             parts.append(f"{self.failed} of {counted(self.trials, 'trial')} failed")
         return ", ".join(parts)

@@ -1,11 +1,11 @@
-"""Which topics of a workload, and which readers of a topic, are judged one by one. What becomes of
-an arm over all of them is in over_topics.py.
+"""Which topics of a workload, and which readers of a topic, are judged one by one. The verdict of an
+arm over all of them is in over_topics.py.
 
 The topics of a robot have no common latency: the median over an IMU at 1 kHz and a camera at 30 Hz
-is that of the IMU. So topics that differ are measured and judged one by one. Topics that are alike
-(`scan_1` … `scan_8`: the same name but for a number at its end, the same type, QoS and rate, as a
-graph of many nodes has them) stay one sample: separate verdicts for a hundred of them would leave
-none of them enough power.
+is the median of the IMU. So topics that differ are measured and judged one by one. Topics that are
+alike (`scan_1` … `scan_8`: the same name but for a number at its end, the same type, QoS and rate,
+as in a graph of many nodes) stay one sample: separate verdicts for a hundred topics would have too
+little power.
 
 The same holds for the readers of one topic: where they differ (`readers.alike`), each group of
 alike readers is judged with its writers as a topic is, under the name of its node (`control`).
@@ -36,12 +36,12 @@ from rmwbench.codes import SENDERS
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 POOLED = frozenset(m.name for m in METRICS if m.topics is TopicScope.APART)
-"""Metrics that a workload of unlike topics or readers does not have: over all messages together the
-value would be that of no topic and of no reader."""
+"""Metrics that a workload of unlike topics or readers does not have: a value over all messages
+together would be true of no topic and of no reader."""
 _OF_SENDERS = frozenset(
     m.name for m in METRICS if m.source in ("publish_call", "writing", "publisher_period")
 )
-"""Metrics of writers alone: the readers of one topic have the same value."""
+"""Metrics of writers, which are the same for all readers of a topic."""
 OF_TOPICS = tuple(m.name for m in METRICS if m.topics is not TopicScope.WHOLE)
 """Metrics that each topic has."""
 
@@ -52,8 +52,8 @@ READER_ARROW = " → "
 
 @dataclass(frozen=True, kw_only=True)
 class Topic:
-    """What is judged by itself: a topic, several alike topics under one name (`scan_*`), or some of
-    a topic's readers, which differ from its others."""
+    """A part of a workload that is judged by itself: a topic, several alike topics under one name
+    (`scan_*`), or some readers of a topic, which differ from its other readers."""
 
     name: str
     members: tuple[str, ...]
@@ -61,15 +61,14 @@ class Topic:
     message: str
     payload_bytes: int
     rate_hz: float | None
-    """Messages due per second of each member over all its publishers; None where no rate is asked
-    for."""
+    """Messages due per second of each member over all its publishers; None without a rate."""
     reliable: bool
     readers: AlikeReaders | None = None
     """None where all readers of the topic are judged together."""
     endpoints: frozenset[int]
-    """Numbers of the endpoints by which it is measured."""
+    """The numbers of the endpoints on which it is measured."""
     nodes: tuple[str, ...]
-    """Nodes of its readers."""
+    """The nodes of its readers."""
 
     @property
     def limit_names(self) -> tuple[str, ...]:
@@ -81,8 +80,8 @@ class Topic:
 def workload_limit_names(
     endpoints: Sequence[Row], definition: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """The names under which a suite may limit a workload whose topics are judged together: those of
-    its topics and of their readers."""
+    """The names under which a suite may limit a workload whose topics are judged together: the names
+    of its topics and of their readers."""
     judged = in_focus(endpoints, definition)
     topics = tuple(dict.fromkeys(row["topic"] for row in judged))
     return (*_together(topics), *topics, *_of_readers(topics, _nodes(judged)))
@@ -94,7 +93,7 @@ def _of_readers(topics: Sequence[str], nodes: Sequence[str]) -> tuple[str, ...]:
 
 
 def _together(names: Sequence[str]) -> tuple[str, ...]:
-    """`scan_*` for each stem that several of the names have. A bundle may lack names: those are
+    """`scan_*` for each stem that several of the names have. Names that a bundle lacks are
     skipped."""
     stems = Counter(_stem(name) for name in names if name)
     return tuple(f"{stem}_*" for stem, several in stems.items() if several > 1)
@@ -125,31 +124,26 @@ def judged_topics(endpoints: Sequence[Row], definition: Mapping[str, Any] = NOTH
         )
         alike.setdefault(key, []).append(topic)
     names = _names(alike.values())
-    parts = [
-        part
-        for name, (key, members) in zip(names, alike.items(), strict=True)
-        for part in _parts(
-            Topic(
-                name=name,
-                members=tuple(members),
-                message=key[1],
-                payload_bytes=key[2],
-                rate_hz=key[3],
-                reliable=is_reliable(r for member in members for r in rows[member]),
-                endpoints=frozenset(r["endpoint"] for member in members for r in rows[member]),
-                nodes=_nodes(r for member in members for r in rows[member]),
-            ),
-            [r for member in members for r in rows[member]],
-            definition,
-            alone=len(alike) == 1,
+    parts: list[Topic] = []
+    for name, (key, members) in zip(names, alike.items(), strict=True):
+        of_members = [row for member in members for row in rows[member]]
+        topic = Topic(
+            name=name,
+            members=tuple(members),
+            message=key[1],
+            payload_bytes=key[2],
+            rate_hz=key[3],
+            reliable=is_reliable(of_members),
+            endpoints=frozenset(row["endpoint"] for row in of_members),
+            nodes=_nodes(of_members),
         )
-    ]
+        parts += _parts(topic, of_members, definition, alone=len(alike) == 1)
     return parts if len(parts) > 1 else []
 
 
 def planned_endpoints(definition: Mapping[str, Any]) -> list[Row]:
-    """The `endpoints` rows that trials of a cell with this definition will have, without what is
-    granted: enough for `judged_topics`."""
+    """The `endpoints` rows that trials of a cell with this definition will have, without grants:
+    enough for `judged_topics`."""
     return [
         {
             **endpoint,
@@ -192,9 +186,9 @@ def _parts(
 def same_readers(
     topic: Topic, endpoints: Sequence[Row], definition: Mapping[str, Any] = NOTHING
 ) -> frozenset[int]:
-    """For a trial in which all readers of a topic are alike: the endpoints that match
-    `topic.readers` of another cell, with their writers. Empty where this trial does not have those
-    readers, or has no others."""
+    """The endpoints that match `topic.readers` of another cell, with their writers, for a trial in
+    which all readers of a topic are alike. Empty where this trial does not have these readers, or
+    has no others."""
     rows = in_focus(endpoints, definition)
     here = {r["topic"] for r in rows}
     # A workload's one topic is called after it, and so has another name in another workload.
@@ -235,7 +229,7 @@ def _stem(topic: str) -> str:
 
 
 def _promise(row: Row) -> tuple[Any, Any, Any]:
-    """(reliability, history, depth) as asked for, since what is granted may differ between arms."""
+    """(reliability, history, depth) as asked for, since grants may differ between arms."""
     qos = json_column(row.get("asked")).get("qos") or {}
     return qos.get("reliability"), qos.get("history"), qos.get("depth")
 
@@ -274,8 +268,8 @@ Noun = Literal["topic", "reader"]
 
 
 def noun(parts: Sequence[Any]) -> Noun:
-    """What sentences call these parts of a workload: readers where each part is a group of
-    `readers`, else topics."""
+    """The noun for these parts of a workload: reader where each part is a group of `readers`, else
+    topic."""
     return "reader" if parts and all(part.readers for part in parts) else "topic"
 
 

@@ -1,8 +1,9 @@
-"""One trial's records -> its latencies, arrivals and ledger. Columns are asked for one by one, so
-that memory stays at a few columns.
+"""One trial's latencies, arrivals and ledger from its records. Columns are read one by one, so that
+memory stays at a few columns.
 
-Every message that the schedule wanted is in every latency sample, once per reader: what did not
-arrive sound and in time is +inf (rule 4). Latencies of several readers are pooled within the trial.
+Every message that the schedule wanted is in every latency sample, once per reader: a message that
+did not arrive sound and in time is +inf (rule 4). Latencies of several readers are pooled within the
+trial.
 """
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -38,16 +39,16 @@ from rmwbench.analysis.stats.quantile import allowed, rank
 from rmwbench.codes import FAILED, FOREIGN, LOANED, SENDERS
 
 SERIES_POINTS, SERIES_SLOWEST = 2_000, 100
-"""Points of a longer series, of which so many of the points are its slowest messages."""
+"""The points of a thinned series, and how many of these are its slowest messages."""
 ALL_THE_TIME: Mapping[int, ReaderLife] = {}
 """Every endpoint is there from before the window to after it."""
 
 
 @dataclass(frozen=True)
 class ReaderDelivery:
-    """What one reader heard of all its writers: of `wanted` messages `arrived` sound and in time;
-    `median_ns` of the response latency, infinite where half of them did not, None where they are
-    too few for it."""
+    """The delivery of all writers to one reader: of `wanted` messages `arrived` sound and in time.
+    `median_ns`: of the response latency, infinite where half of the messages did not arrive, None
+    where they are too few for a median."""
 
     wanted: int
     arrived: int
@@ -60,34 +61,33 @@ class ReaderDelivery:
 
 @dataclass
 class Messages:
-    """What one trial's messages say. `samples` by metric stem: response_latency, consumed_latency,
-    service_latency, publish_call, writing, arrival_jitter, publisher_period, subscription_period;
-    with clients request_leg and reply_leg.
-    """
+    """The measurements of one trial's messages. `samples` by metric stem: response_latency,
+    consumed_latency, service_latency, publish_call, writing, arrival_jitter, publisher_period,
+    subscription_period; with clients request_leg and reply_leg."""
 
     ledger: Ledger = field(default_factory=Ledger)
     samples: dict[str, Sample] = field(default_factory=dict)
     longest_stall_ns: float | None = None
     longest_period_ns: dict[str, float] = field(default_factory=dict)
-    """Stem -> the mean period of the publisher, or the subscription, in which it is longest."""
+    """Stem -> the longest mean period of any publisher, or of any subscription."""
     undelivered_in_a_row: int | None = None
-    """Those of the pair with the longest run; None without a pair."""
+    """The longest run of any pair; None without a pair."""
     arrived_in_window: int = 0
     bytes_in_window: int = 0
     calls_in_window: int = 0
     """Publish calls made while the steady window lasted, whenever their messages were due."""
     published_in_window: int = 0
-    """Those of them that are the publishers' own; the others are requests."""
+    """The calls of publishers among `calls_in_window`; the others are requests."""
     heard_in_window: int = 0
-    """The arrivals at subscriptions; the others are replies."""
+    """The arrivals at subscriptions among `arrived_in_window`; the others are replies."""
     scheduled: int = 0
-    """Messages the schedule wanted in the steady window, before fan-out."""
+    """Messages that the schedule wanted in the steady window, before fan-out."""
     failed_calls: int = 0
-    """Publish calls for these that returned an error, whatever arrived of them."""
+    """Publish calls for scheduled messages that returned an error, whether or not these arrived."""
     not_attempted: int = 0
-    """Those of them without a publish call."""
+    """Scheduled messages without a publish call."""
     never_returned: bool = False
-    """Whether the last publish call of one of the writers never did."""
+    """Whether the last publish call of some writer never returned."""
     longest_bytes: int = 0
     """The size of the largest message that was published, whether or not it arrived."""
     pairs: int = 0
@@ -95,15 +95,14 @@ class Messages:
     taken: int = 0
     """Arrivals at subscriptions over the whole trial."""
     lent: int = 0
-    """Those of them that were read in place, by their flag LOANED."""
+    """Arrivals that were read in place, by their flag LOANED."""
     by_reader: dict[int, ReaderDelivery] = field(default_factory=dict)
-    """Endpoint of a subscription -> what it heard; empty where there are fewer than two."""
+    """Endpoint of a subscription -> its delivery; empty with fewer than two subscriptions."""
     drift: Drift | None = None
     """Drift of the pair that drifted most within the window; None where no latency rose or fell."""
     series: tuple[np.ndarray, np.ndarray] | None = None
-    """(seconds since the steady window began, latency in ns with +inf where lost), thinned to
-    SERIES_POINTS, of the first pair.
-    """
+    """(seconds since the steady window began, latency in ns with +inf where lost) of the first pair,
+    thinned to SERIES_POINTS."""
 
 
 def measure(
@@ -114,11 +113,10 @@ def measure(
     beside: Sequence[EndpointRow] = (),
     stuck: Container[int] = (),
 ) -> Messages:
-    """Everything that follows from SENT and RECEIVED records; `lives` are of endpoints that join
-    late or leave early, `beside` all endpoints of the trial where these are some of them, `stuck`
-    the writers whose last publish call never returned. Raises ValueError where the records
-    contradict their own format.
-    """
+    """The measurements of the messages of `endpoints`, from SENT and RECEIVED records. `lives`: of
+    endpoints that join late or leave early; `beside`: all endpoints of the trial, where `endpoints`
+    are some of these; `stuck`: the writers whose last publish call never returned. Raises ValueError
+    where the records contradict their format."""
     out = Messages()
     recorded, columns = columns, answered(columns, endpoints)
     writers, pairs = _pairs(
@@ -171,18 +169,18 @@ def _by_reader(
 
 
 def _delivery_of(response_ns: np.ndarray) -> ReaderDelivery:
-    """`response_ns`: of one reader's wanted messages, shape (n,) with n > 0, +inf for what never
-    arrived."""
+    """The delivery to one reader, from the latencies of the messages that it wanted, shape (n,) with
+    n > 0, +inf for messages that never arrived."""
     n = len(response_ns)
     place = rank(n, 0.5)
-    middle = float(np.partition(response_ns, place)[place]) if allowed(n, 0.5) else None
-    return ReaderDelivery(n, int(np.count_nonzero(np.isfinite(response_ns))), middle)
+    median = float(np.partition(response_ns, place)[place]) if allowed(n, 0.5) else None
+    return ReaderDelivery(n, int(np.count_nonzero(np.isfinite(response_ns))), median)
 
 
 def _count(
     columns: Columns, writers: Sequence["_WriterColumns"], pairs: Sequence["_Pair"], out: Messages
 ) -> None:
-    """What the schedule wanted, and what calls came of it."""
+    """Counts the scheduled messages and their publish calls."""
     places = [w.places for w in writers]
     out.scheduled = sum(int(np.count_nonzero(w.steady)) for w in places)
     out.failed_calls = sum(int(np.count_nonzero(w.steady & w.failed)) for w in places)
@@ -193,22 +191,22 @@ def _count(
 
 
 def _called(writer: "_WriterColumns") -> np.ndarray:
-    """The steady messages whose publish call was made; of a worker from before, a refused loan has
-    no call."""
+    """Which steady messages have a publish call; in records of older workers a refused loan has
+    none."""
     called: np.ndarray = writer.places.steady & (writer.call_ns != ABSENT)
     return called
 
 
 def _writing(columns: Columns, writer: "_WriterColumns") -> np.ndarray:
-    """How long each of the called took us to write, ns, float64: from the moment that it was taken
-    up, less the wait for a loan, which is the middleware's. Those whose worker did not say are left
-    out."""
-    begun_ns, known = writer.placed(columns.sent("begun_ns")), _called(writer)
-    known &= begun_ns != ABSENT
+    """How long we wrote each message that has a publish call, ns, float64: from its begin to the
+    call, without the wait for a loan, which is the middleware's. Messages whose worker did not
+    record this are left out."""
+    begun_ns, timed = writer.placed(columns.sent("begun_ns")), _called(writer)
+    timed &= begun_ns != ABSENT
     loaned = (writer.placed(columns.sent("flags")) & LOANED) != 0
     if loaned.any():
-        known &= ~loaned | (writer.placed(columns.sent("fill_ns")) != ABSENT)
-    return _wanted(writer.call_ns, begun_ns, known)
+        timed &= ~loaned | (writer.placed(columns.sent("fill_ns")) != ABSENT)
+    return _wanted(writer.call_ns, begun_ns, timed)
 
 
 def paired(
@@ -229,7 +227,6 @@ _WritersWithReaders = Sequence["tuple[_WriterColumns, tuple[EndpointRow, ...]]"]
 def _writers_with_readers(
     columns: Columns, endpoints: Sequence[EndpointRow], window: SteadyWindow | None
 ) -> _WritersWithReaders:
-    """Writers with their readers."""
     rows = _selector(columns.sent("endpoint"))
     return [
         (_writer(columns, e, rows(e.endpoint), window), readers)
@@ -240,7 +237,7 @@ def _writers_with_readers(
 def _each(
     columns: Columns, heard: _WritersWithReaders, lives: Mapping[int, ReaderLife], out: Messages
 ) -> "Iterator[tuple[_Pair, Arranged]]":
-    """Each writer with each of its readers; rows of no writer are counted in `out`."""
+    """Each writer with each of its readers; rows without a writer are counted in `out`."""
     received_rows = _pair_selector(columns, out)
     flags, seq, taken = (columns.received(c) for c in ("flags", "seq", "taken_ns"))
     for w, r in ((w, r) for w, readers in heard for r in readers):
@@ -258,8 +255,8 @@ def _pairs(
     out: Messages,
     held: "Callable[[_WriterColumns], UnsentBy]",
 ) -> "tuple[list[_WriterColumns], list[_Pair]]":
-    """Writers, and each of them with each of its readers; `out` gets ledgers, and what came within
-    the window. `held`: what kept a writer from sending."""
+    """The writers, and each writer with each of its readers; `out` gets the ledgers and the arrivals
+    within the window. `held`: a function from a writer to the cause why it did not send."""
     heard, size = _writers_with_readers(columns, endpoints, window), columns.received("bytes")
     pairs: list[_Pair] = []
     stalls, runs = [], []
@@ -296,8 +293,9 @@ def _pairs(
 def _held_by(
     columns: Columns, endpoints: Sequence[EndpointRow], stuck: Container[int]
 ) -> "Callable[[_WriterColumns], UnsentBy]":
-    """A function from a writer to what kept it from sending. It needs all `endpoints` of the trial,
-    since whom it waited for may be of another topic. `stuck`: as `measure`."""
+    """A function from a writer to the cause why it did not send. It needs all `endpoints` of the
+    trial, since the writer may have waited for a publisher of another topic. `stuck`: as
+    `measure`."""
 
     @cache
     def selected() -> Callable[[int], Rows]:
@@ -326,7 +324,7 @@ def _held_by(
 def _both_there(
     pair: "_Pair", window: SteadyWindow, lives: Mapping[int, ReaderLife]
 ) -> SteadyWindow:
-    """Nothing can arrive while either end is away."""
+    """The part of the window in which both ends are there: nothing can arrive in the rest."""
     for end in (pair.writer.endpoint, pair.reader.endpoint):
         window = lives.get(end, _ALWAYS).within(window)
     return window
@@ -339,8 +337,7 @@ def _periods(
     lives: Mapping[int, ReaderLife],
     out: Messages,
 ) -> None:
-    """The periods of each publisher, and of each subscription: what it hears of all its writers
-    together."""
+    """The periods of each publisher, and of each subscription over all its writers together."""
     heard: dict[int, list[_Pair]] = {}
     for p in pairs:
         if p.reader.kind == "subscription":
@@ -381,7 +378,7 @@ def _count_within(window: SteadyWindow, pair: "_Pair", sizes: np.ndarray, out: M
 def expected_by(
     places: WriterPlaces, intended_ns: np.ndarray, life: ReaderLife | None
 ) -> WriterPlaces:
-    """The writer's messages with those alone in the steady window that the reader may expect."""
+    """The writer's messages, of which only those that the reader may expect are steady."""
     if life is None:
         return places
     seq = places.first_seq + np.arange(len(places.steady))
@@ -429,8 +426,8 @@ class _WriterColumns:
 
 @dataclass
 class _Pair:
-    """A writer and one of its readers, whose life this is; `first` and `taken_ns` (ABSENT where
-    nothing came) by place."""
+    """A writer and one of its readers with its `life`; `first` and `taken_ns` (ABSENT where nothing
+    arrived) by place."""
 
     writer: _WriterColumns
     reader: EndpointRow
@@ -449,7 +446,7 @@ class _Pair:
         return np.flatnonzero(self.first < 0)
 
     def placed(self, column: np.ndarray) -> np.ndarray:
-        """A column of `received` by place; ABSENT where no message came."""
+        """A column of `received` by place; ABSENT where no message arrived."""
         values = column[self.rows]
         if not len(values):
             return np.full(len(self.first), ABSENT)
@@ -474,8 +471,9 @@ def pace_of(
     reliable: bool,
 ) -> Pace:
     """How a stream went when the drain ended, or its reader left (`life`), by the stamps of its
-    messages in order of place; one that is not `reliable` had ended, and one of which a message came
-    afterwards had not. History given to a late reader is old by design, so its age is not used."""
+    messages in order of place. A stream that is not `reliable` had ended; a stream with a message
+    that came afterwards had not. The history of a late reader is old by design, so its age is not
+    used."""
     arrived = taken_ns != ABSENT
     if not reliable or window is None or window.drain_end_ns is None:
         return Pace.ENDED
@@ -495,7 +493,7 @@ def pace_of(
 
 def _consumed(columns: Columns, pairs: list[_Pair], out: Messages) -> None:
     consumed = columns.received("consumed_ns")
-    # A reader that never stamps it gives no data; one that got nothing gives infinity.
+    # A reader that never stamps it gives no data; a reader without arrivals gives infinity.
     if not len(consumed) or consumed.max() != ABSENT:
         out.samples["consumed_latency"] = make_sample(
             [_wanted(p.placed(consumed), p.writer.intended_ns, p.places.steady) for p in pairs]
@@ -504,39 +502,24 @@ def _consumed(columns: Columns, pairs: list[_Pair], out: Messages) -> None:
 
 def longest_gap(arrivals_ns: np.ndarray, window: SteadyWindow) -> float:
     """The longest time without an arrival in the steady window, in ns, its two edges included; the
-    whole window where nothing arrived.
-
-    `arrivals_ns`: sorted, within the window.
-    """
-    if not len(arrivals_ns):
-        return float(window.length_ns)
-    inner = int(np.diff(arrivals_ns).max()) if len(arrivals_ns) > 1 else 0
-    return float(
-        max(inner, int(arrivals_ns[0]) - window.begin_ns, window.end_ns - int(arrivals_ns[-1]))
-    )
+    whole window where nothing arrived. `arrivals_ns`: sorted, within the window."""
+    return float(np.diff(arrivals_ns, prepend=window.begin_ns, append=window.end_ns).max())
 
 
 def jitter(response_ns: np.ndarray) -> np.ndarray:
     """|D(i−1, i)| of RFC 3550 §6.4.1 in ns: how far the distance of two consecutive arrivals is
-    from the distance intended.
-
-    Of consecutive messages that both arrived: it equals the difference of their latencies. Shape (≤
-    n−1,).
-    """
-    known = np.isfinite(response_ns)
-    distances_ns: np.ndarray
-    if known.all():
-        distances_ns = np.abs(np.diff(response_ns))
-    else:
-        both = known[1:] & known[:-1]
-        distances_ns = np.abs(response_ns[1:][both] - response_ns[:-1][both])
+    from the distance intended, which is the difference of their latencies; for consecutive messages
+    that both arrived, shape (≤ n−1,)."""
+    arrived = np.isfinite(response_ns)
+    both: Rows = slice(None) if arrived.all() else arrived[1:] & arrived[:-1]
+    distances_ns: np.ndarray = np.abs(response_ns[1:][both] - response_ns[:-1][both])
     return distances_ns
 
 
 def thin_series(time_s: np.ndarray, latency_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """At most SERIES_POINTS points, each a message: evenly spaced ones, so that the cloud and the
-    share of lost ones are those of all messages, and of the others the slowest that arrived, so
-    that spikes stay visible."""
+    """At most SERIES_POINTS points, each a message: evenly spaced messages, so that the cloud and the
+    share of lost messages are as in all, and the slowest of the other messages that arrived, so that
+    spikes stay visible."""
     n = len(latency_ns)
     if n <= SERIES_POINTS:
         return time_s.copy(), latency_ns.copy()
@@ -568,7 +551,7 @@ def _writer(
         topic=publisher.topic,
         rows=rows,
         order=order,
-        # A call that failed was made, also where it was refused a loan before it began to publish.
+        # A call that failed was made, even where its loan was refused before it began to publish.
         places=WriterPlaces(
             first_seq=first,
             steady=is_steady(flags, intended_ns, begin_ns),
@@ -605,7 +588,7 @@ def _selector(endpoint: np.ndarray) -> Callable[[int], Rows]:
 
 
 def _pair_selector(columns: Columns, out: Messages) -> Callable[[int, int], Rows]:
-    """(reader, writer) -> rows of `received`; rows of no writer are foreign and counted here."""
+    """(reader, writer) -> rows of `received`; rows without a writer are foreign, and counted here."""
     reader, writer = columns.received("endpoint"), columns.received("writer")
     if len(reader) == 0:
         return lambda *_: slice(0, 0)

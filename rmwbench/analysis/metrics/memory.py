@@ -1,11 +1,11 @@
 """Whether memory grows with the messages: a line through the PSS of each process in the second half
 of the window.
 
-The first half is left out because pools, histories and the pages of a fresh process fill then,
-which ends; a leak does not. File-backed pages are left out: a library's share of PSS shrinks when
-other processes map it, also such as are not of the trial. The slope is the median of those between
-all pairs of readings (Theil 1950; Sen, JASA 63, 1968), so that one step of an allocator or one odd
-reading does not make it. Where one process was not read there is no sum.
+The first half is left out because pools, histories and the pages of a fresh process fill then, and a
+leak goes on. File-backed pages are left out: a library's share of PSS shrinks when other processes
+map it, even processes outside the trial. The slope is the median of the slopes between all pairs of
+readings (Theil 1950; Sen, JASA 63, 1968), so that one step of an allocator or one odd reading does
+not decide it. Where one process was not read there is no sum.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,11 +21,11 @@ Reading = tuple[int, str, str, float]
 Points = tuple[np.ndarray, np.ndarray]
 """(time as a fraction of the window, PSS in bytes without files), each of shape (readings,)"""
 FEWEST = 5
-"""Readings of a process in the second half; with fewer a slope is an accident."""
+"""The fewest readings of a process in the second half that give a slope."""
 NOT_READ = "memory was not read within the window (sampling: {series_hz: 5, memory: true})"
 SIDES = ("publisher", "subscription", "daemon")
 PLACES = (("begin", 0.0, 0.1), ("middle", 0.45, 0.55), ("end", 0.9, 1.0))
-"""Parts of the window whose median PSS is told."""
+"""The parts of the window that have a metric of their median PSS."""
 
 
 def growth(
@@ -38,8 +38,8 @@ def growth(
     delivered: int,
 ) -> Measures:
     """`pss_growth_per_message_SIDE` in bytes and `pss_at_begin`, `_middle`, `_end` of one trial.
-    `counters` tell the processes' roles; a daemon's growth is for each message delivered, the
-    others' for each that publishers published and that subscriptions heard."""
+    `counters` have the processes' roles; the growth of publishers is for each message published, of
+    subscriptions for each message heard, of daemons for each message delivered."""
     names = [f"pss_growth_per_message_{side}" for side in SIDES] + [
         f"pss_at_{place}" for place, _, _ in PLACES
     ]
@@ -64,14 +64,13 @@ def growth(
 
 
 def _growth_per_message(own: Mapping[str, Points], messages: int) -> float | str:
-    """Bytes per message, of all these processes together; or why nobody knows."""
+    """Bytes per message, of all these processes together, or the reason why it is not known."""
     slopes = []
     for name, points in own.items():
         slope = _slope(*points)
         if slope is None:
-            return (
-                f"memory of {name} was read fewer than {FEWEST} times in the window's second half"
-            )
+            few = f"fewer than {FEWEST} times in the window's second half"
+            return f"memory of {name} was read {few}"
         slopes.append(slope)
     if not slopes:
         return NOT_READ

@@ -1,10 +1,9 @@
 """The period of a publisher or a subscription: the time from one of its publish calls, or of its
 arrivals, to the next.
 
-A rate of all publishers together hides a publisher that sends half as often as the others. So each
-is compared with itself: the sample has the single periods of all of them, and `longest` is the
-longest of their mean periods. A percentile is of the single periods of all endpoints, a mean of
-those of one endpoint."""
+A rate of all publishers together hides a publisher that sends half as often as the others. So the
+sample has the single periods of all endpoints, for percentiles, and `longest` is the longest of the
+endpoints' mean periods."""
 
 from collections.abc import Iterable
 

@@ -1,6 +1,6 @@
 """Where a recorder lost the messages of one trial that it should have kept.
 
-The sequence numbers tell of every message that was sent whether it is in the bag. Where the missing
+The sequence numbers say of every message that was sent whether it is in the bag. Where the missing
 messages were lost follows from counts alone, topic by topic, as far as these counts exist:
 
 | place | known from |
@@ -35,10 +35,10 @@ Columns = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingFates:
-    """The messages of one topic, or of all. `beside`: how many a reader of ours took;
-    `only_beside`: how many of these are not in the bag; `only_kept`: how many are in the bag and no
-    reader of ours took them; `twice`: how many are in the bag more than once. The places add up to
-    the messages that were sent and not kept; a place is None where nobody counted."""
+    """Counts of the messages of one topic, or of all topics. `beside`: those that a reader of ours
+    took; `only_beside`: those of these that are not in the bag; `only_kept`: those in the bag that no
+    reader of ours took; `twice`: those that are in the bag more than once. The places add up to the
+    messages that were sent and not kept; a place is None where it was not counted."""
 
     topic: str
     sent: int

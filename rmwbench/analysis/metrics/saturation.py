@@ -1,6 +1,6 @@
-"""Saturation: a publisher that sends back to back, up to its limit. Where it reaches the limit
-before the window ends, nobody knows what it would have sent in the rest, so the window gives no
-rate: the faster an arm is, the more idle time its messages would be divided by.
+"""Saturation: a publisher that sends back to back, up to its limit. Where it reaches the limit before
+the window ends, it is not known how many messages it would have sent in the rest, so the window
+gives no rate: the messages of a faster arm would be divided by more idle time.
 """
 
 from collections.abc import Iterable

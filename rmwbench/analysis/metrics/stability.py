@@ -1,8 +1,8 @@
 """Slow or unstable? A stationary queue makes messages late by a constant time; with a growing queue
 each message is later than the one before.
 
-The latency of a growing queue depends on when one stops measuring, so it is not a property of the
-system and must never be quoted as one. So the queue itself is counted: at eleven instants from the
+The latency of a growing queue depends on the end of the measurement, so it is no property of the
+system and must never be quoted as such. So the queue itself is counted: at eleven instants from the
 beginning to the end of the steady window, the messages that were due and that the reader did not
 have yet. Lost messages are left out (they are in no queue, and loss has its own limit); messages
 that were never sent count, since they wait at the publisher for good.

@@ -100,7 +100,7 @@ class _Records:
         layers, no_shares = layers_of(context, chains)
         return cls(
             messages=messages,
-            # What processes cost is for all that they carry.
+            # Processes have one cost for all endpoints.
             whole=measure(columns, context.endpoints, window, context.lives)
             if context.focus
             else messages,
@@ -225,8 +225,8 @@ def clock_bounds(
     known: one_clock.TrialClocks, endpoints: Sequence[EndpointRow], window: SteadyWindow | None
 ) -> dict[str, float]:
     """Sample or metric -> how far its values may be from the truth because of the hosts' clocks, in
-    ns, for the widest pair of endpoints. Empty where all hosts have one clock. A time that one host
-    stamped at both ends, as a client does, is exact; so is jitter, in which the offset cancels."""
+    ns, for the widest pair of endpoints. Empty where all hosts have one clock. A time with both
+    stamps of one host, as a client's, is exact; so is jitter, in which the offset cancels."""
     if known.is_single:
         return {}
     pairs = [
@@ -257,8 +257,8 @@ def _bounds(widest: Mapping[Clocks, float]) -> dict[str, float]:
 
 
 def layers_of(context: Context, chains: Chains) -> tuple[chain_layers.Layers | None, str]:
-    """The layers of chains, and of single hops too where layers are traced; and why they have no
-    shares, empty where they have."""
+    """The layers of chains, and also of single hops where layers are traced, and the reason if they
+    have no shares."""
     spans = context.evidence.spans()
     if spans is None:
         untraced = chain_layers.layers(chains.traces, None) if chains.traces else None
@@ -278,8 +278,9 @@ def layers_of(context: Context, chains: Chains) -> tuple[chain_layers.Layers | N
 def chain_bounds(
     known: one_clock.TrialClocks, chains: Chains, window: SteadyWindow | None
 ) -> dict[str, float]:
-    """As `clock_bounds`, for chains: an end-to-end time depends only on the clocks of the first and
-    the last host, because the errors between them cancel. The time of a relay is on one clock."""
+    """The bounds of `clock_bounds` for chains: an end-to-end time depends only on the clocks of the
+    first and the last host, because the errors between them cancel. The time of a relay is on one
+    clock."""
     if known.is_single or not chains.ends:
         return {}
     ends = max(known.bound_ns(first, last, window) for first, last in chains.ends)

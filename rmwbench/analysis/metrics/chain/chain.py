@@ -96,20 +96,17 @@ def measure_chains(
     except ValueError as error:
         return Chains(reason=str(error))
     if focus:
-        of = {row["endpoint"]: row for row in rows}
+        endpoints = {row["endpoint"]: row for row in rows}
+        ends = [(endpoints[way[0].writer], endpoints[way[-1].reader]) for way in ways]
         ways = [
             way
-            for way in ways
-            if {of[way[0].writer]["topic"], of[way[-1].reader]["topic"]} & {*focus}
-            or of[way[-1].reader]["node"] in focus
+            for way, (first, last) in zip(ways, ends, strict=True)
+            if {first["topic"], last["topic"], last["node"]} & {*focus}
         ]
     if not ways:
         return Chains(reason=NO_CHAIN)
-    if any(
-        life.percent < 100
-        for number, life in lives.items()
-        if any(number in link for way in ways for link in way)
-    ):
+    numbers = {number for way in ways for link in way for number in link}
+    if any(life.percent < 100 for number, life in lives.items() if number in numbers):
         return Chains(reason=FILTERED)
     out = Chains(
         ends=tuple((way[0].writer, way[-1].reader) for way in ways),
@@ -200,8 +197,7 @@ def _samples(
 
 
 def _sum(trace: PathTrace, parts: Sequence[_Stretch]) -> np.ndarray:
-    """The time that all these parts took together, for each wanted message; +inf where it never
-    arrived."""
+    """The total time of these parts for each wanted message; +inf where it never arrived."""
     total = np.zeros(len(trace.wanted))
     for part in parts:
         total += part.took_ns
@@ -218,7 +214,7 @@ def _counts(
         for of in zip(*((t.wanted, t.wanted & t.last.arrived) for t in path_traces), strict=True)
     )
     sent = _total(
-        # What arrived anywhere in spite of its call's error was sent.
+        # A message that arrived anywhere in spite of its call's error was sent.
         t.wanted & np.any([t.first.accepted, *(hop.arrived for hop in t.hops)], axis=0)
         for t in path_traces
     )
@@ -238,8 +234,8 @@ def _counts(
 def _late(
     path_traces: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]]
 ) -> tuple[int, int]:
-    """How many messages were late in the part that they did not leave: on a reliable link, and on a
-    best-effort link."""
+    """How many messages were late in the part that they did not leave, on reliable and on
+    best-effort links."""
     under_way = overdue = 0
     for trace, parts in zip(path_traces, stretches, strict=True):
         for part in parts:
@@ -301,8 +297,8 @@ def _series(trace: PathTrace, window: SteadyWindow | None) -> tuple[np.ndarray, 
 
 
 def typical(path_traces: Sequence[PathTrace]) -> list[np.ndarray]:
-    """Which messages of each path took about the median, among those that arrived on any path; at
-    least one where one arrived."""
+    """Which messages of each path took about the median of the messages that arrived on any path; at
+    least one message where any arrived."""
     latencies = [
         np.where(t.wanted, elapsed(t.last.taken_ns, t.intended_ns), np.inf) for t in path_traces
     ]

@@ -5,8 +5,7 @@ Every worker stamps the publish call, the notification, the take and the callbac
 whose arm traces its layers also record when public functions of rcl and rmw are passed
 (docs/formats/records.md), the same for every RMW. The time between two of these moments belongs to
 one category. A moment may be absent, or out of order because a busy reader needed no wake-up of its
-own: the time on both its sides then belongs to the remainder, which is shown, so no time is given
-to a layer that was not seen.
+own: then the time on both its sides belongs to the remainder, which is shown.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -145,8 +144,8 @@ def layers(path_traces: Sequence[PathTrace], spans: Spans | None) -> Layers | No
 
 
 def _categories(trace: PathTrace, noted: "_Noted | None") -> Iterator[tuple[str, np.ndarray]]:
-    """(category, ns of each message of the source); a category comes once per hop or more often. 0
-    where a moment is not known."""
+    """(category, time of each message of the source in ns), with a category once per hop or more
+    often; 0 where a moment is not known."""
     before, label = trace.intended_ns, WAITING
     for hop in trace.hops:
         yield label, _between(before, hop.call_ns)
@@ -172,8 +171,7 @@ def _between(since_ns: np.ndarray, until_ns: np.ndarray) -> np.ndarray:
 
 
 def _in_order(moments: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
-    """The moments as they are, but ABSENT where one lies before an earlier moment or after the last
-    one."""
+    """The moments, ABSENT where a moment lies before an earlier moment or after the last moment."""
     latest, end = moments[0], moments[-1]
     for moment in moments:
         wrong = (moment < latest) | ((moment > end) & (end != ABSENT))

@@ -1,5 +1,4 @@
-"""A source's messages followed along one path: which message of each relay each of them became, and
-when it passed.
+"""A source's messages along one path: the message of each relay that each became, and when it passed.
 
 Every record of a relayed message names the message that caused it, so a path is followed by an
 index: from a relay's message to the place of its cause, and from there to the source's message.
@@ -55,10 +54,9 @@ class PathWriter:
 
 @dataclass(frozen=True)
 class Hop:
-    """The source's messages on one link: arrays of shape (n,) for n messages of the source. `place`
-    is the message's place in the order of the link's writer, −1 where that writer never sent it;
-    a stamp that was not taken is ABSENT.
-    """
+    """The source's messages on one link: arrays of shape (n,) for n messages of the source. `place`:
+    the message's place in the order of the link's writer, −1 where this writer never sent it; a
+    stamp that was not taken is ABSENT."""
 
     writer: PathWriter
     reader: int
@@ -83,8 +81,8 @@ class Hop:
 
 @dataclass(frozen=True)
 class PathTrace:
-    """The messages of one path. `wanted`: those of the steady state that were due while every
-    endpoint of the path was there."""
+    """The messages of one path. `wanted`: which messages are of the steady state and were due while
+    every endpoint of the path was there."""
 
     path: Path
     intended_ns: np.ndarray

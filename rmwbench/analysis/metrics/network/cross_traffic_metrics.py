@@ -1,8 +1,7 @@
-"""What cross traffic got through beside the middleware, and what it cost the machine, by
-its own counters.
+"""The goodput of cross traffic beside the middleware, and its cost, by its own counters.
 
-Its receivers count what they read, so this is goodput: without headers, and each byte once however
-often it was sent.
+Its receivers count the bytes that they read, so this is goodput: without headers, and each byte once
+however often it was sent.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ Counted = dict[tuple[str, str], float]
 
 
 def cross_traffic(counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]) -> Measures:
-    """What all cross traffic of a trial together did: bytes per second in the window and in its
+    """The metrics of all cross traffic of a trial together: bytes per second in the window and in its
     worst second, and processor time per second. `definition` is the cell's."""
     flows = _flows(definition)
     if not flows:
@@ -52,18 +51,17 @@ def cross_traffic(counters: Iterable[Mapping[str, Any]], definition: Mapping[str
 
 
 def hosts_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
-    """The hosts that cross traffic alone has, from a cell's definition; empty where there is
-    none."""
+    """The hosts of cross traffic, from a cell's definition; empty without cross traffic."""
     return tuple(dict.fromkeys(flow[end] for flow in _flows(definition) for end in ("from", "to")))
 
 
 def _flows(definition: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Each has a receiver of its own."""
+    """The flows of cross traffic, each of which has a receiver of its own."""
     return (definition.get("network") or {}).get("cross_traffic") or ()
 
 
 def _seconds(receivers: Sequence[Counted]) -> Iterator[tuple[str, str]]:
-    """The snapshots at both ends of each second that all receivers saw whole; the last one ends
+    """The snapshots at both ends of each second that all receivers saw whole; the last second ends
     with the window."""
     count = min(
         sum(1 for counter, at in own if counter == RECEIVED and at.startswith(SECOND))
@@ -78,7 +76,6 @@ def _seconds(receivers: Sequence[Counted]) -> Iterator[tuple[str, str]]:
 
 
 def _rate(own: Counted, begin: str, end: str) -> float:
-    """Bytes per second between two snapshots, by their own times: a late one moves no rate."""
-    return (
-        NS_PER_S * (own[RECEIVED, end] - own[RECEIVED, begin]) / (own[TIME, end] - own[TIME, begin])
-    )
+    """Bytes per second between two snapshots, by their own times: a late snapshot changes no rate."""
+    received, length_ns = (own[name, end] - own[name, begin] for name in (RECEIVED, TIME))
+    return NS_PER_S * received / length_ns

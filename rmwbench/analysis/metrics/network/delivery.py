@@ -1,5 +1,5 @@
-"""Was it discovery or delivery? The messages that a reader misses, split by where in its life they
-are: before its first message, between its first and its last, and after.
+"""Was it discovery or delivery? The messages that a reader misses, split by their place in its life:
+before its first message, between its first and its last, and after.
 
 Without this split a loss figure calls a middleware lossy that was only slow to find its peer. The
 split exists for nodes that join within the window: a trial does not wait for them, while all other
@@ -37,31 +37,27 @@ def split(pairs: Sequence[StreamPair], events: Iterable[Mapping[str, Any]]) -> M
     if not late:
         return dict.fromkeys(names_of(MetricScope.JOINERS), WAITED)
     matched = times(events, "matched")
-    of = {name: [0, 0] for name in names_of(MetricScope.JOINERS)}
+    counts = {name: [0, 0] for name in names_of(MetricScope.JOINERS)}
     for pair in late:
-        wanted, arrived = pair.sent, pair.sent & pair.arrived
-        total = int(np.count_nonzero(wanted))
-        if arrived.any():
-            first, last = int(arrived.argmax()), len(arrived) - 1 - int(arrived[::-1].argmax())
-        else:
-            first, last = len(arrived), len(arrived)
-        missing = pair.lost
+        arrivals = np.flatnonzero(pair.sent & pair.arrived)
+        n, total = len(pair.sent), int(np.count_nonzero(pair.sent))
+        first, last = (int(arrivals[0]), int(arrivals[-1])) if len(arrivals) else (n, n)
         before, middle, after = (
-            int(np.count_nonzero(part)) for part in np.split(missing, (first, last + 1))
+            int(np.count_nonzero(part)) for part in np.split(pair.lost, (first, last + 1))
         )
         for name, lost in ((DISCOVERY, before), (DELIVERY, middle), (TAIL, after)):
-            of[name][0] += lost
-            of[name][1] += total
-        of[AFTER_FIRST][0] += middle + after
-        of[AFTER_FIRST][1] += int(np.count_nonzero(wanted[first:]))
-        if _is_asked(pair):
-            unmatched = missing & (pair.due_ns < matched.get(pair.reader.endpoint, np.inf))
-            of[UNMATCHED][0] += int(np.count_nonzero(unmatched[:first]))
-            of[UNMATCHED][1] += total
-    measures: Measures = {name: (lost, total) for name, (lost, total) in of.items()}
-    return measures if any(map(_is_asked, late)) else measures | {UNMATCHED: NO_MATCH_SEEN}
+            counts[name][0] += lost
+            counts[name][1] += total
+        counts[AFTER_FIRST][0] += middle + after
+        counts[AFTER_FIRST][1] += int(np.count_nonzero(pair.sent[first:]))
+        if _reports_match(pair):
+            unmatched = pair.lost & (pair.due_ns < matched.get(pair.reader.endpoint, np.inf))
+            counts[UNMATCHED][0] += int(np.count_nonzero(unmatched[:first]))
+            counts[UNMATCHED][1] += total
+    measures: Measures = {name: (lost, total) for name, (lost, total) in counts.items()}
+    return measures if any(map(_reports_match, late)) else measures | {UNMATCHED: NO_MATCH_SEEN}
 
 
-def _is_asked(pair: StreamPair) -> bool:
+def _reports_match(pair: StreamPair) -> bool:
     """Whether the pair's reader reports when it matched; late clients report no match time."""
     return pair.reader.late and not pair.is_of_a_client

@@ -1,5 +1,5 @@
-"""What crossed the links between hosts: bytes per payload byte by class and sender, repeats, where
-frames were lost.
+"""The traffic on the links between hosts: bytes per payload byte by class and sender, repeats, and
+the places where frames were lost.
 
 All counts are of frames, with their Ethernet header, in the steady window. A frame that a host sent
 counts once; a loss counts once per destination, since a multicast frame can be lost on the way to
@@ -84,8 +84,8 @@ class Wire:
 
 @dataclass(frozen=True, kw_only=True)
 class _LinkFrames:
-    """The frames that came to a link: their rows in the log, whether each `ended` there, how long
-    it `takes`, and when it had `left`, in ns from the window's begin; arrays of shape (frames,)."""
+    """The frames that came to a link: their rows in the log, whether each `ended` there, how long it
+    `takes`, and when it had `left`, in ns from the window's begin; arrays of shape (frames,)."""
 
     link: Link
     rows: np.ndarray
@@ -102,8 +102,8 @@ def wire_of(
     rates_bps: Mapping[Link, float],
 ) -> Wire:
     """The links of one trial in its window. `frames`: of the whole trial, since a frame that came
-    before the window may leave within it. `payload_bytes`: what `crossing_bytes` gives. `rates_bps`:
-    bit/s of the links that have a constant rate throughout."""
+    before the window may leave within it. `payload_bytes`: from `crossing_bytes`. `rates_bps`: bit/s
+    of the links that have a constant rate throughout."""
     wire = Wire(
         sent=_sent(frames.where(window.holds(frames.in_ns))),
         busy_ns=dict.fromkeys((link for link, rate in rates_bps.items() if rate), 0.0),
@@ -137,8 +137,8 @@ def crossing_bytes(columns: Columns, rows: Sequence[Row], window: SteadyWindow) 
 def wire_of_counts(
     counts: FrameCounts, window: SteadyWindow, payload_bytes: int, rates_bps: Mapping[Link, float]
 ) -> Wire:
-    """As `wire_of`, from counts. How long a link with a rate was busy follows from the bytes that
-    took its time; a frame at the window's edge counts where it ended."""
+    """The links of one trial from counts of frames. How long a link with a rate was busy follows
+    from the bytes that took its time; a frame at the window's edge counts where it ended."""
     wire = Wire(payload_bytes=payload_bytes, window_ns=window.length_ns)
     for port in dict.fromkeys(link for link, _ in counts.entered):
         for kind in CLASSES:
@@ -161,8 +161,8 @@ def wire_of_counts(
 
 @dataclass(frozen=True, kw_only=True)
 class Sums:
-    """Counts over the window. Of frames with data, once each: all, and those that were sent again.
-    Once per destination: the frames `lost`, of those `sent_to_hosts`."""
+    """Counts over the window. Frames with data count once each: all, and those that were sent again.
+    The frames `lost`, of the frames `sent_to_hosts`, count once per destination."""
 
     data_frames: int
     data_bytes: int
@@ -191,7 +191,7 @@ def sums_of(frames: Frames, window: SteadyWindow) -> Sums:
 
 
 def sums_of_counts(counts: FrameCounts) -> Sums:
-    """As `sums_of`, from counts."""
+    """The sums of counts of frames."""
     data = [entered for (_, kind), entered in counts.entered.items() if kind == "data"]
     links = {key[0] for key in counts.ended} | {key[0] for key in counts.entered}
     sent = lost = 0
@@ -230,8 +230,8 @@ def values(wire: Wire, sums: Sums) -> Measures:
 
 
 def _sent(frames: Frames) -> dict[tuple[str, str], tuple[int, int]]:
-    """`Wire.sent`: all classes of each host that sent a frame, so that a class without a frame is 0
-    there and not absent."""
+    """`Wire.sent`, with all classes of each host that sent a frame: a class without a frame is 0, and
+    not absent."""
     out = {}
     for code, host in enumerate(frames.sender.names):
         own = frames.entered & (frames.sender.codes == code)
@@ -244,9 +244,10 @@ def _sent(frames: Frames) -> dict[tuple[str, str], tuple[int, int]]:
 
 
 def _copies(frames: Frames) -> np.ndarray:
-    """How many destinations each row stands for: int64 of shape (rows,). A multicast frame that was
-    lost on its way up has one row without a destination; it would have gone to all other hosts of
-    its network that the log knows. A frame for which the network had no destination counts once."""
+    """The number of destinations that each row stands for: int64 of shape (rows,). A multicast frame
+    that was lost on its way up has one row without a destination; it would have gone to all other
+    hosts of its network that the log knows. A frame for which the network had no destination counts
+    once."""
     copies = np.ones(len(frames), np.int64)
     nowhere = (frames.receiver.codes < 0) & ~frames.verdict.among(*NOT_LOST, NO_DESTINATION)
     for code in np.unique(frames.interface.codes):
@@ -264,7 +265,7 @@ def _frames_by_link(
     frames: Frames, outages: Sequence[Outage], window: SteadyWindow, rates_bps: Mapping[Link, float]
 ) -> Iterator[_LinkFrames]:
     """Each link with the frames that came to it. A frame that was lost on its sender's link never
-    came to its receiver's, nor did a multicast frame that its receiver had not asked for."""
+    came to its receiver's link, nor did a multicast frame that its receiver had not asked for."""
     at_up = ended_up(frames, outages)
     senders, receivers = (_ports(of, frames.interface) for of in (frames.sender, frames.receiver))
     _, first, frame = np.unique(frames.index, return_index=True, return_inverse=True)
@@ -291,7 +292,7 @@ def _link_frames(
     came_ns: np.ndarray,
     rates_bps: Mapping[Link, float],
 ) -> _LinkFrames:
-    """A link's frames, given in the order in which they came; with a rate, one leaves after the
+    """A link's frames, given in the order in which they came; with a rate, they leave one after the
     other."""
     takes_ns, left_ns = np.zeros(len(rows)), came_ns.copy()
     if rate_bps := rates_bps.get(link):
@@ -348,9 +349,9 @@ def ended_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
 
 
 def _guessed_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
-    """As `ended_up`, from the verdict. Where the verdict names no link, the frame ended on its
-    sender's link if that was down then, or if the frame has no destination yet. A frame that was
-    given up, or that waited when an outage began, is put on its receiver's link, which may be
+    """A guess of `ended_up` from the verdict. Where the verdict names no link, the frame ended on its
+    sender's link if that link was down then, or if the frame has no destination yet. A frame that
+    was given up, or that waited when an outage began, counts on its receiver's link, which may be
     wrong."""
     up = frames.verdict.among("lost_up", "queue_full_up", "policed_up", "no_destination")
     away = np.zeros(len(frames), bool)

@@ -51,8 +51,8 @@ class NetworkMetrics:
 
 
 def network(context: Context) -> NetworkMetrics:
-    """What links carried, and what interruptions and late nodes cost. Messages are those of the
-    topics in focus; frames are all but those of cross traffic. Raises as `latency.measure`."""
+    """The metrics of links, interruptions and late nodes, from the messages of topics in focus, and
+    from all frames but those of cross traffic. Raises as `latency.measure`."""
     window = context.window
     if window is None or not window.length_ns:
         return NetworkMetrics(dict.fromkeys(OF_NETWORKS, NO_WINDOW), TrialNetwork())
@@ -63,12 +63,11 @@ def network(context: Context) -> NetworkMetrics:
     returns = isinstance(workload, Mapping) and workload.get("daemons_return_s") is not None
     interruptions = outage.outages(events, rows, window, daemons_return=returns)
     late = any(row.get("joins_ns") is not None for row in rows)
-    asks_for_streams = bool(frames is not None or counts is not None or interruptions or late)
-    pairs = (
-        pairs_of(context.evidence.records, rows, context.judged, window, context.lives)
-        if asks_for_streams
-        else []
-    )
+    has_log = frames is not None or counts is not None
+    reads_streams = has_log or bool(interruptions) or late
+    pairs: list[StreamPair] = []
+    if reads_streams:
+        pairs = pairs_of(context.evidence.records, rows, context.judged, window, context.lives)
     created = {row["endpoint"] for row in events if row["event"] == "created"}
     recovered = outage.recoveries(pairs, interruptions, created)
     measures = delivery.split(pairs, events)
@@ -78,12 +77,12 @@ def network(context: Context) -> NetworkMetrics:
     if frames is None and interruptions:
         measures["recovery_bytes"] = no_log
     trial_wire = None
-    if frames is None and counts is None:
-        measures |= dict.fromkeys(names_of(MetricScope.LINKS), no_log)
-    else:
+    if has_log:
         trial_wire, of_links = _links(context, interruptions, frames, counts)
         measures |= of_links
-    if not asks_for_streams:
+    else:
+        measures |= dict.fromkeys(names_of(MetricScope.LINKS), no_log)
+    if not reads_streams:
         return NetworkMetrics(measures, TrialNetwork())
     return NetworkMetrics(measures, _over_time(pairs, window, trial_wire, interruptions, recovered))
 
@@ -106,8 +105,7 @@ def _links(
     frames: Frames | None,
     counts: FrameCounts | None,
 ) -> tuple[Wire, Measures]:
-    """What the links of a trial with a window carried, computed from `counts` or else from
-    `frames`."""
+    """The traffic on the links of a trial with a window, from `counts` or else from `frames`."""
     window, definition = context.window, context.definition
     assert window is not None
     payload_bytes = wire.crossing_bytes(

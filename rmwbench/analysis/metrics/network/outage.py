@@ -1,10 +1,9 @@
-"""What happens around an outage: a link that goes away and comes back, a node that restarts, a
-process that is killed.
+"""The messages around an outage: a link that goes away and comes back, a node that restarts, a process
+that is killed.
 
-*Recovered* is the reader's word: its first message that was published after the link or node was
-back. Messages that were published during the outage and repeated afterwards are counted as
-repaired, not as recovery; a link that carries heartbeats again but no new message has not
-recovered.
+A reader has *recovered* with its first message that was published after the link or node was back.
+Messages that were published during the outage and repeated afterwards count as repaired, not as
+recovery; a link that carries heartbeats again but no new message has not recovered.
 """
 
 import math
@@ -22,16 +21,15 @@ from rmwbench.analysis.stats.missing import Measures
 
 DOWN = ("blackhole", "carrier_loss", "admin_down")
 ROAM, ROAMED = "roam ", "roamed "
-"""How the text of a change begins, with the medium behind it: it left the one that it was on, it is
-on another."""
+"""How the text of a change of medium begins: the host leaves its medium, the host is on another."""
 IN_IT = ("lost_in_outage", "repaired_after_outage")
 DUE = "due_in_outage"
 AFTER_IT = ("lost_before_recovery", "lost_after_recovery", "duplicates_after_outage")
 OF_A_WORKER = "killed_s"
-"""How the text of an event `killed` begins that tells of a worker, whose nodes are outages; else it
-is a daemon's."""
+"""How the text of an event `killed` of a worker begins, whose nodes are outages; else the event is of
+a daemon."""
 SUCCESSOR = " again"
-"""Behind a daemon's name: the process that takes its place."""
+"""The end of the name of the process that takes a daemon's place."""
 NONE = "nothing was interrupted in this trial"
 NOT_BACK = "nothing came back within the window"
 NONE_DUE_AFTER = "no message was due after an outage that its stream crosses"
@@ -62,8 +60,7 @@ class Outage:
 
 @dataclass(frozen=True)
 class StreamRecovery:
-    """One stream after one outage: ns from `up_ns` until its first new message, inf where none
-    came."""
+    """One stream after one outage: ns from `up_ns` until its first new message, inf without one."""
 
     outage: Outage
     topic: str
@@ -80,8 +77,8 @@ def outages(
     daemons_return: bool = False,
 ) -> list[Outage]:
     """The outages of a trial, by time. A new address while the link is up is an outage of no
-    length, and so is the death of a daemon, unless it is to come back (`daemons_return`): then it
-    lasts until its successor serves, or to the end."""
+    length, and so is the death of a daemon, unless daemons return (`daemons_return`): then the outage
+    lasts until the daemon's successor serves, or to the end."""
     events = list(events)
     timed = sorted((e for e in events if e["time_ns"] is not None), key=lambda e: e["time_ns"])
     killed = {
@@ -100,8 +97,7 @@ def outages(
 
 
 def _of_daemons(timed: Iterable[Row], *, daemons_return: bool) -> Iterator[Outage]:
-    """Streams go on without a daemon, or do not: nothing is to be waited for where none comes
-    back."""
+    """The outages of daemons. Where no daemon returns, there is no recovery to wait for."""
     dead: dict[str, float] = {}
     for row in timed:
         who, at = row["process"], float(row["time_ns"])
@@ -122,7 +118,7 @@ def _of_links(timed: Iterable[Row]) -> Iterator[Outage]:
         if change in DOWN:
             down.setdefault(who, (change, at))
         elif change.startswith(ROAM):
-            # it is nowhere since the first one
+            # the host is on no medium since the first roaming
             roaming[who] = change, roaming.get(who, (change, at))[1]
         elif change.startswith(ROAMED) and who in roaming:
             yield Outage("network", who, *roaming.pop(who), at)
@@ -137,30 +133,26 @@ def _of_links(timed: Iterable[Row]) -> Iterator[Outage]:
 
 
 def _restarts(endpoints: Sequence[Row], killed: Container[str], begin_ns: int) -> list[Outage]:
-    """Outages of nodes that left and came back, and of those that were killed, whether they came
+    """Outages of nodes that left and came back, and of nodes that were killed, whether they came
     back or not."""
-    left = {row["node"]: row for row in endpoints if row.get("leaves_ns") is not None}
-    came = {row["node"]: row["joins_ns"] for row in endpoints if row.get("joins_ns") is not None}
+    leaving = {row["node"]: row for row in endpoints if row.get("leaves_ns") is not None}
+    joins = {row["node"]: row["joins_ns"] for row in endpoints if row.get("joins_ns") is not None}
     restarts = []
-    for node, row in left.items():
-        down, up, dead = row["leaves_ns"], came.get(node), row.get("process") in killed
-        if up is not None and up >= down:
-            restarts.append(
-                Outage(
-                    "restart", node, "killed" if dead else "restart", begin_ns + down, begin_ns + up
-                )
-            )
-        elif dead:
-            restarts.append(Outage("restart", node, "killed", begin_ns + down, math.inf))
+    for node, row in leaving.items():
+        down, up, dead = row["leaves_ns"], joins.get(node), row.get("process") in killed
+        up_ns = math.inf if up is None or up < down else begin_ns + up
+        if dead or up_ns < math.inf:
+            cause = "killed" if dead else "restart"
+            restarts.append(Outage("restart", node, cause, begin_ns + down, up_ns))
     return restarts
 
 
 def recoveries(
     pairs: Sequence[StreamPair], interruptions: Sequence[Outage], created: Container[int] = ()
 ) -> list[StreamRecovery]:
-    """One entry per outage and stream that it touches, if a message of the stream was due after the
+    """An entry per outage and stream that it touches, if a message of the stream was due after the
     outage, the daemon should have come back and never served, or the stream's writer should have
-    come back and was not created. `created`: the endpoints that were."""
+    come back and is not among the `created` endpoints."""
     out = []
     for outage in interruptions:
         never_served = outage.kind == "daemon" and math.isinf(outage.up_ns)
@@ -172,11 +164,8 @@ def recoveries(
             new = [p.taken_ns[p.arrived & p.sent & (p.call_ns >= outage.up_ns)] for p in parts]
             first = min((int(taken.min()) for taken in new if len(taken)), default=None)
             if due or never_served or _never_came_up(outage, parts, created):
-                out.append(
-                    StreamRecovery(
-                        outage, *name, math.inf if first is None else first - outage.up_ns
-                    )
-                )
+                time_ns = math.inf if first is None else first - outage.up_ns
+                out.append(StreamRecovery(outage, *name, time_ns))
     return out
 
 
@@ -198,8 +187,8 @@ def around(
     frames: Frames | None,
     window: SteadyWindow,
 ) -> Measures:
-    """The metrics of outages and `stall_outside_outages`. Counts are messages, once per reader,
-    over all outages of the trial: one that several outages touch is counted once."""
+    """The metrics of outages and `stall_outside_outages`. Counts are messages, once per reader, over
+    all outages of the trial: a message that several outages touch counts once."""
     values: Measures = {}
     inside, outside = _stalls(pairs, interruptions, window)
     if outside is not None:
@@ -230,9 +219,9 @@ def around(
 def _counted(
     pair: StreamPair, interruptions: Sequence[Outage], recovered: Sequence[StreamRecovery]
 ) -> Counter[str]:
-    """Its messages by metric, each lost one in one metric: in the outage where it was due in any,
-    else before the recovery where it was due before that of any. Nothing is due of a pair whose own
-    node is away."""
+    """The messages of a pair by metric, each lost message in one metric: in the outage if it was due
+    in any outage, else before the recovery if it was due before any recovery. No message of a pair
+    is due while its own node is away."""
     during, repaired, early, later = np.zeros((4, len(pair.due_ns)), bool)
     for outage in (o for o in interruptions if o.touches(pair)):
         away = (pair.due_ns >= outage.down_ns) & (pair.due_ns < outage.up_ns)
@@ -256,7 +245,7 @@ def _counted(
 
 
 def _bytes(recovered: Sequence[StreamRecovery], frames: Frames) -> int:
-    """What hosts sent besides new data while, behind the end of an outage, a stream had not
+    """The bytes besides new data that hosts sent after the end of an outage, while a stream had not
     recovered yet."""
     spent = np.zeros(len(frames), bool)
     for recovery in recovered:
@@ -269,8 +258,7 @@ def _bytes(recovered: Sequence[StreamRecovery], frames: Frames) -> int:
 def _stalls(
     pairs: Sequence[StreamPair], interruptions: Sequence[Outage], window: SteadyWindow
 ) -> tuple[float | None, float | None]:
-    """The longest gap between arrivals of a stream that an outage falls into, and the longest
-    without one."""
+    """The longest gap between arrivals of a stream with an outage in it, and the longest without."""
     inside, outside = [], []
     for name in dict.fromkeys(pair.name for pair in pairs):
         parts = [pair for pair in pairs if pair.name == name]

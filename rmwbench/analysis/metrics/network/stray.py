@@ -3,7 +3,7 @@ themselves.
 
 A host with Docker or a VPN has several addresses, and a middleware that announces all of them may
 send where no host listens. Two hosts often have the same address there (172.17.0.1 of docker0):
-what one of them sends to it never leaves that host."""
+bytes that either sends to this address never leave it."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -21,22 +21,16 @@ LOOPBACK = "lo"
 
 def stray(counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]) -> Measures:
     """Bytes that all hosts of a trial sent into unconnected interfaces, and over their loopback,
-    from before the first session until the end of the steady state. `definition` is that of the
-    cell."""
+    from before the first session until the end of the steady state. `definition` is the cell's."""
     further = (definition.get("network") or {}).get("interfaces") or {}
     if not further:
         return dict.fromkeys(names_of(MetricScope.INTERFACES), NO_FURTHER)
     sent: dict[tuple[str, str, str], float] = {}
     for row in counters:
-        name = row["counter"]
-        if (
-            row["at"] in (BEGIN, END)
-            and name.startswith("interface.")
-            and name.endswith(".tx_bytes")
-        ):
-            sent[
-                row["process"], name.removeprefix("interface.").removesuffix(".tx_bytes"), row["at"]
-            ] = row["value"]
+        kind, _, rest = row["counter"].partition(".")
+        interface, _, counter = rest.rpartition(".")
+        if row["at"] in (BEGIN, END) and (kind, counter) == ("interface", "tx_bytes"):
+            sent[row["process"], interface, row["at"]] = row["value"]
     values: Measures = {}
     places = {
         "stray_bytes": [(host, nic["name"]) for host, mine in further.items() for nic in mine],

@@ -88,9 +88,9 @@ def pairs_of(
     window: SteadyWindow,
     lives: Mapping[int, ReaderLife] = ALL_THE_TIME,
 ) -> list[StreamPair]:
-    """All pairs of a trial; `rows` are the bundle's `endpoints`, `lives` as `joining.lives` gives
-    them. A service's client is a pair with itself, whose hosts are its own and that of its service.
-    Raises as `latency.measure`."""
+    """All pairs of a trial; `rows` are the bundle's `endpoints`, `lives` from `joining.lives`. A
+    service's client is a pair with itself, whose hosts are the client's and the service's. Raises as
+    `latency.measure`."""
     ends = {row["endpoint"]: _end(row, window) for row in rows}
     services = [row for row in rows if row["kind"] == "service"]
     heard = answered(columns, endpoints)
@@ -134,7 +134,7 @@ def pairs_of(
 
 def _filters(lives: Mapping[int, ReaderLife]) -> dict[int, ReaderLife]:
     """The lives with their content filters alone. In the ledger a late reader does not miss
-    messages that were due before its match; here they count, as what its discovery cost."""
+    messages that were due before its match; here they count as the cost of its discovery."""
     return {
         number: ReaderLife(percent=life.percent)
         for number, life in lives.items()
