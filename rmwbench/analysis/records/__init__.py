@@ -1,2 +1,2 @@
-"""What did a trial leave? Columns of records in; the ledger of every message, replies matched
-with requests, and all stamps on one clock out. Imports no other part of `analysis`."""
+"""The records of a trial: from their columns to the ledger of every message, replies matched with
+requests, and all stamps on one clock. Imports no other part of `analysis`."""

@@ -1,10 +1,10 @@
-"""Request and response as one: a reply counts as the arrival of the request that it answers.
+"""Requests and their replies: a reply counts as the arrival of the request that it answers.
 
 A client's replies are recorded under the service's sequence numbers, and the service's records name
-the request that caused each reply. The records that `answered` gives let a client receive its own
-requests: a lost message is a request that was never answered, a duplicate a request that was
-answered twice, and the latency is from the intended time of the request until the client has taken
-the reply. So the analysis of topics serves services too. The two legs are measured apart.
+the request that caused each reply. In the records of `answered` a client receives its own requests:
+a lost message is a request that was never answered, a duplicate is a request that was answered
+twice, and the latency is from the intended time of the request until the client has taken the reply.
+So the analysis of topics serves services too. The two legs have metrics of their own.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ def writers_with_readers(
 
 
 def answered(columns: Columns, endpoints: Sequence[EndpointRow]) -> Columns:
-    """The records, in which each reply arrives as the request that it answers; unchanged without
+    """The records, with each reply as the arrival of the request that it answers; unchanged without
     clients."""
     clients = [e.endpoint for e in endpoints if e.kind == "client"]
     services = [e.endpoint for e in endpoints if e.kind == "service"]
@@ -66,23 +66,23 @@ class _Answered:
         cause_seq = np.zeros(len(reader), seq.dtype)
         for service in services:
             sent = ServiceReplies(self._columns, service)
-            mine = np.flatnonzero(replies & (writer == service))
-            place = np.searchsorted(sent.seq, seq[mine])
-            known = place < len(sent.seq)
-            known[known] = sent.seq[place[known]] == seq[mine][known]
-            cause_endpoint[mine[known]] = sent.cause_endpoint[place[known]]
-            cause_seq[mine[known]] = sent.cause_seq[place[known]]
+            rows = np.flatnonzero(replies & (writer == service))
+            place = np.searchsorted(sent.seq, seq[rows])
+            recorded = place < len(sent.seq)
+            recorded[recorded] = sent.seq[place[recorded]] == seq[rows][recorded]
+            cause_endpoint[rows[recorded]] = sent.cause_endpoint[place[recorded]]
+            cause_seq[rows[recorded]] = sent.cause_seq[place[recorded]]
         own = replies & (cause_endpoint == reader)
         writer[own], seq[own] = reader[own], cause_seq[own]
-        strange = replies & ~own
-        writer[strange] = 0
-        flags[strange] |= FOREIGN
+        foreign = replies & ~own
+        writer[foreign] = 0
+        flags[foreign] |= FOREIGN
         return {"writer": writer, "seq": seq, "flags": flags}
 
 
 class ServiceReplies:
     """A service's replies in the order of their sequence numbers, each with the request that caused
-    it: arrays of shape (n,). `call_ns`: when the service called for the reply to be sent."""
+    it: arrays of shape (n,). `call_ns`: the service's call that sends the reply."""
 
     def __init__(self, columns: Columns, service: int):
         rows = np.flatnonzero(columns.sent("endpoint") == service)
@@ -103,7 +103,7 @@ def legs(
     `columns` are the records as they are; `steady` maps each client to the sequence numbers of its
     requests in the steady window whose call was made.
     """
-    request, reply = [], []
+    requests, replies = [], []
     sent_by, seq, call, sent_flags = (
         columns.sent(column) for column in ("endpoint", "seq", "call_ns", "flags")
     )
@@ -114,27 +114,18 @@ def legs(
         columns.received(column)[sound] for column in ("endpoint", "writer", "seq", "taken_ns")
     )
     for service in (e for e in endpoints if e.kind == "service"):
-        replies = ServiceReplies(columns, service.endpoint)
-        for client in (e for e in endpoints if e.kind == "client" and e.topic == service.topic):
-            rows = np.flatnonzero(
-                (sent_by == client.endpoint) & np.isin(seq, steady[client.endpoint])
-            )
-            request.append(_leg(received, service.endpoint, client.endpoint, seq[rows], call[rows]))
-            own = (replies.cause_endpoint == client.endpoint) & np.isin(
-                replies.cause_seq, steady[client.endpoint]
-            )
-            reply.append(
-                _leg(
-                    received,
-                    client.endpoint,
-                    service.endpoint,
-                    replies.seq[own],
-                    replies.call_ns[own],
-                )
-            )
+        sent, server = ServiceReplies(columns, service.endpoint), service.endpoint
+        for client in endpoints:
+            if client.kind != "client" or client.topic != service.topic:
+                continue
+            number, wanted = client.endpoint, steady[client.endpoint]
+            own = (sent_by == number) & np.isin(seq, wanted)
+            requests.append(_leg(received, server, number, seq[own], call[own]))
+            own = (sent.cause_endpoint == number) & np.isin(sent.cause_seq, wanted)
+            replies.append(_leg(received, number, server, sent.seq[own], sent.call_ns[own]))
     return {
         name: np.concatenate(leg or [np.empty(0)])
-        for name, leg in zip(LEGS, (request, reply), strict=True)
+        for name, leg in zip(LEGS, (requests, replies), strict=True)
     }
 
 
@@ -143,9 +134,9 @@ def _leg(
 ) -> np.ndarray:
     """The time from call to first arrival for each message of `seq`. `received`: endpoint, writer,
     seq and taken_ns of the sound arrivals."""
-    readers, writers, seqs, takens = received
-    here = (readers == reader) & (writers == writer)
-    arrived_seq, taken = seqs[here], takens[here]
+    readers, writers, arrived_seq, taken = received
+    of_pair = (readers == reader) & (writers == writer)
+    arrived_seq, taken = arrived_seq[of_pair], taken[of_pair]
     order = np.lexsort((taken, arrived_seq))
     arrived_seq, taken = arrived_seq[order], taken[order]
     place = np.searchsorted(arrived_seq, seq)

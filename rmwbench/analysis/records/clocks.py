@@ -2,15 +2,14 @@
 
 An exchange has four stamps: asked and answered on the reference clock (the orchestrator's),
 received and sent on the other. However long either way took, the other clock was ahead by at most
-received − asked and by at least sent − answered. So each exchange bounds the offset, a short one
-tightly; the truth lies where all bounds overlap, and the mean of the exchanges, which a slow way
-back pulls to one side, is never used. A constant difference between the two ways cannot be seen: it
-stays within the bound.
+received − asked and by at least sent − answered. So each exchange bounds the offset, a short
+exchange tightly; the truth lies where all bounds overlap. The mean of the exchanges is never used,
+since a slow way back shifts it. A constant difference between the two ways is not visible and stays
+within the bound.
 
-Clocks drift. All straight lines that fit within every bound make a polygon of offset and drift;
-what they span at a moment is what is known of the offset then. Where no straight line fits, because
-somebody slews a clock, the bounds spread from each reading as fast as MOST_DRIFT lets a clock run
-away.
+Clocks drift. All straight lines that fit within every bound make a polygon of offset and drift, and
+their range at a moment bounds the offset then. Where no straight line fits, because somebody slews a
+clock, the bounds widen from each reading by MOST_DRIFT.
 """
 
 import itertools
@@ -50,12 +49,9 @@ class OffsetReading(NamedTuple):
 
 
 def intersect(exchanges: Iterable[Exchange]) -> OffsetReading:
-    """What exchanges close to each other say together: at the time of the shortest of them, where
-    all bounds overlap.
-
-    ValueError where they do not overlap: then a clock was stepped, or the answers are not from one
-    clock.
-    """
+    """The reading of exchanges that are close to each other: the overlap of all bounds, at the time
+    of the shortest exchange. ValueError where the bounds do not overlap: then a clock was stepped, or
+    the answers are not from one clock."""
     exchanges = list(exchanges)
     best = min(exchanges, key=lambda e: (e.answered_ns - e.asked_ns) - (e.sent_ns - e.received_ns))
     at = (best.asked_ns + best.answered_ns) // 2
@@ -86,7 +82,7 @@ class Clock:
 
     @property
     def exact(self) -> bool:
-        """Whether it is the reference itself."""
+        """Whether the clock is the reference itself."""
         return all(r.offset_ns == 0 and r.bound_ns == 0 for r in self.readings)
 
     def to_reference(self, stamps: np.ndarray | int) -> np.ndarray:
@@ -131,7 +127,7 @@ class Clock:
         first = self.offset_ns[0]
         if len(knots) == 1:
             return np.full(at.shape, first, np.int64)
-        # Beyond the ends the outermost segment goes on.
+        # The outermost segments extend beyond the ends.
         segment = np.clip(np.searchsorted(knots, at) - 1, 0, len(knots) - 2)
         rise = np.array([o - first for o in self.offset_ns], float)
         slope = np.diff(rise) / np.diff(knots)
@@ -157,12 +153,9 @@ class Clock:
 
 
 def fit(readings: Iterable[OffsetReading]) -> Clock:
-    """The clock that one or more readings show. The offset is constant where that agrees with all
-    of them, else drifts evenly, else goes from reading to reading.
-
-    ValueError where a clock that drifts by at most MOST_DRIFT cannot have shown them: it was
-    stepped.
-    """
+    """The clock of one or more readings. The offset is constant where that agrees with all readings,
+    else it drifts evenly, else it goes from reading to reading. ValueError where no clock that drifts
+    by at most MOST_DRIFT gives these readings: then it was stepped."""
     readings = tuple(sorted(readings))
     if not any(r.offset_ns or r.bound_ns for r in readings):
         return Clock(readings, (readings[0].t_ns,), (0,))
@@ -182,14 +175,14 @@ def fit(readings: Iterable[OffsetReading]) -> Clock:
 
 
 def _polygon(readings: Sequence[OffsetReading]) -> tuple[tuple[float, float], ...] | None:
-    """Corners (offset at the first reading relative to its own, drift) of the lines that fit every
-    reading; None where none does."""
+    """The corners (offset at the first reading relative to its own, drift) of the lines that fit every
+    reading; None where no line fits."""
     since, offset = readings[0].t_ns, readings[0].offset_ns
     # drift in ns per `scale`, so that both coordinates are of a kind
     scale = max(1, readings[-1].t_ns - since)
     t = np.array([(r.t_ns - since) / scale for r in readings])
     centre = np.array([r.offset_ns - offset for r in readings], float)
-    # A bound of 0 has no inside: half a nanosecond is what whole ones are rounded by.
+    # A bound of 0 has no inside, and stamps are rounded to whole nanoseconds.
     width = np.array([max(r.bound_ns, 0.5) for r in readings], float)
     # Each edge is a·n0 + b·n1 = c: a line through the end of a reading's bound, or the steepest
     # drift.

@@ -1,13 +1,13 @@
-"""The frame log of a trial for the analysis: numbers by column, and each text column as codes into
-its few names; and the counts that replace the log where it had no room for all frames.
+"""The frame log of a trial for the analysis, with each text column as codes into its few names, and
+the counts that replace the log where it had no room for all frames.
 
 A row is a frame *and* a destination: a multicast frame to two hosts has two rows with one `index`.
-So the frames that hosts sent are counted once per index, lost frames once per row.
+So the frames that hosts sent count once per index, lost frames once per row.
 
-A flood of frames is a result, so its counts stay right, over the steady window, by link, direction,
+A flood of frames is a result, so its counts over the steady window stay right, by link, direction,
 class and verdict; a metric that needs single frames then has no data. The counts are rows of the
 bundle's `counters`, role `machine`, at `window`, with the link's name as process
-(docs/formats/bundle.md). They are written and read here."""
+(docs/formats/bundle.md). This module writes and reads them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,8 +23,8 @@ CLASSES = ("data", "acknowledgement", "discovery", "resolution", "other")
 
 DELIVERED, UNDER_WAY = "delivered", "under_way"
 NOT_LOST = (DELIVERED, UNDER_WAY, "multicast_unwanted")
-"""Verdicts of frames that the network did not take away, such as a multicast frame that its
-receiver had not asked for."""
+"""Verdicts of frames that the network did not lose, such as a multicast frame that its receiver had
+not asked for."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class TextColumn:
 
     def among(self, *wanted: str) -> np.ndarray:
         """Whether each row has one of these texts: bool of shape (rows,)."""
-        known = np.array([name in wanted for name in self.names] + [False])  # code −1 is the last
-        among: np.ndarray = known[self.codes]
+        is_wanted = np.array([*(name in wanted for name in self.names), False])  # −1 is the last
+        among: np.ndarray = is_wanted[self.codes]
         return among
 
     def where(self, rows: np.ndarray) -> "TextColumn":
@@ -69,19 +69,11 @@ class Frames:
 
     def where(self, rows: np.ndarray) -> "Frames":
         """The rows of a mask."""
-        return Frames(
-            index=self.index[rows],
-            in_ns=self.in_ns[rows],
-            frame_bytes=self.frame_bytes[rows],
-            sender=self.sender.where(rows),
-            receiver=self.receiver.where(rows),
-            verdict=self.verdict.where(rows),
-            kind=self.kind.where(rows),
-            retransmission=self.retransmission[rows],
-            ended=self.ended.where(rows),
-            interface=self.interface.where(rows),
-            entered=self.entered[rows],
-        )
+        columns: dict[str, Any] = {
+            name: column.where(rows) if isinstance(column, TextColumn) else column[rows]
+            for name, column in vars(self).items()
+        }
+        return Frames(**columns)
 
 
 def frames_of(columns: Mapping[str, Any]) -> Frames:
@@ -152,12 +144,12 @@ class FrameCounts:
 
     def without(self, hosts: Iterable[str]) -> "FrameCounts":
         """The counts without the links of these hosts, such as those of cross traffic."""
-        gone = set(hosts)
+        excluded = set(hosts)
         return FrameCounts(
             self.unlogged,
-            {key: of for key, of in self.entered.items() if host_of(key[0]) not in gone},
-            {key: of for key, of in self.ended.items() if host_of(key[0]) not in gone},
-            {key: of for key, of in self.crossed.items() if host_of(key[0]) not in gone},
+            {key: of for key, of in self.entered.items() if host_of(key[0]) not in excluded},
+            {key: of for key, of in self.ended.items() if host_of(key[0]) not in excluded},
+            {key: of for key, of in self.crossed.items() if host_of(key[0]) not in excluded},
         )
 
 
@@ -168,7 +160,7 @@ def host_of(link: str) -> str:
 
 
 def network_of(link: str) -> str:
-    """What the links of one network have in common: the interface, empty for `eth0`."""
+    """The interface that the links of one network share; empty for `eth0`."""
     return link.partition(" ")[2]
 
 

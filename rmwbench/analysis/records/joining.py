@@ -1,5 +1,5 @@
-"""Readers that come late, leave early or filter: which messages they may expect, and which earlier
-messages they were given.
+"""Readers that come late, leave early or filter: the messages that they may expect, and the earlier
+messages that they were given.
 
 A volatile reader may expect the messages that are due from its match until it leaves; earlier
 messages are not lost for it. A transient-local reader may also expect the last messages that its
@@ -52,11 +52,9 @@ class ReaderLife:
 
 
 def passes(seq: np.ndarray, percent: int) -> np.ndarray:
-    """Which sequence numbers the portable filter `percent < N` lets through, as every worker
-    computes it."""
-    scattered = (seq.astype(np.uint64) & np.uint64(0xFFFFFFFF)) * np.uint64(2654435761) & np.uint64(
-        0xFFFFFFFF
-    )
+    """Which sequence numbers pass the portable filter `percent < N`, as every worker computes it."""
+    low_bits = np.uint64(0xFFFFFFFF)
+    scattered = (seq.astype(np.uint64) & low_bits) * np.uint64(2654435761) & low_bits
     return (scattered * np.uint64(100) >> np.uint64(32)) < np.uint64(percent)
 
 
@@ -83,17 +81,14 @@ def lives(
     lives = {}
     for row in special:
         number, joins, leaves = row["endpoint"], row.get("joins_ns"), row.get("leaves_ns")
-        created = at.get(("created", number)) if joins is not None else None
-        begin = (
-            -np.inf
-            if joins is None
-            else at.get(("matched", number), created or window.begin_ns + joins)
-        )
         end = np.inf if leaves is None else window.begin_ns + leaves
         qos = json.loads(row["asked"] or "{}").get("qos", {})
-        lives[number] = ReaderLife(
-            begin, end, created, _history(qos) if joins is not None else 0, _percent(qos)
-        )
+        if joins is None:
+            lives[number] = ReaderLife(end_ns=end, percent=_percent(qos))
+            continue
+        created = at.get(("created", number))
+        begin = at.get(("matched", number), created or window.begin_ns + joins)
+        lives[number] = ReaderLife(begin, end, created, _history(qos), _percent(qos))
     return lives
 
 
@@ -111,9 +106,9 @@ def _history(qos: Row) -> float:
 def history(
     columns: Columns, endpoints: Sequence[EndpointRow], known: Mapping[int, ReaderLife]
 ) -> dict[str, float]:
-    """For all late readers with a history: `history_wanted` and `history_delivered` (messages), and
-    `history_time`: from a reader's creation until the last of its history is in its hands, ns, +inf
-    where one is missing. Empty without such a reader."""
+    """The metrics of all late readers with a history: `history_wanted` and `history_delivered`, in
+    messages, and `history_time`, from a reader's creation until it has the last message of its
+    history, ns, +inf where a message is missing. Empty without such a reader."""
     wanted = delivered = 0
     slowest = 0.0
     late = {
@@ -147,7 +142,7 @@ def history(
             came, copy_of = np.unique(seq[mine], return_inverse=True)
             delivered += len(came)
             if len(due):
-                # of a message that came twice the first copy counts
+                # the first copy of a message counts
                 first_ns = np.full(len(came), np.iinfo(np.int64).max)
                 np.minimum.at(first_ns, copy_of, taken[mine])
                 whole = len(came) == len(due)

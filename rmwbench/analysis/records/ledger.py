@@ -1,9 +1,9 @@
-"""The loss ledger: what became of every message that a schedule wanted, per writer and reader.
+"""The loss ledger: the fate of every message that a schedule wanted, per writer and reader.
 
 Sequence numbers are dense per writer, so a message's sequence number *is* its place in an array:
-the ledger is an index, not a join. Every wanted message is counted in exactly one part of it:
-delivered, under way, vanished, after the drain, corrupt, failed, not attempted. Three fates
-together are what did not arrive: lost, late, never sent.
+the ledger is an index, not a join. Every wanted message is in exactly one part of the ledger:
+delivered, under way, vanished, after the drain, corrupt, failed, not attempted. Messages that did
+not arrive have one of three fates: lost, late, never sent.
 """
 
 from collections.abc import Callable
@@ -20,8 +20,8 @@ ABSENT = np.iinfo(np.int64).min
 
 class UnsentBy(StrEnum):
     """Why a message that was due was not sent. `call`: its writer's own publish call held it;
-    `sibling`: another's, for which its thread waited; `machine`: neither, its thread did not come
-    to it in time; `refused`: the publish call returned an error."""
+    `sibling`: the publish call of another writer held its thread; `machine`: no call held it, but
+    its thread did not come to it in time; `refused`: its publish call returned an error."""
 
     CALL = "call"
     SIBLING = "sibling"
@@ -36,19 +36,18 @@ class Ledger:
     wanted = delivered + under_way + vanished + after_drain + corrupt + failed + not_attempted, once
     per reader. `under_way`: of a reliable stream that had not come to its end when the trial
     stopped waiting. `vanished` (= vanished_start + vanished_middle + vanished_end): published, and
-    nothing came. `after_drain`: of a best-effort stream, came after the drain. `corrupt`: only
-    corrupt copies came. `failed`: the publish call returned an error. `not_attempted`: no publish
-    call was made; of these `held_by_call` are kept back by their writer's own publish call and
-    `held_by_sibling` by another's of its thread (unsent.py); neither call held the others.
+    nothing arrived. `after_drain`: of a best-effort stream, arrived after the drain. `corrupt`: only
+    corrupt copies arrived. `failed`: the publish call returned an error. `not_attempted`: no publish
+    call was made; `held_by_call` of these were held by their writer's own publish call and
+    `held_by_sibling` by the call of another writer of its thread (unsent.py).
 
     Beside that partition: `corrupt_copies`, `duplicates` (further copies that were sound and in
-    time), `reordered` (first arrivals with a smaller sequence number than one that the reader
-    already had from that writer), `foreign` (not from this trial), `unrecorded` (arrivals whose
-    sending left no record).
+    time), `reordered` (first arrivals after a message with a larger sequence number of the same
+    writer), `foreign` (not from this trial), `unrecorded` (arrivals whose sending left no record).
 
-    The three fates of what did not arrive are `lost` (sent, and nothing sound came of it), `late`
-    (sent, and on its way when the trial stopped waiting) and `never_sent` (due, and not sent).
-    """
+    The three fates of messages that did not arrive are `lost` (sent, and no sound copy arrived),
+    `late` (sent, and on its way when the trial stopped waiting) and `never_sent` (due, and not
+    sent)."""
 
     wanted: int = 0
     delivered: int = 0
@@ -104,7 +103,7 @@ class Ledger:
         return self.wanted - self.delivered - self.under_way
 
     def held(self, by: UnsentBy) -> "Ledger":
-        """The same, with what kept its writer from sending."""
+        """The ledger with the cause of its messages that were not attempted."""
         return replace(
             self,
             held_by_call=self.not_attempted if by is UnsentBy.CALL else 0,
@@ -113,7 +112,7 @@ class Ledger:
 
     @property
     def unsent_by(self) -> dict[UnsentBy, int]:
-        """The never sent by their cause, those alone that there are."""
+        """Cause -> messages that were never sent, without causes of none."""
         rest = self.not_attempted - self.held_by_call - self.held_by_sibling
         counts = (
             (UnsentBy.CALL, self.held_by_call),
@@ -124,9 +123,9 @@ class Ledger:
         return {by: count for by, count in counts if count}
 
     def still_under_way(self, waiting: int) -> "Ledger":
-        """Of one pair's reliable stream, with those reclassified as under way that `late` finds,
-        `waiting` of them: all of `after_drain`, and the others of `vanished_end`, or of
-        `vanished_start` where nothing was delivered."""
+        """The ledger of one pair's reliable stream with `waiting` messages reclassified as under
+        way, as many as `late` gives: all of `after_drain`, and the others from `vanished_end`, or
+        from `vanished_start` where nothing was delivered."""
         behind = waiting - self.after_drain
         at_end = min(behind, self.vanished_end)
         return replace(
@@ -151,12 +150,12 @@ class WriterPlaces:
     attempted: np.ndarray
     failed: np.ndarray
     depth: int | None = None
-    """Its history's depth; None for one that keeps all, or is not known."""
+    """The depth of its history; None for keep all, or where it is not known."""
 
 
 class Pace(Enum):
-    """How a stream went when the drain ended; one of best effort had `ENDED`. A silent one may yet
-    send again what its writer still keeps."""
+    """How a stream went when the drain ended; a best-effort stream had `ENDED`. A silent stream may
+    still repeat messages from its writer's history."""
 
     ENDED = "ended"
     SILENT = "silent"
@@ -165,7 +164,7 @@ class Pace(Enum):
 
 @dataclass(frozen=True)
 class Arrivals:
-    """One reader's rows of one writer, any order: arrays of shape (m,)."""
+    """One reader's rows of one writer, in any order: arrays of shape (m,)."""
 
     seq: np.ndarray
     taken_ns: np.ndarray
@@ -175,10 +174,10 @@ class Arrivals:
 def since_call_ns(
     call_ns: np.ndarray, flags: np.ndarray, fill_ns: Callable[[], np.ndarray]
 ) -> np.ndarray:
-    """From when the time of each message is its middleware's: from the publish call, with a loan
-    later by the time in which we wrote the payload into it. So a wait for the loan is in all that
-    is counted from here, and our writing is not, as where a message is copied. ABSENT where no call
-    was made. `fill_ns` is asked for where a message was loaned."""
+    """The time from which each message is its middleware's: the publish call, for a loan later by the
+    time in which we wrote the payload into it. So a wait for the loan counts as the middleware's
+    time, and our writing does not, as where a message is copied. ABSENT where no call was made.
+    `fill_ns` is only called where a message was loaned."""
     if not (flags & LOANED).any():
         return call_ns
     filled_ns = fill_ns()
@@ -196,12 +195,9 @@ def is_sound(flags: np.ndarray) -> np.ndarray:
 
 
 def place_order(seq: np.ndarray) -> np.ndarray | None:
-    """The order that sorts a writer's rows by sequence number, or None where they are sorted
-    already.
-
-    Raises ValueError when the numbers are not dense: then records are missing and no ledger can be
-    made.
-    """
+    """The order that sorts a writer's rows by sequence number; None where they are sorted already.
+    Raises ValueError where the numbers are not dense: without the missing records there is no
+    ledger."""
     if len(seq) == 0:
         return None
     # strictly rising over a span of n−1 is dense: no difference column is needed
@@ -216,9 +212,9 @@ def place_order(seq: np.ndarray) -> np.ndarray | None:
 
 
 def reply_order(seq: np.ndarray) -> np.ndarray:
-    """A service's rows by place, −1 where one has no record: of several threads one may still be
-    writing its reply when the process is killed, or never come back from sending it, and later
-    replies of the others are recorded. Such a request was not answered, as far as is known."""
+    """A service's rows by place, −1 for a reply without a record: a thread may still be writing its
+    reply when the process is killed, or never return from sending it, while other threads record
+    later replies. Such a request counts as not answered."""
     place = (seq - seq.min() if len(seq) else seq).astype(np.int64)
     rows = np.full(int(place.max(initial=-1)) + 1, -1, np.int64)
     rows[place] = np.arange(len(seq))
@@ -228,8 +224,8 @@ def reply_order(seq: np.ndarray) -> np.ndarray:
 def is_steady(
     flags: np.ndarray, intended_ns: np.ndarray, steady_begin_ns: int | None
 ) -> np.ndarray:
-    """Messages of the steady window: not flagged as warm-up and not intended before its
-    beginning."""
+    """Whether each message is of the steady window: neither flagged as warm-up nor intended before
+    the window's begin."""
     steady: np.ndarray = (flags & WARMUP) == 0
     if steady_begin_ns is not None:
         steady &= intended_ns >= steady_begin_ns
@@ -238,7 +234,7 @@ def is_steady(
 
 @dataclass(frozen=True)
 class Arranged:
-    """A reader's m rows of a writer of n messages, arranged. *Sound* is also in time."""
+    """A reader's m rows of a writer of n messages, by place and time. *Sound* rows are in time."""
 
     arrivals: Arrivals
     first: np.ndarray
@@ -246,23 +242,23 @@ class Arranged:
     rows: np.ndarray | None
     """The s sound rows in order of time, int64 of shape (s,); None for all rows as they stand."""
     places: np.ndarray
-    """Places of these, of the dtype of `first`, (s,)."""
+    """The places of the sound rows in that order, of the dtype of `first`, (s,)."""
     place: np.ndarray
-    """Place of every row, which may be none of the n; int64 of shape (m,)."""
+    """The place of every row, even outside of the n places; int64 of shape (m,)."""
     odd: np.ndarray
     """Per row its flags among CORRUPT, LATE and FOREIGN, of the flags' dtype, (m,)."""
     known: np.ndarray | None
-    """Whether each row is a copy of one of the n messages, bool of shape (m,); None where all are,
-    and are sound."""
+    """Whether each row is a copy of one of the n messages, bool of shape (m,); None where every row
+    is a sound copy."""
 
     @property
     def late_places(self) -> np.ndarray:
-        """Places of every arrival that is late and nothing worse."""
+        """The places of every arrival that is late, and neither corrupt nor foreign."""
         return self._of(self.odd == LATE)
 
     @property
     def corrupt_places(self) -> np.ndarray:
-        """Places of every corrupt arrival."""
+        """The places of every corrupt arrival."""
         return self._of((self.odd & CORRUPT) != 0)
 
     def _of(self, rows: np.ndarray) -> np.ndarray:
@@ -271,9 +267,9 @@ class Arranged:
 
 
 def arranged(writer: WriterPlaces, arrivals: Arrivals) -> Arranged:
-    """What the ledger of one pair is made from."""
+    """The rows of one pair, arranged for its ledger."""
     n, m = len(writer.steady), len(arrivals.seq)
-    # half the memory traffic where it suffices
+    # 32 bits, where they suffice, halve the memory traffic
     index = np.dtype(np.int32 if max(n, m) < 2**31 else np.int64)
     place = (
         arrivals.seq.view(np.int64)
@@ -338,36 +334,35 @@ def reconcile(writer: WriterPlaces, arrangement: Arranged) -> Ledger:
 
 
 def late(writer: WriterPlaces, arrangement: Arranged, pace: Pace) -> np.ndarray:
-    """Which steady messages were late, shape (n,): those that came after the drain, and, on a
-    reliable stream that had not come to its end, those after the last delivery, steady or not (all
-    where nothing was delivered). On a silent stream they are at most as many as its writer's
-    history holds, since nothing else is sent again."""
-    which, corrupt = np.zeros((2, len(writer.steady)), bool)
+    """Which steady messages were late, shape (n,): messages that arrived after the drain, and, on a
+    reliable stream that had not come to its end, messages after the last delivery, steady or not
+    (all where nothing was delivered). On a silent stream these are at most as many as its writer's
+    history holds, since only these are sent again."""
+    is_late, corrupt = np.zeros((2, len(writer.steady)), bool)
     corrupt[arrangement.corrupt_places] = True
     delivered = np.flatnonzero(arrangement.first >= 0)
     if pace is not Pace.ENDED:
         behind = int(delivered[-1]) + 1 if len(delivered) else 0
         if pace is Pace.SILENT and writer.depth is not None:
-            # What was sent after a reader left pushed nothing out that it still waited for.
+            # Messages sent after a reader left pushed none of its messages out of the history.
             until = int(np.flatnonzero(writer.steady).max(initial=-1)) + 1
             held = np.flatnonzero((writer.attempted & ~writer.failed)[:until])[-writer.depth :]
             behind = max(behind, int(held[0])) if len(held) else behind
-        which[behind:] = ~corrupt[behind:]
-    which[arrangement.late_places] = True
-    which &= writer.attempted & ~writer.failed & writer.steady & (arrangement.first < 0)
-    return which
+        is_late[behind:] = ~corrupt[behind:]
+    is_late[arrangement.late_places] = True
+    is_late &= writer.attempted & ~writer.failed & writer.steady & (arrangement.first < 0)
+    return is_late
 
 
 def longest_run(missing: np.ndarray) -> int:
-    """The most neighbouring places of shape (n,) that are True."""
+    """The length of the longest run of True, shape (n,)."""
     edges = np.flatnonzero(np.diff(missing.astype(np.int8), prepend=0, append=0))
     return int((edges[1::2] - edges[::2]).max(initial=0))
 
 
 def _arrival_order(taken_ns: np.ndarray, sound: np.ndarray | None) -> np.ndarray | None:
-    """Rows in order of arrival, restricted to `sound`; None means all rows as they stand (a pool of
-    callbacks may record out of order).
-    """
+    """The `sound` rows in order of arrival, since a pool of callbacks may record out of order; None
+    for all rows as they stand."""
     rows = None if sound is None else np.flatnonzero(sound)
     taken = taken_ns if rows is None else taken_ns[rows]
     if len(taken) > 1 and (taken[1:] < taken[:-1]).any():
@@ -377,7 +372,7 @@ def _arrival_order(taken_ns: np.ndarray, sound: np.ndarray | None) -> np.ndarray
 
 
 def _first_rows(n: int, places: np.ndarray, rows: np.ndarray | None, index: np.dtype) -> np.ndarray:
-    """Per place the row that came first, −1 where none did. `places` is in order of arrival."""
+    """Per place the row that arrived first, −1 without any. `places` is in order of arrival."""
     first = np.full(n, -1, index)
     order = np.arange(len(places), dtype=index) if rows is None else rows.astype(index)
     first[places] = order
@@ -401,9 +396,8 @@ def _reordered(arrangement: Arranged, steady: np.ndarray, *, unique: bool) -> in
 
 
 def _thirds(missing: np.ndarray, delivered: np.ndarray) -> tuple[int, int, int]:
-    """Losses before the first delivery, between, and after the last. Where nothing was delivered
-    all count as `start`: it never began.
-    """
+    """Losses before the first delivery, between the first and the last, and after the last. Where
+    nothing was delivered all losses are at the start."""
     total = int(np.count_nonzero(missing))
     if not total:
         return 0, 0, 0

@@ -1,6 +1,6 @@
-"""Puts every stamp of a trial on the reference clock, on which `trials` and `frames` are.
+"""Puts every stamp of a trial on the reference clock, which `trials` and `frames` already have.
 
-A bundle keeps every stamp as it was taken and says in `clock_map` how far each host's clock was
+A bundle keeps every stamp as it was taken, and its `clock_map` has the offset of each host's clock
 from the reference. Code that subtracts stamps passes its evidence through this module first; where
 all hosts have the reference's own clock the evidence is returned unchanged, at no cost. A time
 between two clocks is known to the sum of their bounds."""
@@ -17,16 +17,16 @@ from rmwbench.analysis.records.clocks import Clock, OffsetReading, fit
 from rmwbench.analysis.records.columns import Columns, Row, SteadyWindow
 
 OF_WORKERS = frozenset(("opened", "created", "matched", "first_message", "finished"))
-"""Events whose time a worker noted. The sampler notes its own too; all other events have the
-orchestrator's clock."""
+"""Events whose time a worker noted. The sampler notes the times of OF_SAMPLERS; all other events have
+the orchestrator's clock."""
 OF_SAMPLERS = frozenset(("canary", "canary_late"))
 
 SENT_STAMPS = frozenset(("intended_ns", "begun_ns", "call_ns", "return_ns"))
 RECEIVED_STAMPS = frozenset(("notified_ns", "taken_ns", "callback_ns", "consumed_ns"))
 
 BOUND_POINTS = 17
-"""The number of points between two readings at which the bound is computed: it is largest between
-them."""
+"""The number of points between two readings at which the bound is computed, since the bound is
+largest between readings."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,7 @@ class TrialClocks:
         truth, in the window; 0 on one host, however its clock runs."""
         if self.is_single or self.places.get(endpoint) == self.places.get(other):
             return 0.0
-        return self._most(self.of_endpoint(endpoint), window) + self._most(
-            self.of_endpoint(other), window
-        )
+        return sum(self._most(self.of_endpoint(end), window) for end in (endpoint, other))
 
     def widest_ns(self, window: SteadyWindow | None) -> float:
         """The largest bound of any two stamps of the trial."""
@@ -131,17 +129,15 @@ class OneClock:
         return getattr(self._evidence, name)
 
     def spans(self) -> dict[str, np.ndarray] | None:
-        """As the evidence's; each endpoint's moments are on its own clock."""
+        """The spans of the evidence, in which each endpoint's moments are on its own clock."""
         spans = self._evidence.spans()
         if spans is None:
             return None
-        return {
-            **spans,
-            "time_ns": self.records.on_reference(spans["time_ns"], spans["endpoint"]),
-        }
+        time_ns = self.records.on_reference(spans["time_ns"], spans["endpoint"])
+        return {**spans, "time_ns": time_ns}
 
     def samples(self) -> list[tuple[int, str, str, float]]:
-        """As the evidence's: time, process, counter and value."""
+        """The samples of the evidence: time, process, counter and value."""
         return [
             (int(self._clocks.of_process(process).to_reference(time_ns)), process, counter, value)
             for time_ns, process, counter, value in self._evidence.samples()

@@ -1,9 +1,9 @@
 """Which readers of a topic are alike: those with the same settings at the same place.
 
 A planner beside the camera and a viewer at the end of a slow link have no common median, nor have a
-reader that holds each message for 50 ms and one that does not. Settings are known beforehand and
-are the same in every arm and every trial, so they decide which readers are judged by themselves;
-results do not."""
+reader that holds each message for 50 ms and a reader that does not. Settings are known beforehand
+and are the same in every arm and every trial, so settings, and not results, decide which readers are
+judged by themselves."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -24,10 +24,11 @@ _EVERYWHERE = "all"
 
 @dataclass(frozen=True)
 class NamedReader:
-    """The settings in which readers of one topic may differ. `qos` and `taking` (the way of
-    waiting, what is read, and into which memory) as JSON; `hold_ns`: how long each message is kept;
-    `joins`: whether the node comes late, or comes again; `host` and `process`: with how many of its
-    writers the reader shares them; `link`: what lies between its host and the others, as JSON."""
+    """The settings in which readers of one topic may differ. `qos` and `taking` (the way of waiting,
+    the part of the payload that is read, and the memory into which messages are taken) as JSON;
+    `hold_ns`: how long each message is kept; `joins`: whether the node comes late, or comes again;
+    `host` and `process`: with how many of its writers the reader shares them; `link`: the links
+    between its host and the others, as JSON."""
 
     qos: str
     taking: str
@@ -41,7 +42,7 @@ class NamedReader:
 @dataclass(frozen=True)
 class AlikeReaders:
     """Readers that are alike. `differ`: the fields of `asked` in which they differ from the other
-    readers; empty where there are no others."""
+    readers; empty without other readers."""
 
     rows: tuple[Row, ...]
     asked: NamedReader
@@ -58,9 +59,10 @@ class AlikeReaders:
 
 def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReaders]:
     """The subscriptions among these `endpoints` rows, which are of one topic or of several alike
-    topics, in groups of alike readers, in their order. `definition`: that of the cell, which has
-    the links and how long a message is held."""
-    held = {one.get("endpoint"): one.get("hold_ns", 0) for one in definition.get("endpoints") or ()}
+    topics, in groups of alike readers, in their order. `definition`: the cell's, which has the links
+    and how long each reader holds a message."""
+    endpoints = definition.get("endpoints") or ()
+    hold_ns = {endpoint.get("endpoint"): endpoint.get("hold_ns", 0) for endpoint in endpoints}
     lives: dict[tuple[str, str], list[bool]] = {}
     for row in rows:
         lives.setdefault((row["topic"], row["node"]), []).append(row.get("joins_ns") is not None)
@@ -75,7 +77,7 @@ def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReade
         asked = NamedReader(
             qos=_text(request.get("qos")),
             taking=_text([request.get(name) for name in _TAKING]),
-            hold_ns=held.get(row["endpoint"], 0),
+            hold_ns=hold_ns.get(row["endpoint"], 0),
             joins=_joins(lives[row["topic"], row["node"]]),
             process=_shared("process", row, writers),
             host=host,
@@ -83,7 +85,7 @@ def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReade
         )
         groups.setdefault(asked, []).append(row)
     differ = tuple(
-        name for name in get_args(DiffersIn) if len({getattr(one, name) for one in groups}) > 1
+        name for name in get_args(DiffersIn) if len({getattr(group, name) for group in groups}) > 1
     )
     return [AlikeReaders(tuple(own), asked, differ) for asked, own in groups.items()]
 

@@ -1,11 +1,10 @@
 """Why a publisher did not send messages that were due: its own publish call, the call of another
 publisher for which its thread waited, or neither.
 
-The time that a publisher spent while it was behind is divided: from the last message that it sent
-before the next one was due until its schedule gave up, the time within its own publish calls, the
-time within those of other publishers of its process, and the rest. The largest is the cause. It is
-the cause of all messages that the publisher never sent, not of single ones, since what holds back
-one message is a queue.
+A publisher is behind from the last message that it sent before the next message was due until its
+schedule gave up. This time is divided into the time within its own publish calls, the time within
+the calls of other publishers of its process, and the rest. The largest part is the cause of all
+messages that the publisher never sent, since these wait in one queue.
 
 Whether publishers of a process share a thread follows from the records: on one thread no two calls
 overlap."""
@@ -29,8 +28,8 @@ class Calls:
     returned_ns: np.ndarray
 
     def with_open_call(self) -> "Calls":
-        """The calls with the one that had not returned when the trial was over, which has no
-        record: it began when its message was due, or when the call before it returned."""
+        """The calls with the call that had not returned when the trial was over, which has no record
+        and began when its message was due, or when the call before it returned."""
         called = np.flatnonzero(self.called_ns != ABSENT)
         place = int(called[-1]) + 1 if len(called) else 0
         if place == len(self.called_ns):
@@ -65,7 +64,7 @@ def held_by(own: Calls, others: Sequence[Calls]) -> UnsentBy:
 
 def _behind(calls: Calls) -> int:
     """When the publisher fell behind: at the call of the last message that was sent before the next
-    one was due, or else when the first was due."""
+    message was due, or else when the first message was due."""
     in_time = (calls.called_ns[:-1] != ABSENT) & (calls.called_ns[:-1] < calls.intended_ns[1:])
     places = np.flatnonzero(in_time)
     return int(calls.called_ns[places[-1]] if len(places) else calls.intended_ns[0])

@@ -1,9 +1,9 @@
-"""An estimate: a metric's number with its count and interval, or a bound, or the reason why there
-is none.
+"""An estimate: a metric's number with its count and interval, or a bound, or the reason why there is
+neither.
 
-Three classes instead of a float, so that no code path can print a number without saying what it
-rests on, and so that absent can never be read as zero. What they share is what documents say
-(`METRIC` of docs/formats/show.md).
+Three classes instead of a float, so that no code path can print a number without its basis, and so
+that absent data never read as zero. Their common fields are those of documents (`METRIC` of
+docs/formats/show.md).
 """
 
 import math
@@ -36,7 +36,7 @@ class Estimate:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Self:
-        """Read back."""
+        """The estimate of a document."""
         return cls(**{key: number(value) for key, value in document.items()})
 
     def __str__(self) -> str:
@@ -81,8 +81,7 @@ class Measured(Estimate):
 
 @dataclass(frozen=True)
 class AtLeast(Estimate):
-    """The value is not below `at_least`: all that can be said where a percentile has too few
-    messages (rule 5)."""
+    """The value is not below `at_least`, where a percentile has too few messages (rule 5)."""
 
     at_least: float = field(kw_only=True)
 
@@ -100,9 +99,8 @@ def number(value: Any) -> Any:
 
 
 def finite(value: float) -> float | int | str:
-    """JSON has no infinity: it is written as the word, and floats keep 6 significant digits, more
-    than any clock here gives.
-    """
+    """The number for JSON, which has no infinity: infinity is a word, and floats have 6 significant
+    digits, more than any clock here gives."""
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
     rounded = float(f"{value:.6g}")
@@ -110,7 +108,7 @@ def finite(value: float) -> float | int | str:
 
 
 def finites(values: Iterable[float]) -> list[float | int | str]:
-    """`finite` for many numbers, in a third of its time: charts have hundreds of thousands of
+    """`finite` of many numbers, in a third of the time: charts have hundreds of thousands of
     points."""
     values = list(values)
     rounded = list(map(float, ("%.6g " * len(values) % tuple(values)).split()))

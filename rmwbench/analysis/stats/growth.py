@@ -1,10 +1,10 @@
 """How a cost grows with the number of nodes: the exponent k of cost ∝ nodes^k, per arm.
 
 Each block has a trial of every size, so each block gives a slope of its own (least squares of log
-cost on log nodes), and the interval is that of the slopes of the blocks (Student's t). k = 1: every
+cost on log nodes), and the interval is over the slopes of the blocks (Student's t). k = 1: every
 further node costs the same. k = 2: every node pays for every other. Three sizes are the fewest: two
-points always lie on a line. All sizes have as many processes, or as many nodes in each: what costs
-per process, or per pair of them, would else bend the line, and be told of nodes.
+points always lie on a line. All sizes have the same number of processes, or of nodes in each:
+otherwise costs per process, or per pair of processes, would bend the line.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ from rmwbench.analysis.stats import intervals
 
 FEWEST_SIZES, FEWEST_BLOCKS = 3, 3
 LEAST_LINEAR, MOST_LINEAR, MOST_SQUARE = 0.5, 1.5, 2.5
-"""The whole interval of what grows about as the number of nodes does ends halfway to a constant,
-and halfway to the square; that of the square ends halfway to the cube."""
+"""A cost grows about as the number of nodes if its whole interval lies above halfway to a constant
+and below halfway to the square; it grows as the square if the interval ends halfway to the cube."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def growth(values: Mapping[int, Mapping[int, float]]) -> Growth | None:
 
 
 def words(line: Growth) -> str:
-    """What the exponent means; it says no more than its interval allows."""
+    """The meaning of the exponent, no stronger than its interval allows."""
     if line.high < 0:
         return "falls as the number of nodes grows"
     if line.high < 0.2:

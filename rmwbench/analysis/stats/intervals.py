@@ -16,9 +16,8 @@ from rmwbench.analysis.stats.quantile import rank
 Interval = tuple[float, float, float]
 
 BURST = 10
-"""Messages that a single disturbance may lose at once and still be inside a bound "none was seen":
-what is not seen has no variance, so this is an assumption, and every such bound names it.
-"""
+"""How many messages a single disturbance may lose at once within a bound "none was lost": events that
+never happened have no variance, so this is an assumption, and every such bound names it."""
 
 
 def log_t(values: np.ndarray, confidence: float = 0.95) -> Interval:
@@ -78,8 +77,8 @@ def order_statistic(
 
 
 def pooled_quantile(samples: list[np.ndarray], q: float, confidence: float = 0.95) -> Interval:
-    """Quantile q of all messages of G ≥ 2 trials pooled, with an interval that knows that messages
-    of a trial belong together.
+    """Quantile q of all messages of G ≥ 2 trials pooled, with an interval that respects that messages
+    of a trial are alike.
 
     Woodruff's inversion (J. Am. Stat. Assoc. 47, 1952): an interval for the *fraction* of messages
     at or below the estimate is carried back through the pooled order statistics. The fraction's
@@ -101,11 +100,8 @@ def pooled_quantile(samples: list[np.ndarray], q: float, confidence: float = 0.9
     sizes = np.array([len(s) for s in samples], float)
     z = below - sizes * below.sum() / total
     variance = max(groups / (groups - 1) * float(z @ z) / total**2, q * (1 - q) / total)
-    half = (
-        float(special.stdtrit(groups - 1, (1 + confidence) / 2))
-        * math.sqrt(variance)
-        / (q * (1 - q))
-    )
+    t = float(special.stdtrit(groups - 1, (1 + confidence) / 2))
+    half = t * math.sqrt(variance) / (q * (1 - q))
     centre = math.log(q / (1 - q))
     low, high = (
         float(pooled[rank(total, 1 / (1 + math.exp(-x)))]) for x in (centre - half, centre + half)
@@ -119,29 +115,25 @@ def pooled_quantile(samples: list[np.ndarray], q: float, confidence: float = 0.9
 
 
 def _tail_reach(samples: list[np.ndarray], q: float, confidence: float) -> float:
-    """How far, in logarithms, the quantile of a population of trials may lie beyond the one of
-    these G: s·(k − z), s the standard deviation of the trials' log medians, z the normal quantile,
-    k the one-sided normal tolerance factor t'(G−1, z√G)/√G (Hahn & Meeker, Statistical Intervals,
-    1991, §4.6.3).
-    """
+    """How far, in logarithms, the quantile of a population of trials may lie beyond the quantile of
+    these G trials: s·(k − z), s the standard deviation of the trials' log medians, z the normal
+    quantile, k the one-sided normal tolerance factor t'(G−1, z√G)/√G (Hahn & Meeker, Statistical
+    Intervals, 1991, §4.6.3)."""
     medians = np.array([np.partition(s, rank(len(s), 0.5))[rank(len(s), 0.5)] for s in samples])
     if not (medians > 0).all():
         return 0.0
     if not np.isfinite(medians).all():
         return math.inf
     groups, z = len(samples), float(special.ndtri(max(q, 1 - q)))
-    factor = float(
-        special.nctdtrit(groups - 1, z * math.sqrt(groups), (1 + confidence) / 2)
-    ) / math.sqrt(groups)
+    root = math.sqrt(groups)
+    factor = float(special.nctdtrit(groups - 1, z * root, (1 + confidence) / 2)) / root
     return float(np.log(medians).std(ddof=1)) * (factor - z)
 
 
 def quantile_lower_bound(samples: list[np.ndarray], q: float) -> float:
-    """What the quantile q is not below (one-sided, 95 %): for percentiles that rule 5 does not allow to
-    print.
-
-    With several trials the clustered interval's lower end, with one the binomial order statistic's.
-    """
+    """The lower bound of quantile q (one-sided, 95 %), for percentiles that rule 5 does not allow to
+    print: of several trials the lower end of the clustered interval, of one trial that of the
+    binomial order statistic."""
     if len(samples) > 1:
         return pooled_quantile(samples, q, 0.9)[1]
     ordered = np.sort(samples[0])
@@ -160,9 +152,8 @@ def clopper_pearson(count: float, total: float, confidence: float = 0.95) -> tup
     if count >= total:
         return (1 - confidence) ** (1 / total), 1.0
     tail = (1 - confidence) / 2
-    return float(special.betaincinv(count, total - count + 1, tail)), float(
-        special.betaincinv(count + 1, total - count, 1 - tail)
-    )
+    low = float(special.betaincinv(count, total - count + 1, tail))
+    return low, float(special.betaincinv(count + 1, total - count, 1 - tail))
 
 
 def clustered_fraction(
@@ -172,13 +163,12 @@ def clustered_fraction(
 
     Events come in bursts, so trials, not messages, are independent: Clopper–Pearson with the
     effective sample size of Korn & Graubard (Survey Methodology 24, 1998): n* = p(1−p)/v ·
-    (t(n−1)/t(G−2))², v the cluster-robust variance of p, n* ≤ n. One degree of freedom fewer than
-    theirs, because the variance of a few bursts is skewed: chosen by simulation (tests/simulation).
-    Where nothing (or everything) happened there is no variance to see, and a bound for single
-    events would miss the bursts: the rule of three for bursts of BURST messages, which the name
-    says, with the share of trials that may go wrong as a whole (`wrong_trials`) beside it: no
-    number of messages bounds that.
-    """
+    (t(n−1)/t(G−2))², v the cluster-robust variance of p, n* ≤ n. It has one degree of freedom fewer
+    than theirs, because the variance of a few bursts is skewed: chosen by simulation
+    (tests/simulation). Where nothing (or everything) happened there is no variance, and a bound for
+    single events would miss the bursts: the bound is the rule of three for bursts of BURST messages,
+    as the name says, beside the share of trials that may go wrong as a whole (`wrong_trials`), which
+    no number of messages bounds."""
     counts, totals = np.asarray(counts, float), np.asarray(totals, float)
     count, total, groups = float(counts.sum()), float(totals.sum()), len(counts)
     p = count / total
@@ -193,10 +183,8 @@ def clustered_fraction(
             )
         return (p, *clopper_pearson(count / burst, total / burst, confidence)), method
     if groups < 2:
-        return (
-            p,
-            *clopper_pearson(count, total, confidence),
-        ), f"{percent} Clopper–Pearson, as if messages were independent"
+        method = f"{percent} Clopper–Pearson, as if messages were independent"
+        return (p, *clopper_pearson(count, total, confidence)), method
     variance, effective = clustered_variance(counts, totals), total
     if variance > 0:
         effective = min(total, p * (1 - p) / variance * shrink(total, groups, confidence))
@@ -218,8 +206,8 @@ def clustered_variance(counts: np.ndarray, totals: np.ndarray) -> float:
 
 
 def wrong_trials(trials: int, confidence: float = 0.95) -> float:
-    """The share of trials that may go wrong as a whole where none of so many did: 1 −
-    (1 − confidence)^(1/trials). Not a matter of messages: 45 % after five trials at 95 %."""
+    """The share of trials that may go wrong as a whole where none of this number did: 1 −
+    (1 − confidence)^(1/trials), at 95 % for example 45 % after five trials."""
     return float(1 - (1 - confidence) ** (1 / trials))
 
 
@@ -242,15 +230,12 @@ def clustered_count(counts: np.ndarray, confidence: float = 0.95) -> tuple[Inter
         float(special.gammaincinv(k, q)) * mean / events
         for k, q in ((events, tail), (events + 1, 1 - tail))
     )
-    return (
-        mean,
-        min(low, mean),
-        max(high, mean),
-    ), f"{percent} Poisson interval with the effective events of {groups} trials"
+    method = f"{percent} Poisson interval with the effective events of {groups} trials"
+    return (mean, min(low, mean), max(high, mean)), method
 
 
 def shrink(total: float, groups: int, confidence: float) -> float:
-    """(t(total−1)/t(groups−2))²: what estimating a variance from so few trials costs."""
+    """(t(total−1)/t(groups−2))²: the factor for a variance that is estimated from few trials."""
     tail = (1 + confidence) / 2
     if total <= 1:
         return 1.0
@@ -262,8 +247,5 @@ def _half(values: np.ndarray, confidence: float) -> float:
     n = len(values)
     if n < 2:
         raise ValueError("an interval over trials needs at least two")
-    return (
-        float(special.stdtrit(n - 1, (1 + confidence) / 2))
-        * float(values.std(ddof=1))
-        / math.sqrt(n)
-    )
+    t = float(special.stdtrit(n - 1, (1 + confidence) / 2))
+    return t * float(values.std(ddof=1)) / math.sqrt(n)

@@ -14,8 +14,7 @@ from rmwbench.analysis.stats.quantile import rank
 
 Answers = Sequence[int] | np.ndarray
 EXACT_BELOW = 20
-"""Answers of the smaller group up to which p is counted out instead of taken from the normal
-approximation."""
+"""With fewer answers in the smaller group p is exact, with more a normal approximation."""
 
 
 def median(counts: Sequence[int], confidence: float = 0.95) -> tuple[int, int, int]:
@@ -59,10 +58,8 @@ def mann_whitney(a: Answers, b: Answers) -> tuple[float, str] | None:
     total = m + n
     ties = float((totals.astype(float) ** 3 - totals).sum())
     deviation = math.sqrt(m * n / 12 * (total + 1 - ties / (total * (total - 1))))
-    z = max(off / 2 - 0.5, 0.0) / deviation
-    return min(
-        1.0, 2 * float(special.ndtr(-z))
-    ), "normal approximation, ties and continuity corrected"
+    p = 2 * float(special.ndtr(-max(off / 2 - 0.5, 0.0) / deviation))
+    return min(1.0, p), "normal approximation, ties and continuity corrected"
 
 
 def _exact(totals: np.ndarray, twice_rank: np.ndarray, m: int, n: int, off: int) -> float:

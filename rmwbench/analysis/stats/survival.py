@@ -1,6 +1,5 @@
-"""Times until something happens, where some of it has not happened yet: that is censored, neither
-left out nor given an invented time.
-"""
+"""Times until an event. Items whose event has not happened yet are censored: they are neither left
+out nor given an invented time."""
 
 import math
 from collections.abc import Sequence
@@ -12,11 +11,8 @@ from scipy import special
 
 @dataclass(frozen=True)
 class Curve:
-    """The share still waiting after each time at which something happened; all arrays of shape
-    (times,).
-
-    `low` and `high` are the point-wise interval.
-    """
+    """The share still waiting after the time of each event; all arrays of shape (times,). `low` and
+    `high` are the point-wise interval."""
 
     time: np.ndarray
     share: np.ndarray
@@ -74,7 +70,7 @@ def kaplan_meier(times: Sequence[float], happened: Sequence[bool]) -> Curve:
 def cumulative_incidence(
     times: Sequence[float], causes: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(times, shares of shape (causes, times)) of those that ended by each cause 1, 2, …; cause 0
+    """(times, shares of shape (causes, times)) of the items that ended by each cause 1, 2, …; cause 0
     is censored.
 
     Aalen and Johansen's estimate (Scand. J. Stat. 5, 1978): an end by one cause is not a censoring
