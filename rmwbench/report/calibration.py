@@ -1,5 +1,5 @@
-"""What `rmwbench calibrate` shows: what failed in a table, the machine's noise and the instrument's
-own costs, and last the answer in one sentence."""
+"""The view of `rmwbench calibrate`: the failed truths in a table, the machine's noise and the
+instrument's own costs, and last the answer in one sentence."""
 
 from collections.abc import Iterator
 
@@ -54,7 +54,7 @@ def _odd(answer: CalibrationDocument) -> list[TableRow]:
             continue
         tone: Tone = "bad" if truth.outcome == "failed" else "open"
         checks = [check for check in truth.checks if check.outcome != "recovered"]
-        lines = [(one.what, one.expected, one.found) for one in checks]
+        lines = [(check.what, check.expected, check.found) for check in checks]
         for line in lines or [(truth.reason or "", "", "")]:
             arm = f"{truth.workload}: {truth.arm}"
             rows.append(TableRow([truth.truth, arm, truth.outcome, *map(str, line)], tone=tone))

@@ -1,5 +1,5 @@
-"""What `rmwbench compare` shows: what differs besides the results, a table per cell whose intervals
-a page draws on one axis, what is not comparable, and whether B is worse than A.
+"""The view of `rmwbench compare`: the differences besides the results, a table per cell whose intervals
+a page draws on one axis, the cells that are not comparable, and whether B is worse than A.
 
 On a page an interval is boxes placed by per cent, so that the same markup fits a phone, a wide
 screen, a dark page and paper.
@@ -183,8 +183,7 @@ def change_text(row: MetricRow) -> str:
 
 
 def effect(row: MetricRow) -> tuple[str, str]:
-    """(`1.20×`, `[1.10–1.31]`), for a fraction (`+1.2 points`, `[0.8 … 1.6]`); `–` for an absent
-    one."""
+    """(`1.20×`, `[1.10–1.31]`), for a fraction (`+1.2 points`, `[0.8 … 1.6]`); `–` without one."""
     if (change := row.difference) is not None:
         low, high = _points(100 * change.low), _points(100 * change.high)
         return f"{_points(100 * change.value)} points", f"[{low} … {high}]"
@@ -199,17 +198,17 @@ def _points(percent: float) -> str:
 def _environment(topic: TopicLikeness) -> Iterator[Block]:
     word, tone = _ANSWERED[topic.answer]
     yield Text(word, tone, lead=f"{topic.question[0].upper()}{topic.question[1:]}")
-    plain = [one for one in topic.differences if not one.lines]
+    plain = [difference for difference in topic.differences if not difference.lines]
     if plain:
         yield Table(["", "A", "B"], [*map(_sides, plain)], most=MOST)
-    for one in topic.differences:
-        if one.lines:
-            blocks: list[Block] = [Verbatim("\n".join(one.lines), on=On.DOCUMENT)]
-            yield Section(one.name, blocks, folded=True)
-            more = len(one.lines) - MOST
+    for difference in topic.differences:
+        if difference.lines:
+            blocks: list[Block] = [Verbatim("\n".join(difference.lines), on=On.DOCUMENT)]
+            yield Section(difference.name, blocks, folded=True)
+            more = len(difference.lines) - MOST
             cut = [f"… {more} more lines (--json has them)"] if more > 0 else []
-            yield Text(f"{one.name}:", on=On.TERMINAL)
-            yield Verbatim("\n".join([*one.lines[:MOST], *cut]), on=On.TERMINAL)
+            yield Text(f"{difference.name}:", on=On.TERMINAL)
+            yield Verbatim("\n".join([*difference.lines[:MOST], *cut]), on=On.TERMINAL)
 
 
 _ANSWERED: Mapping[str, tuple[str, Tone]] = {
@@ -219,17 +218,15 @@ _ANSWERED: Mapping[str, tuple[str, Tone]] = {
 }
 
 
-def _sides(one: Difference) -> list[TableCell]:
-    cells = f" ({', '.join(one.cells)})" if one.cells else ""
-    return [TableCell(f"{one.name}{cells}"), _side(one.a), _side(one.b)]
+def _sides(difference: Difference) -> list[TableCell]:
+    cells = f" ({', '.join(difference.cells)})" if difference.cells else ""
+    return [TableCell(f"{difference.name}{cells}"), _side(difference.a), _side(difference.b)]
 
 
 def _side(text: str | None) -> TableCell:
     if text is None:
         return TableCell("absent", "muted")
-    return TableCell(
-        text if len(text) <= 100 else text[:97] + "…", why=text if len(text) > 100 else ""
-    )
+    return TableCell(text) if len(text) <= 100 else TableCell(text[:97] + "…", why=text)
 
 
 def _cells(compared: Compared) -> Iterator[Block]:

@@ -1,5 +1,5 @@
-"""What `rmwbench decide` shows: whom to take, then for each machine its candidates with the
-reasons, each case where there are several, and where the answer flips along a factor."""
+"""The view of `rmwbench decide`: which candidate to take, then for each machine its candidates with
+the reasons, each case where there are several, and where the answer flips along a factor."""
 
 from collections.abc import Iterable, Mapping
 
@@ -36,7 +36,10 @@ CANDIDATES = (
 def view(decided: Decided) -> View:
     limits, rules = decided.limits, decided.rules
     limit_texts = [_limits(limits.acceptable)]
-    limit_texts += [f"in {topic} {_limits(one)}" for topic, one in (limits.topics or {}).items()]
+    limit_texts += [
+        f"in {topic} {_limits(limits_of_topic)}"
+        for topic, limits_of_topic in (limits.topics or {}).items()
+    ]
     meaning = (
         f"Limits {limits.name}: {'; '.join(limit_texts)}. P(all) is the probability that a candidate "
         "meets every limit; where it is open and yet near 0 or 1, the value that would decide it "
@@ -59,29 +62,30 @@ def view(decided: Decided) -> View:
 
 def _limits(limits: Iterable[AtMost]) -> str:
     return "; ".join(
-        f"{GLOSSARY[one.metric].title} at most {amount(one.at_most, one.metric)}" for one in limits
+        f"{GLOSSARY[limit.metric].title} at most {amount(limit.at_most, limit.metric)}"
+        for limit in limits
     )
 
 
 def _machine(machine: MachineDecision) -> Section:
     candidates: list[list[TableCell | str]] = [
         [
-            one.arm,
-            _outcome(one),
-            decide_words.probability(one),
-            str(one.blocks),
-            decide_words.reason(one),
+            candidate.arm,
+            _outcome(candidate),
+            decide_words.probability(candidate),
+            str(candidate.blocks),
+            decide_words.reason(candidate),
         ]
-        for one in machine.candidates
+        for candidate in machine.candidates
     ]
     several = len(machine.cases) > 1
     every = [
         Section(
-            f"Every limit of {one.arm}",
-            [Items([_met(met, several) for met in one.limits])],
+            f"Every limit of {candidate.arm}",
+            [Items([_met(met, several) for met in candidate.limits])],
             folded=True,
         )
-        for one in machine.candidates
+        for candidate in machine.candidates
     ]
     blocks: list[Block] = [
         Text(", ".join(machine.campaigns), "muted"),
@@ -91,13 +95,13 @@ def _machine(machine: MachineDecision) -> Section:
     if several:
         blocks.append(Section("Case by case", [_cases(machine)]))
     if machine.along:
-        along = [_along(one) for one in machine.along]
+        along = [_along(ladder) for ladder in machine.along]
         blocks.append(Section("Where the answer flips", along))
     return Section(machine.summary, blocks, look="panel")
 
 
-def _outcome(one: DecisionAnswer) -> TableCell:
-    return TableCell(one.outcome, TONES[one.outcome])
+def _outcome(answer: DecisionAnswer) -> TableCell:
+    return TableCell(answer.outcome, TONES[answer.outcome])
 
 
 def _met(met: Met, several: bool) -> str:
@@ -111,24 +115,27 @@ def _met(met: Met, several: bool) -> str:
 
 def _cases(machine: MachineDecision) -> Table:
     """Which case each candidate meets."""
-    arms = [one.arm for one in machine.candidates]
+    arms = [candidate.arm for candidate in machine.candidates]
     rows: list[list[TableCell | str]] = []
     for case in machine.cases:
-        by = {one.arm: one for one in case.candidates}
+        by = {candidate.arm: candidate for candidate in case.candidates}
         rows.append([case.case, *(_short(by.get(arm)) for arm in arms)])
     return Table([TableColumn(head) for head in ("case", *arms)], rows)
 
 
-def _short(one: DecisionAnswer | None) -> TableCell:
-    if one is None:
+def _short(answer: DecisionAnswer | None) -> TableCell:
+    if answer is None:
         return TableCell("–", "muted")
-    chance = "" if one.probability is None else f" {decide_words.probability(one)}"
-    return TableCell(f"{one.outcome}{chance}", TONES[one.outcome])
+    chance = "" if answer.probability is None else f" {decide_words.probability(answer)}"
+    return TableCell(f"{answer.outcome}{chance}", TONES[answer.outcome])
 
 
 def _along(along: Along) -> Text:
     fixed = "".join(f", {name}={level}" for name, level in along.fixed.items())
-    flips = [*(decide_words.flip(one, along) for one in along.flips), *decide_words.only(along)]
+    flips = [
+        *(decide_words.flip(change, along) for change in along.flips),
+        *decide_words.only(along),
+    ]
     return Text(
         "; ".join(flips) or decide_words.NO_FLIP,
         lead=f"Along {along.factor} ({along.workload}{fixed}):",

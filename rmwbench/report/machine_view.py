@@ -1,5 +1,5 @@
-"""The parts that the view of every campaign has: how its machine affects the numbers, the machine
-itself, and what may be concluded here and what not."""
+"""The parts that the view of every campaign has: how its machine affects the numbers, the facts of the
+machine, and which conclusions hold here."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -60,8 +60,8 @@ def _groups(groups: TextGroups, mark: str, tone: Tone) -> Iterator[Block]:
 
 
 def section(machine: Machine, campaign: Mapping[str, object]) -> Section:
-    """The machine's facts, and those of the campaign by name, where there are any."""
-    facts = [(one.name, TableCell(one.value, detail=one.note or "")) for one in machine.facts]
+    """The facts of the machine, and those of the campaign by name, without empty ones."""
+    facts = [(fact.name, TableCell(fact.value, detail=fact.note or "")) for fact in machine.facts]
     own = [(name, str(value)) for name, value in campaign.items() if value is not None]
     blocks: list[Block] = [Text(machine.summary, on=On.PAGE), Facts(facts, "grid")]
     blocks.append(Section("The campaign", [Facts(own, "grid")], on=On.PAGE))
@@ -71,7 +71,7 @@ def section(machine: Machine, campaign: Mapping[str, object]) -> Section:
 
 
 def method(points: Sequence[Text], glossary: Mapping[str, GlossaryEntry], *more: Block) -> Section:
-    """How the campaign measured, in short, and what the words mean; on a page only."""
+    """How the campaign measured, in short, and the glossary; on a page only."""
     words = [(entry.title, entry.text) for entry in glossary.values()]
     blocks = [
         Items(points),

@@ -2,8 +2,8 @@
 metric gives its column the title (`Metric.column`).
 
 Each column names the metrics that may fill it, best first: a workload with 30 messages has a p90
-where one with 1 100 has a p99, and the header says which one it is. A metric outside this list is
-in the report with its arm."""
+where a workload with 1 100 has a p99, and the header says which. A metric outside this list is in
+the report with its arm."""
 
 from dataclasses import dataclass, replace
 
@@ -38,9 +38,9 @@ QUEUEING = (replace(MEDIAN, title="queueing p50"), replace(TAIL, title="queueing
 """The meaning of latencies in a workload that is judged by a rate: how long messages wait in queues
 that are always full."""
 BESIDE = (_column("service_latency_p50"), _column("consumed_latency_p50"))
-"""Columns that are shown where the value of some arm differs from its response latency by more than
-a tenth: then the time before the publish call (writing the payload, or a late schedule) or after
-the message was taken (reading it) is part of the answer."""
+"""Columns that are shown where the value of some arm differs from its response latency by more than a
+tenth: then the time before the publish call (writing the payload, or a late schedule) or after the
+message was taken (reading it) is part of the answer."""
 APART = 1.1
 OWN_SHARE = 0.1
 """Writing the payload is shown where it is more than this share of some arm's response latency, or
@@ -77,7 +77,7 @@ def of(part: Part) -> tuple[Column, ...]:
     latencies = QUEUEING if entry is not None and entry.whole_window else (MEDIAN, TAIL, *beside)
     columns = (*latencies, *_fates(part), PUBLISH, CPU, MEMORY, *asked_for)
     ordered = _primary_first(entry, columns)
-    return (ordered[0], *(one for one in ordered[1:] if not _is_of_parts(one, part)))
+    return (ordered[0], *(column for column in ordered[1:] if not _is_of_parts(column, part)))
 
 
 def _is_of_parts(column: Column, part: Part) -> bool:
@@ -91,36 +91,32 @@ def _primary_first(entry: Metric | None, columns: tuple[Column, ...]) -> tuple[C
     """The columns with that of the primary metric first."""
     if entry is None:
         return columns
-    primary = next((one for one in columns if entry.name in one.metrics), None)
-    others = tuple(one for one in columns if one is not primary)
+    primary = next((column for column in columns if entry.name in column.metrics), None)
+    others = tuple(column for column in columns if column is not primary)
     if primary is None or len(primary.metrics) > 1:
         return (Column(entry.title, (entry.name,), leads=True), *others)
     return (replace(primary, leads=True), *others)
 
 
 def fates(part: Part) -> tuple[Column, Column, Column]:
-    """Lost, late and never sent, for the messages by which verdicts judge loss: in a chain those of
-    its source, and not those of all hops together."""
-    lost, late, never_sent = (
-        replace(column, metrics=(metric,))
-        for column, metric in zip(
-            (LOSS, LATE, NEVER_SENT), fates_of(part.primary_metric), strict=True
-        )
+    """The columns lost, late and never sent, for the messages by which verdicts judge loss: in a
+    chain the messages of its source, and not of all hops together."""
+    metrics = fates_of(part.primary_metric)
+    return (
+        replace(LOSS, metrics=(metrics.lost,)),
+        replace(LATE, metrics=(metrics.late,)),
+        replace(NEVER_SENT, metrics=(metrics.never_sent,)),
     )
-    return lost, late, never_sent
 
 
 def _fates(part: Part) -> list[Column]:
     """The columns of lost messages, and of other fates that messages of some arm had."""
-    lost, *others = fates(part)
-    return [
-        lost,
-        *(
-            column
-            for column in reversed(others)
-            if any(fmt.finite(arm.value(column.metrics[0])) for arm in part.arms)
-        ),
-    ]
+    lost, late, never_sent = fates(part)
+
+    def some_arm_has(column: Column) -> bool:
+        return any(fmt.finite(arm.value(column.metrics[0])) for arm in part.arms)
+
+    return [lost, *filter(some_arm_has, (never_sent, late))]
 
 
 def _writing(part: Part) -> list[Column]:
@@ -135,8 +131,8 @@ def _is_written_long(arm: AnyArm) -> bool:
 
 
 def family_begins(part: Part, place: int) -> str:
-    """`by copy`, `by loan` before the first arm of a family, where a part has two families: arms
-    are compared within one. Empty elsewhere."""
+    """`by copy`, `by loan` before the first arm of a family, where a part has two families, within
+    which arms are compared. Empty elsewhere."""
     families = [arm.family for arm in part.arms]
     first = place == families.index(families[place])
     return f"by {families[place]}" if first and len(set(families)) > 1 else ""
@@ -176,16 +172,16 @@ def is_bring_up(part: Part) -> bool:
 
 def chosen(part: Part, column: Column) -> str | None:
     """The metric that fills the column in this workload or topic: the first with a value in any
-    arm, else with a bound, else the first listed at all."""
-    listed = [
+    arm, else with a bound, else the first that any arm has."""
+    entries = [
         (name, metric)
         for name in column.metrics
         for arm in part.arms
         if (metric := arm.metrics.get(name)) is not None
     ]
-    valued = [name for name, metric in listed if metric.value is not None]
-    bounded = [name for name, metric in listed if metric.at_least is not None]
-    return next(iter([*valued, *bounded, *(name for name, _ in listed)]), None)
+    with_value = [name for name, metric in entries if metric.value is not None]
+    with_bound = [name for name, metric in entries if metric.at_least is not None]
+    return next(iter([*with_value, *with_bound, *(name for name, _ in entries)]), None)
 
 
 def title(column: Column, metric: str | None) -> str:

@@ -1,8 +1,8 @@
 """The view of an answer, made once for a terminal, a page and Markdown (rmwbench/report/render/):
 sections of sentences, lists, tables and pictures.
 
-A view says what a text is (a warning, what is decided, what is open), never how it looks. A
-renderer leaves out what it cannot show: a terminal has no pictures, and only a page unfolds."""
+A view says what a text is (a warning, a decision, an open question), never how it looks. A renderer
+leaves out the blocks that it cannot show: a terminal has no pictures, and only a page unfolds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -52,9 +52,9 @@ class RatioInterval:
 @dataclass(frozen=True)
 class TableCell:
     """A cell of a table. `detail`: a smaller text that belongs to it, such as its interval. A page
-    shows `why` when one points at the cell; `link`: where it leads. `badge`: a verdict, set off
-    from the text. `note`: letters of the notes below the table. `heat`: 0 to 4, how far from the
-    best."""
+    shows `why` when a reader points at the cell; `link`: the target of the cell. `badge`: whether it
+    is a verdict, set off from the text. `note`: letters of the notes below the table. `heat`: 0 to
+    4, the distance from the best."""
 
     text: str
     tone: Tone = ""
@@ -71,11 +71,11 @@ class TableCell:
 
 @dataclass(frozen=True)
 class TableColumn:
-    """`right`: the column has numbers, which are never broken in two. `metric`: the metric whose
-    glossary entry explains the heading. `detail`: where a terminal shows the details of cells,
+    """`right`: whether the column has numbers, which are never broken in two. `metric`: the metric
+    whose glossary entry explains the heading. `detail`: where a terminal shows the details of cells,
     which it leaves out otherwise. `on`: the renderers that show the column. `key`: its name in a
-    page's style and script. `ticks`: of the axis that its intervals share, (place in per cent,
-    text). `link`: of its heading on a page."""
+    page's style and script. `ticks`: (place in per cent, text) on the axis that its intervals share.
+    `link`: the target of its heading on a page."""
 
     title: str
     right: bool = False
@@ -135,7 +135,7 @@ class Items(Block):
 
 @dataclass(frozen=True)
 class Facts(Block):
-    """Names, each with a text; a text without a name continues the one before it."""
+    """Names, each with a text; a text without a name continues the text before."""
 
     facts: Sequence[tuple[str, "TableCell | Verbatim | str"]]
     look: Literal["", "grid", "facts", "terms", "groups", "notes"] = ""
@@ -221,8 +221,9 @@ class Section(Block):
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """`about`: what was read or run, and on which machine. `answer`: what a page and Markdown show
-    first, and a terminal last, where the eye is. `card`: the lines that every picture carries."""
+    """`about`: the input or the campaign, and its machine. `answer`: the blocks that a page and
+    Markdown show first, and a terminal last, next to the prompt. `card`: the lines that every
+    picture carries."""
 
     title: str
     about: Sequence[Block] = ()
@@ -250,9 +251,9 @@ def column(value: Head) -> TableColumn:
 
 
 def with_data(pictures: Iterable[Picture]) -> list[Picture]:
-    """The pictures with a chart, and that of the loss, whose sentence says that nothing was
+    """The pictures with a chart, and the picture of the loss, whose sentence says that nothing was
     lost."""
-    return [one for one in pictures if one.spec is not None or one.key == "loss"]
+    return [picture for picture in pictures if picture.spec is not None or picture.key == "loss"]
 
 
 def panel(
@@ -264,8 +265,10 @@ def panel(
     listed: bool = False,
 ) -> Section:
     """The section of most answers: sentences (`listed`: as a list), pictures, one table."""
-    sentences: list[Block] = [Items(text)] if listed and text else [Text(one) for one in text]
-    drawn = [replace(one, wide=True) for one in pictures]
+    sentences: list[Block] = (
+        [Items(text)] if listed and text else [Text(sentence) for sentence in text]
+    )
+    drawn = [replace(picture, wide=True) for picture in pictures]
     blocks = [*sentences, *drawn, *([] if table is None else [table])]
     anchor = "-".join(title.lower().split())
     return Section(title, blocks, anchor=anchor, nav=title.lower(), look="panel")

@@ -1,9 +1,9 @@
 """Three pictures of a capacity search: the capacities with their intervals, latency against load for
 all arms, and loss against load.
 
-In the second one, a line shows an arm's median and points above it the limit's percentile. A
-horizontal line is the limit. A vertical line marks each arm's capacity, a band its interval. A
-level whose queue grows has no latency: it is a mark at the top edge.
+In the second picture, a line shows an arm's median and points above it the limit's percentile. A
+horizontal line is the limit. A vertical line marks each arm's capacity, a band its interval. A level
+whose queue grows has no latency: it is a mark at the top edge.
 """
 
 from collections.abc import Callable, Iterator
@@ -131,34 +131,43 @@ def curve(answer: Searched, *, narrow: bool = False) -> Spec | None:
     extent = extent.with_room()
     extent.put(points, "value", "low", "high")
     x = _level_axis(across, search, f"{search.title} (log axis)")
-    heights = extent.scale()
-    y = alt.Y("value:Q", scale=heights, axis=extent.axis("response latency (log axis)"))
-    colour, dash = frame.strokes(arms, frame.legend_below(2 if narrow else 4))
-    base = alt.Chart(frame.POINTS)
+    y = alt.Y("value:Q", scale=extent.scale(), axis=extent.axis("response latency (log axis)"))
+    strokes = frame.strokes(arms, frame.legend_below(2 if narrow else 4))
+    layers = [
+        *_curve_layers(x, y, alt.Y("low:Q", scale=extent.scale()), strokes),
+        *_limit_lines(limits, y),
+        *_marks(knees, above, x, y, strokes[0]),
+    ]
+    return frame.finish(alt.layer(*layers), height=_HEIGHT, points=points, parts=marks)
+
+
+def _curve_layers(
+    x: Callable[[str], alt.X], y: alt.Y, low: alt.Y, strokes: tuple[alt.Color, alt.StrokeDash]
+) -> list[alt.Chart]:
+    """The medians, the capacities with their intervals, and the percentiles with theirs; the legend
+    looks like the first layer, which has the colour."""
+    colour, dash = strokes
+    base, capacities = alt.Chart(frame.POINTS), alt.Chart(frame.PARTS)
     medians, tails = (
         base.transform_filter(f"datum.kind == '{kind}'") for kind in ("median", "tail")
     )
-    marked = alt.Chart(alt.NamedData(name="parts"))
-    layers = [  # the legend looks like the first layer that has the colour
+    return [
         medians.mark_line(strokeWidth=1.8).encode(
             x=x("level:Q"), y=y, order=alt.Order("level:Q"), color=colour, strokeDash=dash
         ),
-        marked.mark_rect(fillOpacity=0.1, opacity=1, clip=True)
+        capacities.mark_rect(fillOpacity=0.1, opacity=1, clip=True)
         .transform_filter(frame.HAS_INTERVAL)
         .encode(x=x("low:Q"), x2=alt.X2("high:Q"), color=colour),
-        marked.mark_rule(strokeWidth=1.5, opacity=0.9).encode(
+        capacities.mark_rule(strokeWidth=1.5, opacity=0.9).encode(
             x=x("value:Q"), color=colour, strokeDash=dash, tooltip=frame.TOOLTIP
         ),
         tails.mark_rule(strokeWidth=1.2, opacity=0.5)
         .transform_filter(frame.HAS_INTERVAL)
-        .encode(x=x("level:Q"), y=alt.Y("low:Q", scale=heights), y2=alt.Y2("high:Q"), color=colour),
+        .encode(x=x("level:Q"), y=low, y2=alt.Y2("high:Q"), color=colour),
         tails.mark_circle(size=34, opacity=0.9).encode(
             x=x("level:Q"), y=y, color=colour, tooltip=frame.TOOLTIP
         ),
-        *_limit_lines(limits, y),
-        *_marks(knees, above, x, y, colour),
     ]
-    return frame.finish(alt.layer(*layers), height=_HEIGHT, points=points, parts=marks)
 
 
 def _latencies(arm: CapacityArm, search: RaisedFactor) -> Iterator[dict[str, Any]]:
@@ -265,10 +274,10 @@ def _marks(
 
 def _none_lost(answer: Searched) -> str:
     """The caption in the place of a picture of losses."""
-    known = [level.metrics["loss"] for arm in answer.arms for level in arm.levels]
-    if all(fmt.finite(one.value) is None for one in known):
+    losses = [level.metrics["loss"] for arm in answer.arms for level in arm.levels]
+    if all(fmt.finite(entry.value) is None for entry in losses):
         return "No data."
-    messages = fmt.significant_count(sum(one.count or 0 for one in known))
+    messages = fmt.significant_count(sum(entry.count or 0 for entry in losses))
     return f"None of the {messages} messages sent was lost at any level."
 
 
@@ -276,13 +285,13 @@ def loss(answer: Searched, *, narrow: bool = False) -> Spec | None:
     """Loss against load; None where nothing was lost."""
     search = answer.search
     points: list[dict[str, Any]] = []
-    for arm in answer.arms:
-        for level in arm.levels:
-            value = fmt.finite(level.metrics["loss"].value)
-            if value is not None:
-                shown = fmt.metric(level.metrics["loss"])
-                point = {"arm": arm.arm, "level": level.level, "value": value}
-                points.append(point | {"shown": shown.full, "basis": shown.basis})
+    levels = [(arm.arm, level) for arm in answer.arms for level in arm.levels]
+    for arm, level in levels:
+        entry = level.metrics["loss"]
+        if (value := fmt.finite(entry.value)) is not None:
+            shown = fmt.metric(entry)
+            point = {"arm": arm, "level": level.level, "value": value}
+            points.append(point | {"shown": shown.full, "basis": shown.basis})
     across = frame.log_range(p["level"] for p in points)
     if across is None or not any(p["value"] for p in points):
         return None

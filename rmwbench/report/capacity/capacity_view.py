@@ -71,9 +71,9 @@ def view(searched: Searched, *, draw: bool = False) -> View:
     answer: list[Block] = [
         machine_view.conclusions(*conclusions, on=On.TERMINAL),
         _answers(searched),
-        *(one for one in pictures if one.key == "capacities"),
+        *(picture for picture in pictures if picture.key == "capacities"),
     ]
-    curves = [one for one in pictures if one.key != "capacities"]
+    curves = [picture for picture in pictures if picture.key != "capacities"]
     sections = [
         machine_view.conclusions(*conclusions, on=On.DOCUMENT),
         Section("The curves", curves, anchor="curves", nav="curves"),
@@ -147,7 +147,7 @@ def _about(searched: Searched) -> Iterator[Block]:
 
 
 def _conclusions(searched: Searched, kind: str) -> machine_view.TextGroups:
-    texts = [one.text for one in searched.conclusions if one.kind == kind]
+    texts = [conclusion.text for conclusion in searched.conclusions if conclusion.kind == kind]
     return [("", texts)] if texts else []
 
 
@@ -174,27 +174,19 @@ def _answers(searched: Searched) -> Table:
     ]
     rows = []
     for arm in searched.arms:
-        held = arm.capacity
-        certain = held.state in ("bracketed", "at least")
+        capacity = arm.capacity
+        value = capacity_words.without_interval(capacity, search.title)
+        tone: Tone = "" if capacity.state in ("bracketed", "at least") else "odd"
+        knee = capacity_words.level(arm.knee.value, search.unit)
         bound = " (machine-bound)" if arm.machine_bound else ""
-        value = capacity_words.without_interval(held, search.title)
-        rows.append(
-            TableRow(
-                [
-                    TableCell(arm.arm, swatch=looks[arm.arm], why="; ".join(arm.flags)),
-                    TableCell(
-                        value, "" if certain else "odd", detail=capacity_words.interval(held)
-                    ),
-                    TableCell(
-                        capacity_words.level(arm.knee.value, search.unit),
-                        why=arm.knee.no_data or "",
-                    ),
-                    str(held.trials),
-                    TableCell(f"{capacity_words.beyond(arm)}{bound}", "muted"),
-                ],
-                tone="muted" if arm.role == "floor" else "",
-            )
-        )
+        cells: list[TableCell | str] = [
+            TableCell(arm.arm, swatch=looks[arm.arm], why="; ".join(arm.flags)),
+            TableCell(value, tone, detail=capacity_words.interval(capacity)),
+            TableCell(knee, why=arm.knee.no_data or ""),
+            str(capacity.trials),
+            TableCell(f"{capacity_words.beyond(arm)}{bound}", "muted"),
+        ]
+        rows.append(TableRow(cells, tone="muted" if arm.role == "floor" else ""))
     return Table(columns, rows, look="results capacities")
 
 
@@ -246,14 +238,16 @@ def curve(arm: CapacityArm, search: RaisedFactor) -> Table:
         name
         for name in FATES
         if name == FATES.lost
-        or any((entry := one.metrics.get(name)) and entry.value for one in arm.levels)
+        or any((entry := level.metrics.get(name)) and entry.value for level in arm.levels)
     ]
     titles = dict(zip(FATES, ("lost", "late", "never sent"), strict=True))
     heads = [search.title, *map(_title, names), *(titles[name] for name in fates)]
     columns = [TableColumn(head, right=True) for head in (*heads, "achieved", "idle", "held")]
     columns += [TableColumn("limit"), TableColumn("how it broke")]
     rows = [[*_level(level, names, search), *_fates(level, fates)] for level in arm.levels]
-    return Table(columns, [_judged(row, one) for row, one in zip(rows, arm.levels, strict=True)])
+    return Table(
+        columns, [_judged(row, level) for row, level in zip(rows, arm.levels, strict=True)]
+    )
 
 
 def _level(
@@ -272,13 +266,8 @@ def _fates(level: SearchLevel, fates: list[str]) -> Iterator[str]:
 
 def _judged(row: list[TableCell | str], level: SearchLevel) -> list[TableCell | str]:
     total = level.held + level.failed
-    verdict = "mixed"
-    if not total:
-        verdict = "says nothing"
-    elif not level.failed:
-        verdict = "holds"
-    elif not level.held:
-        verdict = "fails"
+    verdict = "mixed" if level.held and level.failed else "holds" if level.held else "fails"
+    verdict = verdict if total else "says nothing"
     return [*row, f"{level.held}/{total}", TableCell(verdict, TONES[verdict]), cause(level)]
 
 
@@ -294,8 +283,8 @@ def latency(metric: Estimate | None) -> TableCell:
 
 
 def cause(level: SearchLevel) -> str:
-    """How the limit broke in the level's failing trials: the middle one of the causes of the most
-    frequent kind."""
+    """How the limit broke in the level's failing trials: the middle cause of the most frequent
+    kind."""
     if not level.causes:
         return ""
     kinds = Counter(map(_stem, level.causes))
@@ -310,8 +299,6 @@ def _stem(text: str) -> str:
 
 def _title(metric: str) -> str:
     stem, _, percentile = metric.rpartition("_")
-    return (
-        f"{percentile} {stem.removesuffix('_latency').replace('_', ' ')}"
-        if percentile.startswith("p")
-        else metric
-    )
+    if not percentile.startswith("p"):
+        return metric
+    return f"{percentile} {stem.removesuffix('_latency').replace('_', ' ')}"

@@ -109,7 +109,9 @@ def dots(interval: alt.X, value: alt.X, y: alt.Y, narrow: bool) -> list[alt.Char
 def ecdf(part: Part, *, narrow: bool = False) -> Spec | None:
     """The share of messages that arrived within a time; a curve that stays below 100 % shows that
     the rest did not arrive."""
-    curves = _curves(part, ((one.arm, one.latency_ns, one.fraction) for one in part.charts.ecdf))
+    curves = _curves(
+        part, ((of_arm.arm, of_arm.latency_ns, of_arm.fraction) for of_arm in part.charts.ecdf)
+    )
     if (extent := _extent(curves)) is None:
         return None
     points = _long(curves, lambda p: {"latency": p["latency"], "share": p["other"]})
@@ -152,7 +154,7 @@ def spectrum(part: Part, title: str = "response latency", *, narrow: bool = Fals
     """The latency at every percentile, with the tail spread out: each step to the right is ten
     times rarer."""
     curves = _curves(
-        part, ((one.arm, one.latency_ns, one.quantile) for one in part.charts.spectrum)
+        part, ((of_arm.arm, of_arm.latency_ns, of_arm.quantile) for of_arm in part.charts.spectrum)
     )
     for curve in curves:
         curve["points"] = [
@@ -163,7 +165,7 @@ def spectrum(part: Part, title: str = "response latency", *, narrow: bool = Fals
         return None
     never = _never(curves, part)
     rarities = [point["rarity"] for curve in curves for point in curve["points"]]
-    far = max([*rarities, *(one["rarity"] for one in never)]) * 1.02
+    far = max([*rarities, *(mark["rarity"] for mark in never)]) * 1.02
     points = _long(curves, lambda p: {"latency": p["latency"], "rarity": p["rarity"]})
     x = alt.X(
         "rarity:Q",
@@ -226,11 +228,11 @@ def _names_at_ends(
 def _never(curves: list[dict[str, Any]], part: Part) -> list[dict[str, Any]]:
     """Where messages that did not arrive reach the percentiles of a curve: the first such
     percentile, at the latency at which the curve ends."""
-    spectra = {one.arm: one for one in part.charts.spectrum}
+    spectra = {spectrum.arm: spectrum for spectrum in part.charts.spectrum}
     out = []
     for curve in curves:
-        one = spectra[curve["arm"]]
-        pairs = zip(one.quantile, one.latency_ns, strict=True)
+        spectrum = spectra[curve["arm"]]
+        pairs = zip(spectrum.quantile, spectrum.latency_ns, strict=True)
         first = next((q for q, ns in pairs if q is not None and fmt.finite(ns) is None), 1.0)
         if first < 1:
             out.append(
@@ -248,12 +250,12 @@ def series(part: Part) -> Spec | None:
     """The messages of one trial per arm over time, a panel per arm on one log axis; lost messages
     are marks at the top edge."""
     arms = looks(part.arms)
-    listed = [one for one in part.charts.series if one.arm in arms and one.latency_ns]
+    listed = [arm for arm in part.charts.series if arm.arm in arms and arm.latency_ns]
     values, names, colours = [], [], []
-    for one in listed:
-        names.append(f"{one.arm}, trial {one.trial}")
-        colours.append(arms[one.arm].colour)
-        messages = zip(one.time_s, map(fmt.finite, one.latency_ns), strict=True)
+    for arm in listed:
+        names.append(f"{arm.arm}, trial {arm.trial}")
+        colours.append(arms[arm.arm].colour)
+        messages = zip(arm.time_s, map(fmt.finite, arm.latency_ns), strict=True)
         panel = len(names) - 1
         values += [
             {"n": panel, "t": t, "y": None if ns is None else float(f"{ns:.4g}")}
@@ -263,7 +265,7 @@ def series(part: Part) -> Spec | None:
     if extent is None:
         return None
     extent.put(values, "y")
-    few = max(len(one.latency_ns) for one in listed) < 100
+    few = max(len(arm.latency_ns) for arm in listed) < 100
     x = alt.X("t:Q", axis=frame.axis(title="time in the trial, s", tickCount=5))
     y = alt.Y("y:Q", scale=extent.scale(), axis=extent.axis(None, most=4, apart=0.3))
     arrived = (
@@ -373,13 +375,13 @@ def delivered(workload: WorkloadAnswer) -> Spec | None:
     messages due as a dashed line, outages as shaded bands. None where no trial has its messages by
     stream."""
     arms = looks(workload.arms)
-    listed = [one for one in workload.charts.delivered if one.arm in arms]
+    listed = [arm for arm in workload.charts.delivered if arm.arm in arms]
     if not listed:
         return None
-    rows = [row for panel, one in enumerate(listed) for row in _rates(panel, one)]
-    outages = [row for panel, one in enumerate(listed) for row in _away(panel, one)]
+    rows = [row for panel, arm in enumerate(listed) for row in _rates(panel, arm)]
+    outages = [row for panel, arm in enumerate(listed) for row in _away(panel, arm)]
     colours = alt.Scale(
-        domain=list(range(len(listed))), range=[arms[one.arm].colour for one in listed]
+        domain=list(range(len(listed))), range=[arms[arm.arm].colour for arm in listed]
     )
     colour = alt.Color("n:N", scale=colours, legend=None)
     x = alt.X(
@@ -405,7 +407,7 @@ def delivered(workload: WorkloadAnswer) -> Spec | None:
         .mark_line(strokeWidth=2, **step)
         .encode(x=x, y=y, color=colour, tooltip=told),
     ]
-    chart = frame.panels(layers, [one.arm for one in listed], _RATES_HEIGHT)
+    chart = frame.panels(layers, [arm.arm for arm in listed], _RATES_HEIGHT)
     return frame.finish(chart, height=None, points=[*rows, *outages])
 
 
@@ -414,28 +416,28 @@ def _of_kind(kind: str) -> alt.Chart:
     return chosen
 
 
-def _rates(panel: int, one: Delivered) -> Iterator[dict[str, Any]]:
+def _rates(panel: int, arm: Delivered) -> Iterator[dict[str, Any]]:
     """The steps of each line of an arm."""
-    lines = [("due", "due", one.wanted_hz), ("mean", "mean", one.rate_hz)]
-    lines += [(f"trial {trial.trial}", "trial", trial.rate_hz) for trial in one.trials]
+    lines = [("due", "due", arm.wanted_hz), ("mean", "mean", arm.rate_hz)]
+    lines += [(f"trial {trial.trial}", "trial", trial.rate_hz) for trial in arm.trials]
     for line, kind, rates in lines:
-        for t, y in zip(_edges(one), [*rates, rates[-1]], strict=True):
+        for t, y in zip(_edges(arm), [*rates, rates[-1]], strict=True):
             at = {"t": round(t, 6), "y": float(f"{y:.6g}")}
             yield {"n": panel, "line": line, "kind": kind} | at
 
 
-def _away(panel: int, one: Delivered) -> Iterator[dict[str, Any]]:
+def _away(panel: int, arm: Delivered) -> Iterator[dict[str, Any]]:
     """The outages of an arm; an outage that is too short for a band is a `moment`."""
-    for outage in one.outages:
-        end = round(_edges(one)[-1], 6) if outage.end_s is None else outage.end_s
+    for outage in arm.outages:
+        end = round(_edges(arm)[-1], 6) if outage.end_s is None else outage.end_s
         when = {"t": outage.begin_s, "t2": end, "text": outage.text}
-        moment = end - outage.begin_s < one.bin_s / 4
+        moment = end - outage.begin_s < arm.bin_s / 4
         yield {"n": panel, "kind": "outage", **when, "moment": moment}
 
 
-def _edges(one: Delivered) -> list[float]:
-    half = one.bin_s / 2
-    return [*(time - half for time in one.time_s), one.time_s[-1] + half]
+def _edges(arm: Delivered) -> list[float]:
+    half = arm.bin_s / 2
+    return [*(time - half for time in arm.time_s), arm.time_s[-1] + half]
 
 
 def _shades(outages: list[dict[str, Any]], x: alt.X) -> Iterator[alt.Chart]:
@@ -452,16 +454,16 @@ def _shades(outages: list[dict[str, Any]], x: alt.X) -> Iterator[alt.Chart]:
 def up(workload: WorkloadAnswer) -> Spec | None:
     """A stepped curve per arm; None where no trial brought anything up."""
     arms = looks(workload.arms)
-    curves = [one for one in workload.charts.up if one.arm in arms]
+    curves = [arm for arm in workload.charts.up if arm.arm in arms]
     if not curves:
         return None
-    end_s = max(one.time_s[-1] for one in curves) * 1.03
+    end_s = max(arm.time_s[-1] for arm in curves) * 1.03
     points = [
-        {"arm": one.arm, "t": t, "y": y}
-        for one in curves
-        for t, y in zip([*one.time_s, end_s], [*one.active, one.active[-1]], strict=True)
+        {"arm": arm.arm, "t": t, "y": y}
+        for arm in curves
+        for t, y in zip([*arm.time_s, end_s], [*arm.active, arm.active[-1]], strict=True)
     ]
-    colour, dash = frame.strokes({one.arm: arms[one.arm] for one in curves}, frame.legend_below(2))
+    colour, dash = frame.strokes({arm.arm: arms[arm.arm] for arm in curves}, frame.legend_below(2))
     lines = (
         alt.Chart(alt.NamedData("points"))
         .mark_line(strokeWidth=2, interpolate="step-after")
@@ -477,7 +479,7 @@ def up(workload: WorkloadAnswer) -> Spec | None:
             strokeDash=dash,
         )
     )
-    nodes = max(one.nodes for one in curves)
+    nodes = max(arm.nodes for arm in curves)
     whole = (
         alt.Chart(alt.NamedData("whole"))
         .mark_rule(strokeDash=[3, 3], color=MUTED)
@@ -492,7 +494,7 @@ def along(ladders: Sequence[Levels], looks: Mapping[str, LineStyle], title: str)
     """The ladders of one factor, each with the same levels. None where fewer than two levels of any
     ladder have a value. A line ends at a level without a value: a cross at the top edge marks a
     level at which messages never arrived, and `no data` at the foot one without data."""
-    every = [row for number, one in enumerate(ladders) for row in _levels(number, one)]
+    every = [row for number, ladder in enumerate(ladders) for row in _levels(number, ladder)]
     rows = [row for row in every if row["value"] is not None]
     ends = [row[key] for row in rows for key in ("low", "high")]
     extent = frame.log_range([row["value"] for row in rows], ends)
@@ -510,7 +512,7 @@ def along(ladders: Sequence[Levels], looks: Mapping[str, LineStyle], title: str)
         axis=frame.axis(title=None, labelAngle=0, grid=False),
     )
     y = alt.Y("value:Q", scale=scale, axis=extent.axis(f"{title} (log)", label=label))
-    styles = {level_sentences.title(one): looks.get(one.arm, _GREY) for one in ladders}
+    styles = {level_sentences.title(ladder): looks.get(ladder.arm, _GREY) for ladder in ladders}
     key = None
     if len(styles) > 1:
         key = alt.Legend(title=None, orient="top", symbolType="stroke", symbolOpacity=1)
@@ -553,10 +555,14 @@ def _levels_without_value(
         yield text.encode(x=x, y=foot, color=colour, tooltip=frame.TOOLTIP)
 
 
-def _levels(number: int, one: Levels) -> list[dict[str, Any]]:
+def _levels(number: int, ladder: Levels) -> list[dict[str, Any]]:
     out = []
     for place, (name, entry) in enumerate(
-        zip(level_sentences.names(one), one.values.get(one.primary_metric, ()), strict=False)
+        zip(
+            level_sentences.names(ladder),
+            ladder.values.get(ladder.primary_metric, ()),
+            strict=False,
+        )
     ):
         shown = fmt.metric(entry)
         bound, exact = fmt.finite(entry.at_least), fmt.finite(entry.value)
@@ -564,8 +570,8 @@ def _levels(number: int, one: Levels) -> list[dict[str, Any]]:
         out.append(
             {
                 "n": number,
-                "line": level_sentences.title(one),
-                "arm": f"{level_sentences.title(one)}, {name}",
+                "line": level_sentences.title(ladder),
+                "arm": f"{level_sentences.title(ladder)}, {name}",
                 "level": name,
                 "place": place,
                 "state": shown.state,

@@ -39,7 +39,7 @@ def figures(workload: WorkloadAnswer) -> Iterator[Picture]:
         yield from latencies(workload)
     over = pictures.delivered(workload)
     if over is not None:  # of campaigns with several hosts or an interruption alone
-        shaded = _SHADED if any(one.outages for one in workload.charts.delivered) else ""
+        shaded = _SHADED if any(arm.outages for arm in workload.charts.delivered) else ""
         yield Picture(
             "delivered",
             "Delivered per second",
@@ -95,8 +95,8 @@ def _brought_up(workload: WorkloadAnswer) -> Iterator[Picture]:
         pictures.up(workload),
         wide=True,
     )
-    measured = (one for one in others if GLOSSARY[one.metrics[0]].kind == "positive")
-    yield from (_of_mean(workload, one) for one in measured)
+    measured = (column for column in others if GLOSSARY[column.metrics[0]].kind == "positive")
+    yield from (_of_mean(workload, column) for column in measured)
 
 
 _PARTS = (
@@ -193,7 +193,7 @@ def latencies(part: Part) -> Iterator[Picture]:
 
 def _thinned(part: Part) -> str:
     """How many of a trial's messages are drawn, where that is not all of some arm."""
-    if all(len(one.latency_ns) < SERIES_POINTS for one in part.charts.series):
+    if all(len(series.latency_ns) < SERIES_POINTS for series in part.charts.series):
         return ""
     return (
         f" Of more than {fmt.significant_count(SERIES_POINTS)} messages, "

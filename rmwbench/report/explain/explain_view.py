@@ -1,6 +1,6 @@
-"""What `rmwbench explain` shows: for each workload where the time goes at the median; then for each
-arm which path the bytes took, what sets it apart, where messages were lost, and why the slowest
-were slow, in one line where there is little to say; and the known remedies."""
+"""The view of `rmwbench explain`: for each workload where the time goes at the median; then for each
+arm which path the bytes took, how the arm differs, where messages were lost, and why the slowest
+messages were slow, in one line where that is enough; and the known remedies."""
 
 from collections.abc import Iterator, Sequence
 
@@ -24,14 +24,14 @@ from rmwbench.words import numbers as fmt
 MOST = 3
 """How many tails, and how many messages of each, are shown."""
 NamedText = tuple[str, str]
-"""A name and a text; the name is empty where the text continues the one before."""
+"""A name and a text; the name is empty where the text continues the text before."""
 _LATENCIES = {m.words[0]: m.name for m in METRICS if m.q == 0.5 and m.clocks is Clocks.ONE_WAY}
 
 
 def view(explanations: Sequence[Explanation]) -> View:
     sections = [
-        Section(one.workload, [_facts(one)], head=[TableCell(one.arm, "strong")])
-        for one in explanations
+        Section(arm.workload, [_facts(arm)], head=[TableCell(arm.arm, "strong")])
+        for arm in explanations
     ]
     return View(
         title="Why",
@@ -45,9 +45,8 @@ def view(explanations: Sequence[Explanation]) -> View:
 
 
 def _once(explanations: Sequence[Explanation]) -> Iterator[Block]:
-    """The texts that are said once for all arms: many arms have the same causes, and a suite is
-    sampled alike."""
-    tails = [tail for one in explanations for tail in one.tails[:MOST]]
+    """The texts for all arms together: many arms have the same causes, and a suite is sampled alike."""
+    tails = [tail for arm in explanations for tail in arm.tails[:MOST]]
     causes = {cause.cause: cause.text for tail in tails for cause in tail.causes}
     if causes:
         yield Facts([*causes.items()])
@@ -58,11 +57,11 @@ def _once(explanations: Sequence[Explanation]) -> Iterator[Block]:
         )
 
 
-def _facts(one: Explanation) -> Facts:
-    if one.trials.done:
-        return Facts([*_explanation(one)])
+def _facts(arm: Explanation) -> Facts:
+    if arm.trials.done:
+        return Facts([*_explanation(arm)])
     # then nothing was lost, and nothing arrived either
-    failures = one.trials.failures
+    failures = arm.trials.failures
     why = f": {failures[-1].status}, {failures[-1].reason}" if failures else ""
     return Facts([("no data", f"no trial was done{why}")])
 
@@ -72,15 +71,15 @@ def _named(name: str, texts: Sequence[str]) -> Iterator[NamedText]:
         yield "" if place else name, text
 
 
-def _explanation(one: Explanation) -> Iterator[NamedText]:
-    yield "path", one.path or "no data: nothing was delivered, or nobody counted"
-    yield from _named("notes", [*one.notes, *one.flags])
-    yield from _named(f"{noun(one.topics)}s", [_topic(topic) for topic in one.topics])
-    yield from _named("way", [*_chain(one.chain), *_layers(one.layers or ())])
-    yield from _losses(one.losses)
-    for tail in one.tails[:MOST]:
+def _explanation(arm: Explanation) -> Iterator[NamedText]:
+    yield "path", arm.path or "no data: nothing was delivered, or nobody counted"
+    yield from _named("notes", [*arm.notes, *arm.flags])
+    yield from _named(f"{noun(arm.topics)}s", [_topic(topic) for topic in arm.topics])
+    yield from _named("way", [*_chain(arm.chain), *_layers(arm.layers or ())])
+    yield from _losses(arm.losses)
+    for tail in arm.tails[:MOST]:
         yield from _named("slowest", [*_tail(tail)])
-    if not one.tails:
+    if not arm.tails:
         yield "slowest", "no message took twice the median, or too few arrived to say"
 
 
@@ -123,8 +122,8 @@ def _chain(chain: ChainAnswer | None) -> Iterator[str]:
 
 
 def _layers(layers: Sequence[Layer]) -> Iterator[str]:
-    for one in layers:
-        yield f"{one.category}: {fmt.metric(one.time).text}, {percent(max(0.0, one.share))}"
+    for layer in layers:
+        yield f"{layer.category}: {fmt.metric(layer.time).text}, {percent(max(0.0, layer.share))}"
 
 
 def _losses(losses: Losses | None) -> Iterator[NamedText]:

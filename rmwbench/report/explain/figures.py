@@ -97,13 +97,13 @@ def _paths(arms: Sequence[WorkloadArm]) -> Picture:
     rows = [
         (
             arm.arm,
-            shares.PATHS.get(one.path, one.path),
-            one.interface or "–",
-            one.label,
-            percent(one.fraction),
+            shares.PATHS.get(path.path, path.path),
+            path.interface or "–",
+            path.label,
+            percent(path.fraction),
         )
         for arm in arms
-        for one in arm.paths
+        for path in arm.paths
     ]
     table = numbers("", ("arm", "path", "interface", "how it is known", "share"), rows, 4)
     drawing = drawn(draw, bars, "share of the payload")
@@ -131,10 +131,10 @@ def _places(arms: Sequence[WorkloadArm]) -> Picture:
         losses = arm.losses
         if losses is None:
             continue
-        for one in losses.places:
-            if one.messages:
-                share = percent(one.messages / losses.wanted)
-                rows.append((arm.arm, one.place, one.text, measure(one), share))
+        for place in losses.places:
+            if place.messages:
+                share = percent(place.messages / losses.wanted)
+                rows.append((arm.arm, place.place, place.text, measure(place), share))
         if losses.not_located:
             share = percent(losses.not_located / losses.wanted)
             count = fmt.counted(losses.not_located, "message")
@@ -162,17 +162,18 @@ def _causes(arms: Sequence[WorkloadArm]) -> Picture:
         for tail in arm.tails[:1]:
             unwatched |= dict.fromkeys(tail.unwatched)
             rows += [
-                (arm.arm, one.cause, str(one.messages), percent(one.share)) for one in tail.causes
+                (arm.arm, cause.cause, str(cause.messages), percent(cause.share))
+                for cause in tail.causes
             ]
             worst += [
                 (
                     arm.arm,
-                    f"trial {tail.trial}, seq {one.seq}",
-                    one.cause,
-                    *tuple(fmt.quantity(one.phases_ns.get(phase), "ns") for phase in PHASES),
-                    fmt.quantity(one.latency_ns, "ns"),
+                    f"trial {tail.trial}, seq {message.seq}",
+                    message.cause,
+                    *tuple(fmt.quantity(message.phases_ns.get(phase), "ns") for phase in PHASES),
+                    fmt.quantity(message.latency_ns, "ns"),
                 )
-                for one in tail.worst[:WORST]
+                for message in tail.worst[:WORST]
             ]
     if unwatched:
         reading += f" Not watched: {', '.join(unwatched)}."
@@ -221,7 +222,7 @@ def _bar(arm: WorkloadArm) -> ShareBar:
     sent = arm.network.sent if arm.network else ()
     parts = []
     for name in CLASSES:
-        share = sum(one.share for one in sent if one.class_ == name)
+        share = sum(traffic.share for traffic in sent if traffic.class_ == name)
         if share >= SEEN_CLASS:
             text = percent(share)
             parts.append(
@@ -241,15 +242,15 @@ def _sent(arms: Sequence[WorkloadArm]) -> Table:
     rows = [
         (
             arm.arm,
-            one.host,
-            one.class_,
-            fmt.significant_count(one.frames),
-            fmt.metric(one.bytes_per_s).full,
-            percent(one.share),
+            traffic.host,
+            traffic.class_,
+            fmt.significant_count(traffic.frames),
+            fmt.metric(traffic.bytes_per_s).full,
+            percent(traffic.share),
         )
         for arm in arms
         if arm.network
-        for one in arm.network.sent
+        for traffic in arm.network.sent
     ]
     return numbers(
         "Who sent what",
@@ -263,14 +264,14 @@ def _lost(arms: Sequence[WorkloadArm]) -> Table:
     rows = [
         (
             arm.arm,
-            f"{one.host} {one.direction}",
-            _reasons(one.verdicts),
-            fmt.metric(one.bytes_per_s).full,
-            fmt.metric(one.lost).full,
+            f"{link.host} {link.direction}",
+            _reasons(link.verdicts),
+            fmt.metric(link.bytes_per_s).full,
+            fmt.metric(link.lost).full,
         )
         for arm in arms
         if arm.network
-        for one in arm.network.links
+        for link in arm.network.links
     ]
     return numbers(
         "What each link lost", ("arm", "link", "frames lost to", "let through", "lost"), rows, 3
@@ -327,8 +328,10 @@ def _by_layer(workload: WorkloadAnswer) -> Picture:
     arms = [(arm.arm, arm.layers) for arm in workload.arms if arm.layers]
     parts = {
         name: [
-            Stretch(one.category, fmt.finite(one.time.value) or 0.0, LAYER_LOOKS[one.category], 1)
-            for one in layers
+            Stretch(
+                layer.category, fmt.finite(layer.time.value) or 0.0, LAYER_LOOKS[layer.category], 1
+            )
+            for layer in layers
         ]
         for name, layers in arms
     }
@@ -337,11 +340,11 @@ def _by_layer(workload: WorkloadAnswer) -> Picture:
         "what could not be told apart is the remainder."
     )
     rows = [
-        (name, one.category, fmt.metric(one.time).full, percent(max(0.0, one.share)))
+        (name, layer.category, fmt.metric(layer.time).full, percent(max(0.0, layer.share)))
         for name, layers in arms
-        for one in layers
+        for layer in layers
     ]
-    seen = {one.category: one.text for _, layers in arms for one in layers}
+    seen = {layer.category: layer.text for _, layers in arms for layer in layers}
     keys = [
         LegendKey(kind, INFERRED if name == "remainder" else COUNTED, name, seen[name])
         for name, kind in LAYER_LOOKS.items()

@@ -47,9 +47,9 @@ MOST_ROWS, MOST_SENTENCES = 16, 8
 def sections(explanations: Sequence[Explanation]) -> Iterator[Section]:
     """A section for each workload that has done trials."""
     workloads: dict[str, list[Explanation]] = {}
-    for one in explanations:
-        if one.medians:
-            workloads.setdefault(one.workload, []).append(one)
+    for arm in explanations:
+        if arm.medians:
+            workloads.setdefault(arm.workload, []).append(arm)
     for workload, arms in workloads.items():
         texts = [text for arm in arms for text in sentences(arm)]
         blocks: list[Block] = [_table(arms), Items(texts, most=MOST_SENTENCES)]
@@ -60,14 +60,18 @@ def sections(explanations: Sequence[Explanation]) -> Iterator[Section]:
 
 def helps(explanations: Sequence[Explanation]) -> Iterator[Section]:
     """The known remedies, a line for each symptom."""
-    advice = {(one.symptom, one.middleware): one for arm in explanations for one in arm.advice}
+    advice = {
+        (advised.symptom, advised.middleware): advised
+        for arm in explanations
+        for advised in arm.advice
+    }
     if lines := advice_sentences.lines([*advice.values()]):
         yield Section("What helps", [Items(lines)], look="panel")
 
 
 def _table(arms: Sequence[Explanation]) -> Table:
-    medians = [one for arm in arms for one in arm.medians]
-    beside = [name for name in medians[0].beside if any(_has(one, name) for one in medians)]
+    medians = [median for arm in arms for median in arm.medians]
+    beside = [name for name in medians[0].beside if any(_has(median, name) for median in medians)]
     columns: list[Head] = [TableColumn("arm"), _column("median")]
     columns += [_column(name) for name in COLUMNS.values()]
     columns += [_column(GLOSSARY[name].column) for name in beside] + [TableColumn("taken")]
@@ -75,17 +79,17 @@ def _table(arms: Sequence[Explanation]) -> Table:
     rows = [
         TableRow(
             [
-                " · ".join(filter(None, (arm.arm, one.topic))),
-                _cell(one.response),
-                *(_cell(one.time(phase)) for phase in COLUMNS),
-                *(_cell(one.beside[name]) for name in beside),
-                one.taken or TableCell("no data", "odd"),
+                " · ".join(filter(None, (arm.arm, median.topic))),
+                _cell(median.response),
+                *(_cell(median.time(phase)) for phase in COLUMNS),
+                *(_cell(median.beside[name]) for name in beside),
+                median.taken or TableCell("no data", "odd"),
             ],
             heading=f"by {family}" if len(families) > 1 and not place else "",
         )
         for family in families
-        for place, (arm, one) in enumerate(
-            (arm, one) for arm in arms if arm.family is family for one in arm.medians
+        for place, (arm, median) in enumerate(
+            (arm, median) for arm in arms if arm.family is family for median in arm.medians
         )
     ]
     return Table(columns, rows, most=MOST_ROWS)
@@ -113,34 +117,34 @@ def _cell(value: Estimate | None) -> TableCell:
 
 def sentences(arm: Explanation) -> Iterator[str]:
     """`fastdds takes 11.6× as long as zenoh at the median: 95 % of it passes …; over shm; …`."""
-    for one in arm.medians:
-        name = " · ".join(filter(None, (arm.arm, one.topic)))
-        if one.response.no_data or one.response.value is None:
-            yield f"{name}: no data, {one.response.no_data or 'too few messages'}"
+    for median in arm.medians:
+        name = " · ".join(filter(None, (arm.arm, median.topic)))
+        if median.response.no_data or median.response.value is None:
+            yield f"{name}: no data, {median.response.no_data or 'too few messages'}"
             continue
-        yield "; ".join([f"{name} {_main(one)}", *_facts(arm, one)])
+        yield "; ".join([f"{name} {_main(median)}", *_facts(arm, median)])
 
 
-def _main(one: MedianAnswer) -> str:
-    value = fmt.metric(one.response)
+def _main(median: MedianAnswer) -> str:
+    value = fmt.metric(median.response)
     if value.state == "never":
         return "has no median: half of its messages or more never arrived"
-    ratio = one.ratio
-    if isinstance(ratio, BlockRatio) and one.against:
-        head = f"takes {fmt.ratio(ratio).full} as long as {one.against} at the median"
-        head += f" ({one.verdict})" if one.verdict in ("undecided", "equivalent") else ""
+    ratio = median.ratio
+    if isinstance(ratio, BlockRatio) and median.against:
+        head = f"takes {fmt.ratio(ratio).full} as long as {median.against} at the median"
+        head += f" ({median.verdict})" if median.verdict in ("undecided", "equivalent") else ""
     else:
         head = f"takes {value.text} at the median"
-    known = [phase for phase in one.phases if phase.share is not None and phase.phase in WHERE]
+    known = [phase for phase in median.phases if phase.share is not None and phase.phase in WHERE]
     if not known:
         return head
     most = max(known, key=lambda phase: phase.share or 0.0)
     return f"{head}: {fmt.percent(most.share or 0.0)} of it passes {WHERE[most.phase]}"
 
 
-def _facts(arm: Explanation, one: MedianAnswer) -> Iterator[str]:
+def _facts(arm: Explanation, median: MedianAnswer) -> Iterator[str]:
     """The path and the pieces of an arm, and the symptoms that cost messages or seconds."""
-    packets = one.beside["packets_per_message"].value
+    packets = median.beside["packets_per_message"].value
     if arm.path and packets is not None and packets >= 2:
         yield f"it leaves in {fmt.significant(packets)} packets ({arm.path})"
     elif arm.path:

@@ -127,15 +127,15 @@ def paths(arms: Iterable[WorkloadArm]) -> list[ShareBar]:
     out = []
     for arm in arms:
         parts = []
-        for one in _joined(arm.paths):
-            if one.fraction >= SEEN:
-                share = percent(one.fraction)
-                on = f" over {one.interface}" if one.interface else ""
-                how = _ATTESTED.get(one.label, "inferred")
-                told = f"{share} {PATHS.get(one.path, one.path)}{on}, {how}"
-                label = f"{one.path} {share}" + (" inferred" if one.label == "inferred" else "")
-                known = _KNOWN.get(one.label, COUNTED)
-                parts.append(BarPart(one.path, one.fraction, one.path, known, label, told))
+        for path in _joined(arm.paths):
+            if path.fraction >= SEEN:
+                share = percent(path.fraction)
+                on = f" over {path.interface}" if path.interface else ""
+                how = _ATTESTED.get(path.label, "inferred")
+                told = f"{share} {PATHS.get(path.path, path.path)}{on}, {how}"
+                label = f"{path.path} {share}" + (" inferred" if path.label == "inferred" else "")
+                known = _KNOWN.get(path.label, COUNTED)
+                parts.append(BarPart(path.path, path.fraction, path.path, known, label, told))
         if parts:
             out.append(ShareBar(arm.arm, parts, ", ".join(part.label for part in parts[1:])))
     return out
@@ -160,10 +160,12 @@ def causes(arms: Iterable[WorkloadArm]) -> list[ShareBar]:
     for arm in arms:
         if tails := arm.tails:
             parts = []
-            for one in tails[0].causes:
-                label = f"{one.cause} {percent(one.share)}"
-                told = f"{one.messages} of {tails[0].messages}: {one.text}"
-                parts.append(BarPart(one.cause, one.share, *_cause_side(one.cause), label, told))
+            for cause in tails[0].causes:
+                label = f"{cause.cause} {percent(cause.share)}"
+                told = f"{cause.messages} of {tails[0].messages}: {cause.text}"
+                parts.append(
+                    BarPart(cause.cause, cause.share, *_cause_side(cause.cause), label, told)
+                )
             out.append(ShareBar(arm.arm, parts, fmt.quantity(tails[0].worst[0].latency_ns, "ns")))
     return out
 
@@ -179,10 +181,12 @@ def place_keys(arms: Iterable[WorkloadArm]) -> list[LegendKey]:
     for losses in (arm.losses for arm in arms):
         if losses is None:
             continue
-        for one in losses.places:
-            if one.messages:
-                known = _KNOWN.get(one.label, COUNTED)
-                keys.setdefault(one.place, LegendKey(_side(one.place), known, one.place, one.text))
+        for place in losses.places:
+            if place.messages:
+                known = _KNOWN.get(place.label, COUNTED)
+                keys.setdefault(
+                    place.place, LegendKey(_side(place.place), known, place.place, place.text)
+                )
         if losses.not_located:
             words = "no place counted them" + (
                 f"; nobody counts at {', '.join(losses.uncounted)}" if losses.uncounted else ""
@@ -193,10 +197,10 @@ def place_keys(arms: Iterable[WorkloadArm]) -> list[LegendKey]:
 
 def cause_keys(arms: Iterable[WorkloadArm]) -> list[LegendKey]:
     """Each cause of any drawn arm once, with its words."""
-    causes = [one for arm in arms for tail in arm.tails[:1] for one in tail.causes]
+    causes = [cause for arm in arms for tail in arm.tails[:1] for cause in tail.causes]
     keys: dict[str, LegendKey] = {}
-    for one in causes:
-        keys.setdefault(one.cause, LegendKey(*_cause_side(one.cause), one.cause, one.text))
+    for cause in causes:
+        keys.setdefault(cause.cause, LegendKey(*_cause_side(cause.cause), cause.cause, cause.text))
     return _by_side(keys.values())
 
 
@@ -210,36 +214,36 @@ def _joined(paths: Iterable[PathShare]) -> list[PathShare]:
     """The interfaces of one path and label as one part, named after the largest: eth0 beside lo is
     discovery."""
     joined: dict[tuple[str, str], PathShare] = {}
-    for one in paths:
-        key = one.path, one.label
+    for path in paths:
+        key = path.path, path.label
         before = joined.get(key)
         joined[key] = (
-            one if before is None else replace(before, fraction=before.fraction + one.fraction)
+            path if before is None else replace(before, fraction=before.fraction + path.fraction)
         )
-    return sorted(joined.values(), key=lambda one: -one.fraction)
+    return sorted(joined.values(), key=lambda path: -path.fraction)
 
 
 def _places(losses: Losses) -> Iterable[BarPart]:
     wanted, exact, bounds = losses.wanted, losses.not_located, []
-    for one in losses.places:
-        if one.label == "at most":
-            bounds.append(one)
+    for place in losses.places:
+        if place.label == "at most":
+            bounds.append(place)
             continue
-        exact += one.messages
-        share, known = one.messages / wanted, _KNOWN.get(one.label, COUNTED)
-        told = f"{measure(one)}: {one.text}"
-        yield BarPart(one.place, share, _side(one.place), known, one.place, told)
+        exact += place.messages
+        share, known = place.messages / wanted, _KNOWN.get(place.label, COUNTED)
+        told = f"{measure(place)}: {place.text}"
+        yield BarPart(place.place, share, _side(place.place), known, place.place, told)
     rest = max(0, losses.missing - exact)
-    bounds = [one for one in bounds if one.messages]
-    if rest and sum(one.messages for one in bounds) > rest:
-        name = " or ".join(one.place for one in bounds)
-        told = "; ".join(f"{measure(one)}: {one.text}" for one in bounds)
+    bounds = [place for place in bounds if place.messages]
+    if rest and sum(place.messages for place in bounds) > rest:
+        name = " or ".join(place.place for place in bounds)
+        told = "; ".join(f"{measure(place)}: {place.text}" for place in bounds)
         yield BarPart(name, rest / wanted, _side(bounds[0].place), CLAIMED, name, told)
     else:
-        for one in bounds:
-            told = f"{measure(one)}: {one.text}"
-            share, label = one.messages / wanted, f"at most: {one.place}"
-            yield BarPart(one.place, share, _side(one.place), CLAIMED, label, told)
+        for place in bounds:
+            told = f"{measure(place)}: {place.text}"
+            share, label = place.messages / wanted, f"at most: {place.place}"
+            yield BarPart(place.place, share, _side(place.place), CLAIMED, label, told)
     if losses.not_located:
         told = fmt.counted(losses.not_located, "message")
         share = losses.not_located / wanted

@@ -19,33 +19,33 @@ def write_html(view: View, path: Path | str) -> None:
 def render_html(view: View) -> str:
     """The page as text; the template escapes all texts that others wrote."""
     charts = [
-        one
-        for one in pictures((*view.about, *view.answer, *view.sections), On.PAGE)
-        if one.spec is not None
+        picture
+        for picture in pictures((*view.about, *view.answer, *view.sections), On.PAGE)
+        if picture.spec is not None
     ]
-    places = {id(one): place for place, one in enumerate(charts)}
+    places = {id(picture): place for place, picture in enumerate(charts)}
     return render_page(
         "view.html.j2",
-        [_spec(one) for one in charts],
+        [_spec(picture) for picture in charts],
         view=view,
         filters=FILTERS,
         place=lambda picture: places.get(id(picture)),
-        named=[one for one in _sections((*view.answer, *view.sections)) if one.nav],
+        named=[section for section in _sections((*view.answer, *view.sections)) if section.nav],
     )
 
 
 def _spec(picture: Picture) -> dict[str, Any]:
     """A chart with both its variants, which draw the same rows: the page has the rows once."""
     wide, narrow = (
-        None if one is None else {key: value for key, value in one.items() if key != "datasets"}
-        for one in (picture.spec, picture.narrow)
+        None if chart is None else {key: value for key, value in chart.items() if key != "datasets"}
+        for chart in (picture.spec, picture.narrow)
     )
     return {"datasets": (picture.spec or {})["datasets"], "wide": wide, "narrow": narrow}
 
 
 def _sections(blocks: Iterable[Block]) -> list[Section]:
-    shown_sections = [one for one in blocks if isinstance(one, Section) and On.PAGE in one.on]
-    return [inner for one in shown_sections for inner in (one, *_sections(one.blocks))]
+    own = [block for block in blocks if isinstance(block, Section) and On.PAGE in block.on]
+    return [inner for section in own for inner in (section, *_sections(section.blocks))]
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
@@ -53,5 +53,5 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "row": shown.row,
     "column": shown.column,
     "kind": lambda block: type(block).__name__,
-    "on_page": lambda one: On.PAGE in one.on,
+    "on_page": lambda block: On.PAGE in block.on,
 }

@@ -101,7 +101,7 @@ def render_blocks(
         elif isinstance(block, Text):
             yield from (_text(block), "")
         elif isinstance(block, Items):
-            yield from (*(f"- {_item(one)}" for one in block.items), "")
+            yield from (*(f"- {_item(item)}" for item in block.items), "")
         elif isinstance(block, Facts):
             yield from (*(f"- {_fact(name)}{_cell(value)}" for name, value in block.facts), "")
         elif isinstance(block, Table):
@@ -141,8 +141,8 @@ def _fact(name: str) -> str:
 
 
 def _table(table: Table) -> Iterator[str]:
-    columns = [shown.column(one) for one in table.columns]
-    visible = [n for n, one in enumerate(columns) if On.MARKDOWN in one.on]
+    columns = [shown.column(column) for column in table.columns]
+    visible = [n for n, column in enumerate(columns) if On.MARKDOWN in column.on]
     if table.title:
         yield from (f"**{escape(table.title)}**", "")
     yield _line(escape(columns[n].title) for n in visible)

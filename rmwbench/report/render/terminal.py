@@ -1,4 +1,4 @@
-"""A view in a terminal, at its width: the sections, and last, where the eye is, the answer.
+"""A view in a terminal, at its width: the sections, and last, next to the prompt, the answer.
 
 Words and numbers are never broken: a word in two pieces cannot be copied, and a number that is cut
 is a wrong number. A table whose longest words do not fit side by side is printed in parts, each
@@ -51,7 +51,7 @@ GAP = 2
 _SHORT = 16
 """Cells of up to this many columns stay on a line where there is room."""
 _NAMES, _LONG_NAMES = 10, 24
-"""The least width of a column of names, and the most to which it is widened."""
+"""The least and the largest width of a column of names."""
 
 
 def print_view(view: View, console: Console) -> None:
@@ -125,7 +125,7 @@ def _facts(block: Facts, console: Console) -> None:
 
 
 def _plain(text: str) -> str:
-    """A text as one types it at a prompt, without control characters."""
+    """A text as users type it at a prompt, without control characters."""
     return str(printable(as_typed(fmt.without_marks(text))))
 
 
@@ -145,9 +145,9 @@ def _paragraph(
 
 
 def _table(table: Table, console: Console) -> None:
-    columns = [shown.column(one) for one in table.columns]
-    visible = [n for n, one in enumerate(columns) if On.TERMINAL in one.on]
-    rows = [shown.row(one) for one in table.rows[: table.most]]
+    columns = [shown.column(column) for column in table.columns]
+    visible = [n for n, column in enumerate(columns) if On.TERMINAL in column.on]
+    rows = [shown.row(column) for column in table.rows[: table.most]]
     cells = [[_cell(row.cells[n], columns[n], row) for n in visible] for row in rows]
     columns = [columns[n] for n in visible]
     if table.title:
@@ -165,10 +165,10 @@ def _print_columns(
     cells: Sequence[Sequence[RichText]],
     console: Console,
 ) -> None:
-    heads = [_head(one) for one in columns]
+    heads = [_head(column) for column in columns]
     needed = [
-        max(map(_whole if one.right else _longest_word, column))
-        for one, column in zip(columns, zip(heads, *cells, strict=True), strict=True)
+        max(map(_whole if column.right else _longest_word, texts))
+        for column, texts in zip(columns, zip(heads, *cells, strict=True), strict=True)
     ]
     wanted = [max(map(_whole, column)) for column in zip(heads, *cells, strict=True)]
     keys = _keys([[cell.plain for cell in line] for line in cells], len(columns))
@@ -217,7 +217,7 @@ def _longest_word(text: RichText) -> int:
 
 
 def _keys(rows: Sequence[Sequence[str]], columns: int) -> list[int]:
-    """The first columns, as many as tell all rows apart; an empty cell has the value of the one
+    """The first columns, as many as tell all rows apart; an empty cell has the value of the cell
     above it."""
     above, whole = [""] * columns, []
     for row in rows:
@@ -262,8 +262,8 @@ def _part(
         box=None, padding=(0, GAP, 0, 0), header_style="dim", pad_edge=False, show_edge=False
     )
     for n, width in widths.items():  # set here: rich narrows columns below what they need
-        one = columns[n]
-        table.add_column(_head(one), justify="right" if one.right else "left", width=width)
+        column = columns[n]
+        table.add_column(_head(column), justify="right" if column.right else "left", width=width)
     for row, line in zip(rows, cells, strict=True):
         if row.heading:
             table.add_row(RichText(_plain(row.heading), style="dim italic"))
@@ -292,8 +292,8 @@ def _print_rows(
         if row.heading:
             _paragraph(console, row.heading, style="dim italic")
         texts = [
-            f"{_head(one).plain}: {cell.plain}" if n else cell.plain
-            for n, (one, cell) in enumerate(zip(columns, line, strict=True))
+            f"{_head(column).plain}: {cell.plain}" if n else cell.plain
+            for n, (column, cell) in enumerate(zip(columns, line, strict=True))
             if cell.plain
         ]
         text = textwrap.fill(
@@ -314,7 +314,7 @@ def _print_lines(
     console: Console,
 ) -> None:
     """A line per row, even in a narrow terminal, since such tables are searched line by line."""
-    lines = [[_head(one).plain for one in columns]]
+    lines = [[_head(column).plain for column in columns]]
     lines += [[" ".join(cell.plain.split()) for cell in line] for line in cells]
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     headings = ["", *(_plain(row.heading) for row in rows)]
@@ -322,8 +322,8 @@ def _print_lines(
     for heading, line in zip(headings, lines, strict=True):
         texts += [heading] if heading else []
         padded = (
-            _padded(cell, width, right=one.right)
-            for cell, width, one in zip(line, widths, columns, strict=True)
+            _padded(cell, width, right=column.right)
+            for cell, width, column in zip(line, widths, columns, strict=True)
         )
         texts.append((" " * GAP).join(padded).rstrip())
     console.out("\n".join(texts), highlight=False)

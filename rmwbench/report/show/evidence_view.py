@@ -42,16 +42,7 @@ COMPARISON = "comparison"
 """The key of the picture that compares the arms by the primary metric."""
 STATES: dict[str, Tone] = {"never": "bad", "absent": "muted"}
 """The tone of a number, by its state."""
-SETTINGS = (
-    "path",
-    "publish_mode",
-    "take",
-    "when_full",
-    "schedule",
-    "qos",
-    "touch",
-    "conditions",
-)
+SETTINGS = ("path", "publish_mode", "take", "when_full", "schedule", "qos", "touch", "conditions")
 
 
 def drawn(doc: SuiteAnswer, workload: WorkloadAnswer) -> list[Picture]:
@@ -60,8 +51,8 @@ def drawn(doc: SuiteAnswer, workload: WorkloadAnswer) -> list[Picture]:
     from rmwbench.report.chart.workload_charts import figures
 
     return [
-        _carded(doc, workload, one, On.EVERYWHERE if one.key == COMPARISON else On.DOCUMENT)
-        for one in with_data(figures(workload))
+        _carded(doc, workload, picture, On.EVERYWHERE if picture.key == COMPARISON else On.DOCUMENT)
+        for picture in with_data(figures(workload))
     ]
 
 
@@ -85,9 +76,9 @@ def figures(
     """The pictures of a workload after the first, and those that explain its arms."""
     from rmwbench.report.explain.figures import explained
 
-    others = [one for one in pictures if one.key != COMPARISON]
+    others = [picture for picture in pictures if picture.key != COMPARISON]
     yield Section("", others, look="figures")
-    why = [_carded(doc, workload, one, On.PAGE) for one in explained(workload)]
+    why = [_carded(doc, workload, picture, On.PAGE) for picture in explained(workload)]
     title = "Where the bytes went, where messages went missing, why the slowest were slow"
     yield Section(title, [Section("", why, look="figures why")], on=On.PAGE)
 
@@ -95,31 +86,24 @@ def figures(
 def topic_figures(doc: SuiteAnswer, workload: WorkloadAnswer, topic: TopicAnswer) -> Section:
     from rmwbench.report.chart.workload_charts import of_topic
 
-    carded = [_carded(doc, workload, one, topic=topic.topic) for one in with_data(of_topic(topic))]
+    carded = [
+        _carded(doc, workload, picture, topic=topic.topic) for picture in with_data(of_topic(topic))
+    ]
     figures = Section("", carded, look="figures")
     return Section(f"Charts of {topic.topic}", [figures], folded=True, on=On.PAGE)
 
 
 def arms(doc: SuiteAnswer, workload: WorkloadAnswer, number: int) -> Iterator[Section]:
     looks = style.looks(workload.arms)
-    sections = [
-        Section(
-            arm.arm,
-            [
-                Facts([*_facts(doc, workload, arm)], "facts"),
-                _metrics(doc, arm, f"{number}-{place}"),
-            ],
-            anchor=f"arm-{number}-{place}",
-            look="arm",
-            folded=True,
-            swatch=looks[arm.arm],
-            head=[
-                TableCell(arm.version or "", "muted"),
-                TableCell(arm.verdict.verdict, badge=True),
-            ],
+    sections = []
+    for place, arm in enumerate(workload.arms):
+        key = f"{number}-{place}"
+        blocks = [Facts([*_facts(doc, workload, arm)], "facts"), _metrics(doc, arm, key)]
+        head = [TableCell(arm.version or "", "muted"), TableCell(arm.verdict.verdict, badge=True)]
+        anchor, swatch = f"arm-{key}", looks[arm.arm]
+        sections.append(
+            Section(arm.arm, blocks, anchor, look="arm", folded=True, swatch=swatch, head=head)
         )
-        for place, arm in enumerate(workload.arms)
-    ]
     yield Section("The evidence, arm by arm", sections, on=On.PAGE)
 
 
@@ -157,7 +141,7 @@ def _facts(
     if configuration:
         yield "", Verbatim(configuration.text or "")
     yield "environment", TableCell(doc.machine.summary, link="#machine")
-    levels = (f" --at {quote(named_level(*one))}" for one in workload.levels.items())
+    levels = (f" --at {quote(named_level(*level))}" for level in workload.levels.items())
     names = f"--workload {quote(workload.name)}{''.join(levels)} --arm {quote(arm.arm)}"
     yield "again", f"`rmwbench run {campaign.suite} --seed {campaign.seed} {names}`"
     query = f'"SELECT * FROM trials WHERE cell = {arm.cell}"'
@@ -169,33 +153,22 @@ def _metrics(doc: SuiteAnswer, arm: WorkloadArm, key: str) -> Table:
     for name, entry in arm.metrics.items():
         shown = fmt.metric(entry)
         title = doc.glossary[name].title if name in doc.glossary else name
-        tone = STATES.get(shown.state, "")
-        bars = tuple(_bars(entry, arm.per_trial.get(name, ())))
-        rows.append(
-            TableRow(
-                [
-                    title,
-                    TableCell(shown.text, tone),
-                    shown.interval,
-                    shown.basis,
-                    TableCell("", bars=bars),
-                ],
-                anchor=f"m-{key}-{name}",
-                metric=name,
-            )
-        )
+        value = TableCell(shown.text, STATES.get(shown.state, ""))
+        bars = TableCell("", bars=tuple(_bars(entry, arm.per_trial.get(name, ()))))
+        cells: list[TableCell | str] = [title, value, shown.interval, shown.basis, bars]
+        rows.append(TableRow(cells, anchor=f"m-{key}-{name}", metric=name))
     return Table(METRICS, rows, look="metrics")
 
 
 def _bars(entry: Estimate, values: tuple[TrialValue, ...]) -> Iterator[Bar]:
-    known = [value for one in values if (value := fmt.finite(one.value)) is not None]
-    largest = max(known, default=0) or 1
-    for one in values:
-        never = one.value == inf
-        value = fmt.finite(one.value)
+    finite = [value for trial in values if (value := fmt.finite(trial.value)) is not None]
+    largest = max(finite, default=0) or 1
+    for trial in values:
+        never = trial.value == inf
+        value = fmt.finite(trial.value)
         yield Bar(
-            trial=one.trial,
-            block=one.block,
+            trial=trial.trial,
+            block=trial.block,
             text=fmt.never(entry) if never else fmt.quantity(value, entry.unit),
             percent=None if never else round(100 * (value or 0) / largest),
         )

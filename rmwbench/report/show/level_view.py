@@ -30,9 +30,9 @@ MOST = 12
 def groups(doc: SuiteAnswer) -> list[list[Levels]]:
     """The arms of one workload at the same levels, which share a table."""
     ladders: dict[tuple[str, str, tuple[str, ...]], list[Levels]] = {}
-    for one in doc.levels:
-        key = (one.factor, one.workload, tuple(map(str, one.levels)))
-        ladders.setdefault(key, []).append(one)
+    for ladder in doc.levels:
+        key = (ladder.factor, ladder.workload, tuple(map(str, ladder.levels)))
+        ladders.setdefault(key, []).append(ladder)
     return list(ladders.values())
 
 
@@ -41,21 +41,23 @@ def answered(doc: SuiteAnswer) -> frozenset[str]:
     whole answer."""
     along = compared(doc)
     return frozenset(
-        one.workload for one in doc.workloads if one.workload in along and headline(one).is_alone
+        workload.workload
+        for workload in doc.workloads
+        if workload.workload in along and headline(workload).is_alone
     )
 
 
 def compared(doc: SuiteAnswer) -> frozenset[str]:
     """The comparisons that are levels of a factor."""
-    return frozenset(name for one in doc.levels for name in one.comparisons)
+    return frozenset(name for ladder in doc.levels for name in ladder.comparisons)
 
 
 def facts(doc: SuiteAnswer) -> Iterator[tuple[str, TableCell | str]]:
     """A sentence per arm and factor, for a terminal's answer."""
     for ladders in groups(doc):
-        texts = [(one, text) for one in ladders if (text := level_sentences.sentence(one))]
-        for place, (one, text) in enumerate(texts[:MOST]):
-            yield heading(ladders) if not place else "", f"{level_sentences.title(one)}: {text}"
+        texts = [(ladder, text) for ladder in ladders if (text := level_sentences.sentence(ladder))]
+        for place, (ladder, text) in enumerate(texts[:MOST]):
+            yield heading(ladders) if not place else "", f"{level_sentences.title(ladder)}: {text}"
         if len(texts) > MOST:
             yield "", f"and {len(texts) - MOST} more on the page."
 
@@ -74,9 +76,9 @@ def sections(doc: SuiteAnswer, draw: bool) -> Iterator[Section]:
         if draw and (picture := _picture(doc, ladders)) is not None:
             blocks.insert(0, picture)
         texts = [
-            (level_sentences.title(one), text)
-            for one in ladders
-            if (text := level_sentences.sentence(one))
+            (level_sentences.title(ladder), text)
+            for ladder in ladders
+            if (text := level_sentences.sentence(ladder))
         ]
         blocks.append(Facts(texts, on=On.DOCUMENT))
         blocks.append(Text(_meaning(ladders), "muted", on=On.DOCUMENT))
@@ -90,16 +92,21 @@ def _table(doc: SuiteAnswer, ladders: Sequence[Levels]) -> Table:
         TableColumn(name, right=True, detail="below") for name in level_sentences.names(ladders[0])
     ]
     rows = [
-        TableRow([TableCell(level_sentences.title(one), swatch=looks.get(one.arm)), *_cells(one)])
-        for one in ladders
-        if one.primary_metric in one.values
+        TableRow(
+            [
+                TableCell(level_sentences.title(ladder), swatch=looks.get(ladder.arm)),
+                *_cells(ladder),
+            ]
+        )
+        for ladder in ladders
+        if ladder.primary_metric in ladder.values
     ]
     return Table(columns, rows, look="results topics", most=MOST)
 
 
-def _cells(one: Levels) -> Iterator[TableCell]:
+def _cells(ladder: Levels) -> Iterator[TableCell]:
     """The primary metric, and below it its interval and the share that did not arrive."""
-    for entry, fates in zip(one.values[one.primary_metric], one.fates, strict=True):
+    for entry, fates in zip(ladder.values[ladder.primary_metric], ladder.fates, strict=True):
         shown = fmt.metric(entry)
         yield TableCell(
             "never" if shown.state == "never" else shown.text,
@@ -125,7 +132,7 @@ def _picture(doc: SuiteAnswer, ladders: Sequence[Levels]) -> Picture | None:
     from rmwbench.report.chart.workload_charts import card
 
     title = title_of(ladders[0].primary_metric)
-    shown = [one for one in ladders if one.primary_metric in one.values]
+    shown = [ladder for ladder in ladders if ladder.primary_metric in ladder.values]
     spec = along(shown, _looks(doc), title) if shown else None
     of = next((w for w in doc.workloads if w.workload == ladders[0].comparisons[0]), None)
     if spec is None or of is None:
@@ -145,4 +152,4 @@ def _picture(doc: SuiteAnswer, ladders: Sequence[Levels]) -> Picture | None:
 
 
 def _looks(doc: SuiteAnswer) -> dict[str, style.LineStyle]:
-    return style.looks(arm for one in doc.workloads for arm in one.arms)
+    return style.looks(arm for workload in doc.workloads for arm in workload.arms)

@@ -1,5 +1,5 @@
-"""Outcomes as tables: the outcome of each condition, with each arm and with all of them together;
-and which pairs of middlewares hear each other, where arms are pairs."""
+"""Outcomes as tables: the outcome of each condition, with each arm and with all arms together; and
+which pairs of middlewares hear each other, where arms are pairs."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -37,8 +37,7 @@ MARKS = {
     NOT_SUPPORTED: "–",
 }
 _MOST_NAMED = 3
-"""Where a condition may have more outcomes than these, they are not named: that would say
-nothing."""
+"""The most possible outcomes of a condition that are named."""
 _PAIRS: dict[str, Tone] = {
     "delivers": "good",
     "degraded": "open",
@@ -68,24 +67,24 @@ def conditions(doc: SuiteAnswer) -> Iterator[Section]:
         return
     listed = judged.conditions
     places = {workload.workload: place for place, workload in enumerate(doc.workloads)}
-    names = dict.fromkeys(name for one in listed for name in one.levels)
-    levels = {name: [_level(one.levels.get(name)) for one in listed] for name in names}
-    workloads = [doc.workloads[places[one.workload]].name for one in listed]
+    names = dict.fromkeys(name for condition in listed for name in condition.levels)
+    levels = {name: [_level(condition.levels.get(name)) for condition in listed] for name in names}
+    workloads = [doc.workloads[places[condition.workload]].name for condition in listed]
     axes = {"workload": workloads} if len(set(workloads)) > 1 or not levels else {}
     axes |= {name: texts for name, texts in levels.items() if len(set(texts)) > 1}
     same = ", ".join(f"{name}={texts[0]}" for name, texts in levels.items() if name not in axes)
     everywhere = f" Everywhere: {same}." if same else ""
-    arms = list(dict.fromkeys(arm.arm for one in listed for arm in one.arms))
+    arms = list(dict.fromkeys(arm.arm for condition in listed for arm in condition.arms))
     columns = [
         *(TableColumn(axis) for axis in axes),
         *(TableColumn(arm, detail="below", key="arm") for arm in arms),
         TableColumn("all together", detail="below", key="whole"),
     ]
     rows: list[list[TableCell | str]] = []
-    for number, one in enumerate(listed):
-        cells = {arm.arm: _arm(doc, arm, places[one.workload]) for arm in one.arms}
+    for number, condition in enumerate(listed):
+        cells = {arm.arm: _arm(doc, arm, places[condition.workload]) for arm in condition.arms}
         labels = [axis[number] for axis in axes.values()]
-        rows.append([*labels, *(cells.get(arm, TableCell("")) for arm in arms), _whole(one)])
+        rows.append([*labels, *(cells.get(arm, TableCell("")) for arm in arms), _whole(condition)])
     yield Section(
         "What becomes of each condition",
         [
@@ -103,35 +102,35 @@ def conditions(doc: SuiteAnswer) -> Iterator[Section]:
     )
 
 
-def _whole(one: LevelsOutcome) -> TableCell:
+def _whole(condition: LevelsOutcome) -> TableCell:
     """The outcome of a condition, with the arms that meet it or the outcomes that it may have."""
-    words = f"{ONLY} {one.only}" if one.only else one.outcome
-    good = [arm.arm for arm in one.arms if arm.outcome == MEETS]
-    if one.outcome == MISSES and good:
+    words = f"{ONLY} {condition.only}" if condition.only else condition.outcome
+    good = [arm.arm for arm in condition.arms if arm.outcome == MEETS]
+    if condition.outcome == MISSES and good:
         more = f"met with {', '.join(good)}"
     else:
-        more = " or ".join(one.may) if len(one.may) <= _MOST_NAMED else ""
-    return TableCell(f"{MARKS[one.outcome]} {words}", TONES.get(one.outcome, ""), more)
+        more = " or ".join(condition.may) if len(condition.may) <= _MOST_NAMED else ""
+    return TableCell(f"{MARKS[condition.outcome]} {words}", TONES.get(condition.outcome, ""), more)
 
 
-def _arm(doc: SuiteAnswer, one: ArmInCondition, at: int) -> TableCell:
+def _arm(doc: SuiteAnswer, arm: ArmInCondition, at: int) -> TableCell:
     """The outcome of an arm, with the value that decided, or why none did; its cell links to the
     arm."""
     workload = doc.workloads[at]
-    place = next(n for n, arm in enumerate(workload.arms) if arm.arm == one.arm)
-    known = workload.arms[place].metrics
-    if one.topic:
-        (topic,) = [t for t in workload.topics if t.topic == one.topic]
-        known = topic.arms[place].metrics
-    value = one.brief if one.outcome in (OPEN, UNKNOWN) else ""
-    if one.metric and one.outcome != NONE:
-        shown = fmt.metric(in_unit_of_limit(known.get(one.metric)))
-        # What an open one may be is in its interval; of the others the value is enough.
-        value = shown.full if one.outcome == OPEN else shown.text
-    if one.topic and value:
-        value = f"{one.topic} {value}"
-    text, tone = f"{MARKS[one.outcome]} {one.outcome}", TONES.get(one.outcome, "muted")
-    return TableCell(text, tone, value, one.reason, f"#arm-{at}-{place}")
+    place = [measured.arm for measured in workload.arms].index(arm.arm)
+    metrics = workload.arms[place].metrics
+    if arm.topic:
+        (topic,) = [t for t in workload.topics if t.topic == arm.topic]
+        metrics = topic.arms[place].metrics
+    value = arm.brief if arm.outcome in (OPEN, UNKNOWN) else ""
+    if arm.metric and arm.outcome != NONE:
+        shown = fmt.metric(in_unit_of_limit(metrics.get(arm.metric)))
+        # The interval shows what an open outcome may be; for other outcomes the value is enough.
+        value = shown.full if arm.outcome == OPEN else shown.text
+    if arm.topic and value:
+        value = f"{arm.topic} {value}"
+    text, tone = f"{MARKS[arm.outcome]} {arm.outcome}", TONES.get(arm.outcome, "muted")
+    return TableCell(text, tone, value, arm.reason, f"#arm-{at}-{place}")
 
 
 def _level(value: Any) -> str:
@@ -148,20 +147,20 @@ def pairs(workload: WorkloadAnswer) -> Iterator[Block]:
     parts = [{arm.arm: arm for arm in part.arms} for part in judged or (workload,)]
     at = {(cell.talker, cell.listener): cell for cell in workload.matrix.cells}
     primary = workload.primary_metric
-    medians = {
-        place: max(known)
-        for place, cell in at.items()
-        if cell.outcome in ("delivers", "degraded")
-        and (known := [*filter(None, (fmt.finite(of[cell.arm].value(primary)) for of in parts))])
-    }
+    medians: dict[tuple[str, str], float] = {}
+    for place, cell in at.items():
+        if cell.outcome in ("delivers", "degraded"):
+            values = [fmt.finite(part[cell.arm].value(primary)) for part in parts]
+            if any(values):
+                medians[place] = max(filter(None, values))
     best = min(medians.values(), default=0.0)
 
     def pair(talker: str, listener: str) -> TableCell:
         cell, median = at.get((talker, listener)), medians.get((talker, listener))
         if cell is None:
             return TableCell("")
-        values = [fmt.metric(of[cell.arm].metrics.get(primary)).text for of in parts]
-        words = cell.outcome if median is None else " / ".join(values)
+        texts = [fmt.metric(part[cell.arm].metrics.get(primary)).text for part in parts]
+        words = cell.outcome if median is None else " / ".join(texts)
         heat = sum(median / best >= edge for edge in _HEAT_OF_RATIO) if median and best else 0
         return TableCell(
             f"{_PAIR_MARKS[cell.outcome]} {words}",

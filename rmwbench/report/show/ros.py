@@ -77,8 +77,8 @@ def _brought_up(row: BringUpRow, metrics: Mapping[str, Mapping[str, Estimate]]) 
         [_completed(arm, metrics[arm.arm]) for arm in row.arms],
     )
     up = _texts(
-        ["nodes up after", *(f"{one.after_s:g} s" for one in times)],
-        [[arm.arm, *(f"{one.nodes:.3g}" for one in arm.up)] for arm in row.arms if arm.up],
+        ["nodes up after", *(f"{step.after_s:g} s" for step in times)],
+        [[arm.arm, *(f"{step.nodes:.3g}" for step in arm.up)] for arm in row.arms if arm.up],
     )
     return Section(row.title, [Text(f"{about}.", "muted"), whole, up])
 
@@ -90,7 +90,7 @@ def _texts(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 def _completed(arm: BringUpArm, metrics: Mapping[str, Estimate]) -> list[str]:
     complete = f"{arm.complete} of {arm.trials}" if arm.trials else "no data"
     known = [fmt.metric(metrics.get(name)) for name in HEADINGS.values()]
-    values = ["never" if one.state == "never" else one.full for one in known]
+    values = ["never" if value.state == "never" else value.full for value in known]
     return [arm.arm, complete, *values, _stopped(arm)]
 
 
@@ -100,7 +100,7 @@ def _stopped(arm: BringUpArm) -> str:
         return f"not supported: {arm.not_supported}"
     if not arm.trials:
         return "no trial is done"
-    reasons = ", ".join(f"{one.text} {one.nodes}" for one in arm.stopped)
+    reasons = ", ".join(f"{stop.text} {stop.nodes}" for stop in arm.stopped)
     return f"{reasons} (of {arm.nodes_of_all_trials})" if reasons else "none"
 
 
@@ -186,7 +186,7 @@ def _recorded(arm: RecordingsArm) -> list[TableCell | str]:
         TableCell(answer, tone, why=arm.reason),
         str(arm.sent),
         _of(arm.kept, arm.sent),
-        *(_of(one, arm.sent) for one in lost),
+        *(_of(count, arm.sent) for count in lost),
         "–" if arm.transport is None else str(arm.transport),
         _of(arm.beside, arm.sent),
         _number(arm.written_bytes_per_s, 1e-6, ""),

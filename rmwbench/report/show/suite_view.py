@@ -1,8 +1,8 @@
-"""The answer of a campaign. A page and Markdown begin with a sentence per workload; a terminal
-shows the tables first, and then the cautions, a sentence per workload, and what is open.
+"""The answer of a campaign. A page and Markdown begin with a sentence per workload; a terminal shows
+the tables first, and then the cautions, a sentence per workload, and the open questions.
 
-A terminal says of the machine and of single arms only that there is more: facts about one arm are
-in `rmwbench explain` and on the page."""
+A terminal only says that there is more about the machine and single arms: facts about an arm are in
+`rmwbench explain` and on the page."""
 
 from collections.abc import Callable, Iterator, Sequence
 from math import inf
@@ -168,15 +168,15 @@ def _answers(doc: SuiteAnswer) -> list[tuple[WorkloadAnswer, Headline]]:
     answer is the effect of the factor."""
     limits, answered = conditions(doc), level_view.answered(doc)
     return [
-        (one, headline(one, limits.get(one.workload)))
-        for one in doc.workloads
-        if one.workload not in answered or one.workload in limits
+        (workload, headline(workload, limits.get(workload.workload)))
+        for workload in doc.workloads
+        if workload.workload not in answered or workload.workload in limits
     ]
 
 
 def _cards(doc: SuiteAnswer, pictures: Sequence[list[Picture] | None]) -> Iterator[Block]:
     """A workload's sentence, the arms by their verdicts, and the picture of them, for a page."""
-    numbers = {one.workload: number for number, one in enumerate(doc.workloads)}
+    numbers = {workload.workload: number for number, workload in enumerate(doc.workloads)}
     for workload, answer in _answers(doc):
         number = numbers[workload.workload]
         says: list[Block] = []
@@ -192,7 +192,7 @@ def _cards(doc: SuiteAnswer, pictures: Sequence[list[Picture] | None]) -> Iterat
 
 
 def _by_verdict(workload: WorkloadAnswer) -> list[tuple[str, TableCell | str]]:
-    """The contenders by verdict; for a worse one, in what it is worse."""
+    """The contenders by verdict; for a worse arm, how it is worse."""
     groups: list[tuple[str, TableCell | str]] = []
     for verdict in VERDICTS:
         arms = [a for a in workload.arms if a.verdict.verdict == verdict and a.role != "floor"]
@@ -221,7 +221,9 @@ def _last(doc: SuiteAnswer) -> Iterator[Block]:
         facts.append(("" if answer.limits else workload.workload, TableCell(answer.answer, tone)))
         if answer.detail:
             facts.append(("", answer.detail))
-    summaries = [one.summary for one in (doc.outcomes, doc.ros_variables) if one is not None]
+    summaries = [
+        answer.summary for answer in (doc.outcomes, doc.ros_variables) if answer is not None
+    ]
     facts += [("", text) for text in summaries]
     yield Text("The answer", "strong", on=On.TERMINAL)
     yield Facts(facts, on=On.TERMINAL)
@@ -235,10 +237,11 @@ def _last(doc: SuiteAnswer) -> Iterator[Block]:
 
 
 def _care(doc: SuiteAnswer) -> Iterator[Block]:
-    """The wrong conclusions that the tables invite, those about one workload first."""
+    """The wrong conclusions that the tables invite, first those about single workloads."""
     cautions = merged_lines(doc, "caution")
     texts = [
-        f"{at}: {text}" if at else text for at, text in sorted(cautions, key=lambda one: not one[0])
+        f"{at}: {text}" if at else text
+        for at, text in sorted(cautions, key=lambda caution: not caution[0])
     ]
     yield Items([*notes.of_most_arms(doc), *texts], "open", "✗", most=MOST_CAUTIONS)
     if text := notes.of_single_arms(doc):

@@ -61,9 +61,9 @@ def workload_section(
     blocks: list[Block] = [
         Text(f"{description}Every number opens what it rests on.", "muted", on=On.PAGE),
         *_sentences(doc, workload),
-        *(replace(one, on=On.MARKDOWN) for one in comparison(workload, number, pictures)),
+        *(replace(block, on=On.MARKDOWN) for block in comparison(workload, number, pictures)),
         *pairs(workload),
-        *(one.only(On.TERMINAL) for one in topic_blocks(workload, number)),
+        *(block.only(On.TERMINAL) for block in topic_blocks(workload, number)),
         results(workload, number),
         *_notes(workload),
         *_topics(doc, workload, number, pictures is not None),
@@ -100,7 +100,7 @@ def comparison(
 ) -> Iterator[Block]:
     """The blocks beside the sentences of a card: the picture of the primary metric, and the
     topics."""
-    yield from (one for one in pictures or () if one.key == evidence_view.COMPARISON)
+    yield from (picture for picture in pictures or () if picture.key == evidence_view.COMPARISON)
     yield from topic_blocks(workload, number)
 
 
@@ -112,14 +112,14 @@ def results(workload: WorkloadAnswer, number: int) -> Table:
     """The table of results, an arm per row: the columns of this workload, and the verdict, which a
     terminal shows beside the latencies. Only documents have the release date and the distance from
     the floor."""
-    chosen = [(one, choice.chosen(workload, one)) for one in choice.of(workload)]
+    chosen = [(column, choice.chosen(workload, column)) for column in choice.of(workload)]
     first = [pair for pair in chosen if pair[0].leads]
     others = [pair for pair in chosen if pair not in first]
     columns = [
         TableColumn("arm"),
-        *(_column(one, metric, workload) for one, metric in first),
+        *(_column(column, metric, workload) for column, metric in first),
         TableColumn("verdict", detail="beside", on=On.TERMINAL),
-        *(_column(one, metric, workload) for one, metric in others),
+        *(_column(column, metric, workload) for column, metric in others),
         TableColumn("released", on=On.DOCUMENT),
         TableColumn("× floor", right=True, on=On.DOCUMENT),
         TableColumn("verdict", on=On.DOCUMENT),
@@ -130,42 +130,35 @@ def results(workload: WorkloadAnswer, number: int) -> Table:
     rows = []
     for place, arm in enumerate(workload.arms):
         key = _key(number, place)
-        floor = fmt.ratio(arm.times_floor)
-        measured = floor.state == "measured"
-        rows.append(
-            TableRow(
-                [
-                    TableCell(
-                        arm.label,
-                        swatch=looks[arm.arm],
-                        link=f"#arm-{key}",
-                        why="; ".join(arm.flags),
-                        note=",".join(notes.letter(letters, flag) for flag in arm.flags),
-                    ),
-                    *(metric_cell(arm, metric, key) for _, metric in first),
-                    verdict_cell(arm, facts.verdict_basis(arm), before=before),
-                    *(metric_cell(arm, metric, key) for _, metric in others),
-                    TableCell((arm.release_date or "–")[:7], "muted", why=arm.release_date or ""),
-                    TableCell(
-                        floor.text if measured else "–",
-                        detail=floor.interval if measured else "",
-                        why=floor.basis,
-                        link=f"#arm-{key}" if measured else "",
-                    ),
-                    verdict_cell(arm, facts.verdict_basis(arm, whole=True), f"#arm-{key}", before),
-                ],
-                heading=choice.family_begins(workload, place),
-                tone="muted" if arm.role == "floor" else "",
-            )
-        )
+        note = ",".join(notes.letter(letters, flag) for flag in arm.flags)
+        why, link, released = "; ".join(arm.flags), f"#arm-{key}", arm.release_date or ""
+        cells = [
+            TableCell(arm.label, swatch=looks[arm.arm], link=link, why=why, note=note),
+            *(metric_cell(arm, metric, key) for _, metric in first),
+            verdict_cell(arm, facts.verdict_basis(arm), before=before),
+            *(metric_cell(arm, metric, key) for _, metric in others),
+            TableCell(released[:7] or "–", "muted", why=released),
+            _floor_cell(arm, link),
+            verdict_cell(arm, facts.verdict_basis(arm, whole=True), link, before),
+        ]
+        tone: Tone = "muted" if arm.role == "floor" else ""
+        rows.append(TableRow(cells, choice.family_begins(workload, place), tone))
     return Table(columns, rows, look="results")
 
 
-def _column(one: choice.Column, metric: str | None, workload: WorkloadAnswer) -> TableColumn:
+def _floor_cell(arm: WorkloadArm, link: str) -> TableCell:
+    """The distance of an arm from the floor."""
+    floor = fmt.ratio(arm.times_floor)
+    if floor.state != "measured":
+        return TableCell("–", why=floor.basis)
+    return TableCell(floor.text, detail=floor.interval, why=floor.basis, link=link)
+
+
+def _column(column: choice.Column, metric: str | None, workload: WorkloadAnswer) -> TableColumn:
     """The column of a metric; a terminal shows the interval of the primary metric alone."""
     whole = metric == workload.primary_metric
     return TableColumn(
-        choice.title(one, metric),
+        choice.title(column, metric),
         right=True,
         metric=metric or "",
         detail="beside" if whole else "",
@@ -186,8 +179,8 @@ def metric_cell(arm: AnyArm, metric: str | None, key: str = "") -> TableCell:
 
 
 def verdict_cell(arm: AnyArm, what: str, link: str = "", before: str = "in") -> TableCell:
-    """`worse 1.84×`, `worse by loss`. `what` is added only to a verdict that says there is a
-    difference, `before` stands before the topic on which the verdict rests."""
+    """`worse 1.84×`, `worse by loss`. `what`: how the arm differs, empty without a difference;
+    `before`: the word before the topic on which the verdict rests."""
     if isinstance(arm, WorkloadArm) and arm.not_supported:
         return TableCell("not supported", "muted", why=arm.not_supported)
     verdict = arm.verdict
@@ -205,20 +198,12 @@ def _notes(workload: WorkloadAnswer) -> Iterator[Block]:
             yield Text(f"{arm.label}: {text}.", "strong", on=On.TERMINAL)
     if text := _resolved(workload):
         yield Text(text, "muted", on=On.TERMINAL)
-    arms_by_note = notes.by_text(workload)
-    letters = list(arms_by_note)
-    if arms_by_note:
-        yield Facts(
-            [
-                (notes.letter(letters, one), f"{one} ({', '.join(arms)})")
-                for one, arms in arms_by_note.items()
-            ],
-            "notes",
-            on=On.PAGE,
-        )
-        yield Items(
-            [f"{', '.join(arms)}: {one}" for one, arms in arms_by_note.items()], on=On.MARKDOWN
-        )
+    arms = {note: ", ".join(names) for note, names in notes.by_text(workload).items()}
+    if arms:
+        letters = [notes.letter(list(arms), note) for note in arms]
+        texts = [f"{note} ({names})" for note, names in arms.items()]
+        yield Facts([*zip(letters, texts, strict=True)], "notes", on=On.PAGE)
+        yield Items([f"{names}: {note}" for note, names in arms.items()], on=On.MARKDOWN)
     if workload.resolution.text:
         yield Text(workload.resolution.text, "muted", on=On.DOCUMENT)
 
@@ -249,8 +234,8 @@ def _resolved(workload: WorkloadAnswer) -> str:
 
 
 def intervals(measured: Sequence[Estimate]) -> str:
-    """How the intervals of most arms were made, with the fewest and the most trials of those
-    intervals: decided arms stop early."""
+    """How the intervals of most arms were made, with the fewest and the most trials behind them,
+    since decided arms stop early."""
     kinds: dict[str, list[Estimate]] = {}
     for entry in measured:
         kind = (entry.interval or "interval").replace(f" {entry.trials} trial", " {} trial")
@@ -269,18 +254,15 @@ def _range(counts: Sequence[int | None]) -> str:
 
 
 def topic_blocks(workload: WorkloadAnswer, number: int) -> Iterator[Block]:
-    """Arms by topics; empty where the workload has one topic, or alike ones."""
+    """The table of arms by topics; empty where the workload has one topic, or alike topics."""
     topics = workload.topics
     if not topics:
         return
     looks = style.looks(workload.arms)
     columns = [TableColumn("arm")]
-    columns += [
-        TableColumn(
-            topic.topic, right=True, detail="below", link=f"#{_topic_anchor(number, place)}"
-        )
-        for place, topic in enumerate(topics)
-    ]
+    for place, topic in enumerate(topics):
+        link = f"#{_topic_anchor(number, place)}"
+        columns.append(TableColumn(topic.topic, right=True, detail="below", link=link))
     rows = []
     for place, arm in enumerate(workload.arms):
         cells = [topic_cell(topic, topic.arms[place]) for topic in topics]
@@ -344,10 +326,11 @@ def _topic_anchor(number: int, place: int) -> str:
 
 
 def _topic_table(workload: WorkloadAnswer, topic: TopicAnswer) -> Table:
-    chosen = [(one, choice.chosen(topic, one)) for one in choice.of(topic)]
+    chosen = [(column, choice.chosen(topic, column)) for column in choice.of(topic)]
     columns = [TableColumn("arm")]
     columns += [
-        TableColumn(choice.title(one, name), right=True, metric=name or "") for one, name in chosen
+        TableColumn(choice.title(column, name), right=True, metric=name or "")
+        for column, name in chosen
     ]
     columns.append(TableColumn("verdict"))
     looks = style.looks(topic.arms)
@@ -363,7 +346,7 @@ def _topic_table(workload: WorkloadAnswer, topic: TopicAnswer) -> Table:
 
 
 def _effects(doc: SuiteAnswer, workload: WorkloadAnswer) -> Iterator[Block]:
-    """Arms against the one from which they differ in one thing, as ratios."""
+    """The table of arms against the arm from which they differ in one thing, as ratios."""
     shown = effects.columns(workload)
     if not shown:
         return
@@ -376,10 +359,10 @@ def _effects(doc: SuiteAnswer, workload: WorkloadAnswer) -> Iterator[Block]:
     for effect in workload.effects:
         ratios = [fmt.ratio(effect.ratios.get(name)) for name in shown]
         cells = [
-            TableCell(one.text, detail=one.interval, why=one.basis)
-            if one.state == "measured"
-            else TableCell("–", "muted", why=one.basis)
-            for one in ratios
+            TableCell(ratio.text, detail=ratio.interval, why=ratio.basis)
+            if ratio.state == "measured"
+            else TableCell("–", "muted", why=ratio.basis)
+            for ratio in ratios
         ]
         rows.append([effect.name, *cells])
     meaning = (
