@@ -78,16 +78,19 @@ _duration = partial(Metric, better=LOWER, unit="ns", kind="positive")
 _amount = partial(Metric, better=LOWER, kind="amount")
 _count = partial(_amount, unit="messages")
 _delay = partial(_duration, scope=MetricScope.MESSAGES, group=LATENCY)
-_delay_percentiles = partial(percentiles, metric=_delay)
+_delay_percentiles = partial(percentiles, metric=_delay, topics=TopicScope.APART)
 _chain = partial(_count, scope=MetricScope.CHAIN, group=ALONG_CHAIN)
-_chain_share = partial(fraction, metric=_chain)
+_chain_share = partial(fraction, metric=_chain, use=LIMIT)
 _chain_percentiles = partial(percentiles, metric=_chain)
 _fate = partial(_count, scope=MetricScope.MESSAGES, group=DELIVERY)
-_fate_share = partial(fraction, metric=_fate)
-_rate = partial(_amount, unit="hz", scope=MetricScope.MESSAGES, group=RATES)
+_fate_share = partial(fraction, metric=_fate, topics=TopicScope.ALSO)
+_rate = partial(_amount, unit="hz", scope=MetricScope.MESSAGES, group=RATES, whole_window=True)
 _start = partial(_duration, scope=MetricScope.START, group=START_UP)
+_discovery_time = partial(_start, clocks=Clocks.EVENTS, failed_value=inf)
+_start_amount = partial(_start, kind="amount")
 _start_percentiles = partial(percentiles, metric=_start)
 _cost = partial(_amount, scope=MetricScope.PROCESSES, group=COSTS)
+_per_message = partial(_cost, per_message=True)
 _cpu = partial(_cost, unit="cores")
 _memory = partial(_cost, unit="bytes", kind="positive", load_independent=True)
 _link = partial(_amount, scope=MetricScope.LINKS, group=ON_LINKS)
@@ -95,6 +98,7 @@ _link_share = partial(fraction, metric=_link)
 _cross_traffic = partial(_amount, unit="bytes/s", scope=MetricScope.CROSS_TRAFFIC, group=OTHERS)
 _stray = partial(_amount, unit="bytes", scope=MetricScope.INTERFACES, group=INTERFACES)
 _outage = partial(_duration, scope=MetricScope.OUTAGES, group=AROUND_OUTAGE)
+_outage_amount = partial(_outage, kind="amount")
 _joiner_share = partial(
     fraction, metric=_outage, scope=MetricScope.JOINERS, group=DISCOVERY, without_under_way=True
 )
@@ -125,7 +129,6 @@ def _periods(side: str, text: str, too_few: str, no_data: str) -> tuple[Metric, 
             text,
             (0.5, 0.99),
             items="periods",
-            topics=TopicScope.APART,
             no_data=no_data,
         ),
         _delay(
@@ -153,7 +156,6 @@ METRICS: tuple[Metric, ...] = (
         "a service's client, until the reply is in its hands. A publisher that falls behind does "
         "not hide it, and a message that never arrives counts as infinitely late.",
         (0.5, 0.9, 0.99, 0.999),
-        topics=TopicScope.APART,
         clocks=Clocks.ONE_WAY,
         words=("response",),
         column={0.5: "response p50", 0.9: "tail", 0.99: "tail"},
@@ -170,7 +172,6 @@ METRICS: tuple[Metric, ...] = (
         "From the intended send time until the consumer has read the payload: shows what taking by "
         "reference postpones.",
         (0.5, 0.9, 0.99),
-        topics=TopicScope.APART,
         clocks=Clocks.ONE_WAY,
         words=("consumed",),
         column={0.5: "consumed p50"},
@@ -184,7 +185,6 @@ METRICS: tuple[Metric, ...] = (
         "before the call and without our writing of the payload, into a loan, too. Messages that "
         "were never sent are not in it.",
         (0.5, 0.9, 0.99),
-        topics=TopicScope.APART,
         clocks=Clocks.ONE_WAY,
         words=("service",),
         column={0.5: "service p50"},
@@ -206,7 +206,6 @@ METRICS: tuple[Metric, ...] = (
         "publish call",
         "How long the publish call keeps its caller, calls that return an error included.",
         (0.5, 0.9, 0.99),
-        topics=TopicScope.APART,
         words=("publish",),
         column={0.5: "publish"},
         use={0.5: LIMIT | PRIMARY | BESIDE | EFFECT, 0.9: LIMIT, 0.99: LIMIT | PRIMARY},
@@ -220,7 +219,6 @@ METRICS: tuple[Metric, ...] = (
         "latency.",
         (0.5,),
         column={0.5: "writing p50"},
-        topics=TopicScope.APART,
     ),
     _delay(
         "publish_call_max",
@@ -238,7 +236,6 @@ METRICS: tuple[Metric, ...] = (
         "How far the distance of two consecutive messages' arrivals is from the distance intended "
         "(RFC 3550, |D|). Where one of the two did not arrive there is none.",
         (0.5, 0.99),
-        topics=TopicScope.APART,
     ),
     *_periods(
         "publisher",
@@ -261,7 +258,6 @@ METRICS: tuple[Metric, ...] = (
         "From a client's call until its service has the request in its hands: the first of a "
         "service's two legs.",
         (0.5, 0.99),
-        topics=TopicScope.APART,
         clocks=Clocks.LEG,
         no_data="the workload has no service",
     ),
@@ -270,7 +266,6 @@ METRICS: tuple[Metric, ...] = (
         "reply leg",
         "From the service's call that sends the reply until the client has it in its hands.",
         (0.5, 0.99),
-        topics=TopicScope.APART,
         clocks=Clocks.LEG,
         no_data="the workload has no service, or it replied to nothing",
     ),
@@ -285,12 +280,7 @@ METRICS: tuple[Metric, ...] = (
         "subscription. What a hop lost never arrives.",
         (0.5, 0.9, 0.95, 0.99, 0.999),
         clocks=Clocks.ENDS,
-        use={
-            0.5: LIMIT | PRIMARY,
-            0.9: LIMIT | PRIMARY,
-            0.95: LIMIT | PRIMARY,
-            0.99: LIMIT | PRIMARY,
-        },
+        use=dict.fromkeys((0.5, 0.9, 0.95, 0.99), LIMIT | PRIMARY),
         heading={0.5: "median", 0.95: "p95", 0.99: "p99"},
     ),
     _chain(
@@ -349,7 +339,6 @@ METRICS: tuple[Metric, ...] = (
         fate=Fate.LOST,
         without_under_way=True,
         failed_value=1.0,
-        use=LIMIT,
     ),
     _chain_share(
         "end_to_end_late_share",
@@ -357,7 +346,6 @@ METRICS: tuple[Metric, ...] = (
         "Of the messages that the source's publish call accepted, once per way: those still under "
         "way when the trial stopped waiting.",
         fate=Fate.LATE,
-        use=LIMIT,
     ),
     _chain_share(
         "end_to_end_never_sent_share",
@@ -365,7 +353,6 @@ METRICS: tuple[Metric, ...] = (
         "Of the messages that the source's schedule wanted, once per way: those that no publish "
         "call accepted.",
         fate=Fate.NEVER_SENT,
-        use=LIMIT,
     ),
     _chain_share(
         "end_to_end_undelivered",
@@ -377,7 +364,6 @@ METRICS: tuple[Metric, ...] = (
         judged_first=True,
         without_under_way=True,
         failed_value=1.0,
-        use=LIMIT,
     ),
     *(
         _chain(name, title, text + " Once per way, per trial.", heading=title)
@@ -457,7 +443,6 @@ METRICS: tuple[Metric, ...] = (
         "nothing sound ever arrived: no copy at all (vanished at the start, in the middle or at the "
         "end), or only corrupt ones. What was late is not lost. Of a service's clients: requests "
         "that got no reply.",
-        topics=TopicScope.ALSO,
         fate=Fate.LOST,
         without_under_way=True,
         failed_value=1.0,
@@ -473,7 +458,6 @@ METRICS: tuple[Metric, ...] = (
         "Of the messages that publish calls accepted, once per reader: the fraction that was on its "
         "way when the trial stopped waiting (under way, or arrived after the drain). Infinitely "
         "late in every latency, and not lost.",
-        topics=TopicScope.ALSO,
         fate=Fate.LATE,
         use=LIMIT,
         words=("late",),
@@ -487,7 +471,6 @@ METRICS: tuple[Metric, ...] = (
         "Of the messages that the schedule wanted, once per reader: the fraction that was not "
         "sent, because the publisher did not come to it before the schedule's grace ended, or "
         "because the publish call returned an error. What held the publisher stands beside it.",
-        topics=TopicScope.ALSO,
         fate=Fate.NEVER_SENT,
         use=LIMIT,
         words=("never sent",),
@@ -501,7 +484,6 @@ METRICS: tuple[Metric, ...] = (
         "Of the messages that the schedule wanted, once per reader: the fraction that was lost, "
         "never sent, or, on a best-effort stream, arrived after the drain. Messages under way do "
         "not count. Verdicts judge this first.",
-        topics=TopicScope.ALSO,
         judged_first=True,
         without_under_way=True,
         failed_value=1.0,
@@ -615,7 +597,6 @@ METRICS: tuple[Metric, ...] = (
         "together.",
         kind="positive",
         better=HIGHER,
-        whole_window=True,
         measure=lambda m, s: m.scheduled / s if s > 0 else None,
     ),
     _rate(
@@ -626,7 +607,6 @@ METRICS: tuple[Metric, ...] = (
         "mean period is one divided by it.",
         better=HIGHER,
         use=PRIMARY,
-        whole_window=True,
         measure=lambda m, s: m.calls_in_window / s if s > 0 else None,
     ),
     _rate(
@@ -635,7 +615,6 @@ METRICS: tuple[Metric, ...] = (
         "The standard deviation of the messages published in each whole second of the window, over "
         "their mean; of windows of six seconds at least.",
         unit="count",
-        whole_window=True,
     ),
     _rate(
         "sent_rate_early",
@@ -643,7 +622,6 @@ METRICS: tuple[Metric, ...] = (
         "Messages published per second in the second and third second of the window, over those in "
         "its last third: what a history that fills up, or a link that is full, holds back later.",
         unit="count",
-        whole_window=True,
     ),
     _rate(
         "other_replies",
@@ -651,6 +629,7 @@ METRICS: tuple[Metric, ...] = (
         "Replies that reached a client which had not asked, those of the barrier among them, per "
         "reply that a client got, over the whole trial; of workers that count them.",
         unit="count",
+        whole_window=False,
     ),
     _rate(
         "achieved_rate",
@@ -658,7 +637,6 @@ METRICS: tuple[Metric, ...] = (
         "First sound arrivals within the closed steady window per second, all readers together.",
         better=HIGHER,
         use=PRIMARY,
-        whole_window=True,
         counts_arrivals=True,
         failed_value=0.0,
         measure=lambda m, s: m.arrived_in_window / s if s > 0 else None,
@@ -670,49 +648,40 @@ METRICS: tuple[Metric, ...] = (
         unit="bytes/s",
         better=HIGHER,
         use=PRIMARY,
-        whole_window=True,
         counts_arrivals=True,
         failed_value=0.0,
         measure=lambda m, s: m.bytes_in_window / s if s > 0 else None,
     ),
     # How long a trial takes to come up, what finding each other costs, and what late readers are
     # given.
-    _start(
+    _discovery_time(
         "match_time",
         "time to match",
         "From the last endpoint's creation until every endpoint sees all its peers.",
         use=LIMIT | PRIMARY | EFFECT,
-        clocks=Clocks.EVENTS,
-        failed_value=inf,
     ),
-    _start(
+    _discovery_time(
         "first_message_time",
         "time to the first message",
         "From the last endpoint's creation until every reader has got a message from each of its "
         "writers.",
         use=PRIMARY,
-        clocks=Clocks.EVENTS,
-        failed_value=inf,
     ),
-    _start(
+    _discovery_time(
         "late_match_time",
         "time to match of a late joiner",
         "From the command by which a reader joins within the steady window until it sees all its "
         "peers, the longest of a trial; infinite where it never did. What its process needs to "
         "open its session, and to start where it was killed, is in it.",
         use=PRIMARY | LIMIT,
-        clocks=Clocks.EVENTS,
-        failed_value=inf,
     ),
-    _start(
+    _discovery_time(
         "graph_time",
         "time to the complete graph",
         "From the command that creates the endpoints until every endpoint sees all its peers: how "
         "long a system of many nodes takes to come up, once its processes run and their sessions "
         "are open.",
         use=LIMIT | PRIMARY | GROWTH,
-        clocks=Clocks.EVENTS,
-        failed_value=inf,
     ),
     _start(
         "ready_time",
@@ -739,48 +708,43 @@ METRICS: tuple[Metric, ...] = (
         use={0.5: PRIMARY},
         no_data="the trial recorded no creation of an endpoint",
     ),
-    _start(
+    _start_amount(
         "discovery_bytes",
         "bytes until the graph was complete",
         "Bytes that all interfaces of the host sent from before the first session opened until "
         "every endpoint saw all its peers.",
         unit="bytes",
-        kind="amount",
         use=GROWTH,
     ),
-    _start(
+    _start_amount(
         "discovery_packets",
         "packets until the graph was complete",
         "The same in packets.",
         unit="count",
-        kind="amount",
         use=GROWTH,
     ),
-    _start(
+    _start_amount(
         "multicast_frames",
         "multicast frames",
         "Frames with discovery, data or acknowledgements that hosts sent to everybody over the whole "
         "trial, each once; of trials with a whole log of frames.",
         unit="count",
-        kind="amount",
     ),
-    _start(
+    _start_amount(
         "history_wanted",
         "history that late joiners may expect",
         "Messages that were sent before a late transient-local reader was matched: the last ones, "
         "as many as its history holds, of which those that pass its content filter. A lifespan is "
         "not taken off. Per trial.",
         unit="messages",
-        kind="amount",
         better=NEITHER,
         ranked_by="history_delivered",
     ),
-    _start(
+    _start_amount(
         "history_delivered",
         "history delivered",
         "How many of those it was given. Per trial.",
         unit="messages",
-        kind="amount",
         better=HIGHER,
     ),
     _start(
@@ -793,7 +757,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     # What processes, their host and the machine spend: processor time, memory, bytes on the wire,
     # energy.
-    _cost(
+    _per_message(
         "cpu_per_message",
         "CPU per message",
         "CPU time of all worker processes, of their middleware's daemons and of whatever else it "
@@ -802,24 +766,21 @@ METRICS: tuple[Metric, ...] = (
         unit="ns",
         kind="positive",
         use=PRIMARY | COMPARED | EFFECT | OWN_COST,
-        per_message=True,
         column="CPU/msg",
     ),
-    _cost(
+    _per_message(
         "cpu_per_message_publisher",
         "CPU per message, publisher",
         "CPU time of the publishing processes for each message that publishers published.",
         unit="ns",
         kind="positive",
-        per_message=True,
     ),
-    _cost(
+    _per_message(
         "cpu_per_message_subscription",
         "CPU per message, subscription",
         "CPU time of the receiving processes for each message that subscriptions got.",
         unit="ns",
         kind="positive",
-        per_message=True,
     ),
     _cost(
         "cpu_per_gigabyte",
@@ -878,30 +839,27 @@ METRICS: tuple[Metric, ...] = (
         "added.",
         scope=MetricScope.MACHINE,
     ),
-    _cost(
+    _per_message(
         "context_switches_per_message",
         "context switches per message",
         "Voluntary and involuntary switches of the same processes for each message delivered.",
         unit="count",
-        per_message=True,
         column="switches",
         use=MEDIAN,
     ),
-    _cost(
+    _per_message(
         "page_faults_per_message",
         "page faults per message",
         "Minor and major faults of the same processes in the steady window for each message "
         "delivered: memory that is mapped anew for each message shows here.",
         unit="count",
-        per_message=True,
     ),
     *(
-        _cost(
+        _per_message(
             f"{stem}_per_message_{side}",
             f"{title} per message, {side}",
             text + " " + of,
             unit=unit,
-            per_message=True,
             column=short and f"{short} {side[:3]}",
             on_request=True,
         )
@@ -937,13 +895,12 @@ METRICS: tuple[Metric, ...] = (
         unit="hz",
         column="wake-ups",
     ),
-    _cost(
+    _per_message(
         "processor_wait_per_message",
         "wait for a processor per message",
         "How long threads of the same processes wanted to run and had no processor, for each "
         "message delivered: large where the machine, not the middleware, sets the latency.",
         unit="ns",
-        per_message=True,
     ),
     _cost(
         "wire_bytes_per_payload_byte",
@@ -967,13 +924,12 @@ METRICS: tuple[Metric, ...] = (
         "The same, over eth0 alone.",
         unit="1",
     ),
-    _cost(
+    _per_message(
         "packets_per_message",
         "packets per message",
         "Packets that all interfaces sent in the steady window for each message delivered; a "
         "packet on the loopback holds up to 64 KiB.",
         unit="count",
-        per_message=True,
         use=MEDIAN | EFFECT,
         column="packets",
     ),
@@ -987,13 +943,12 @@ METRICS: tuple[Metric, ...] = (
         kind="positive",
         scope=MetricScope.MACHINE,
     ),
-    _cost(
+    _per_message(
         "energy_per_message",
         "energy per message",
         "That energy for each message delivered, idle consumption included.",
         unit="J",
         kind="positive",
-        per_message=True,
         scope=MetricScope.MACHINE,
     ),
     _memory(
@@ -1011,14 +966,13 @@ METRICS: tuple[Metric, ...] = (
     ),
     _memory("pss_daemon", "memory (PSS), daemons", "The same for the middleware's daemons."),
     *(
-        _cost(
+        _per_message(
             f"pss_growth_per_message_{side}",
             f"memory growth per message, {title}",
             "How fast the PSS grows in the second half of the window (Theil–Sen slope), without "
             "files, with shared segments, per "
             f"message {done}. About 0 where nothing leaks.",
             unit="bytes",
-            per_message=True,
             column=column,
             on_request=True,
         )
@@ -1265,12 +1219,11 @@ METRICS: tuple[Metric, ...] = (
         heading="longest other stall",
     ),
     *(
-        _outage(
+        _outage_amount(
             name,
             title,
             text + " Once per reader, all outages of a trial together, those under way apart.",
             unit="messages",
-            kind="amount",
             heading=heading,
             better=HIGHER if name == "repaired_after_outage" else LOWER,
         )
@@ -1309,31 +1262,28 @@ METRICS: tuple[Metric, ...] = (
             ),
         )
     ),
-    _outage(
+    _outage_amount(
         "recovery_bytes",
         "bytes spent on recovering",
         "What hosts sent between an outage's end and the recovery of its last reader, without new "
         "data: discovery, acknowledgements, address resolution, repeats.",
         unit="bytes",
-        kind="amount",
         heading="bytes to recover",
     ),
-    _outage(
+    _outage_amount(
         "leftover_files",
         "files left behind",
         "Files and sockets in /dev/shm and /tmp of all hosts after every process that still ran "
         "had exited in order. Directories are not counted.",
         unit="count",
-        kind="amount",
         scope=MetricScope.HOSTS,
         heading="files left behind",
     ),
-    _outage(
+    _outage_amount(
         "leftover_bytes",
         "bytes left behind",
         "What those files take of the memory that /dev/shm and /tmp lie in.",
         unit="bytes",
-        kind="amount",
         scope=MetricScope.HOSTS,
         heading="bytes in them",
         load_independent=True,
