@@ -157,11 +157,11 @@ class Table(Block):
 
 @dataclass(frozen=True)
 class LegendKey:
-    """An entry of a picture's legend: the kind of its colour, how well that is known, its name, and
-    what it means."""
+    """An entry of a picture's legend: the kind of its colour, its certainty, its name, and its
+    meaning in words."""
 
     kind: str
-    known: str
+    certainty: str
     name: str
     words: str
 

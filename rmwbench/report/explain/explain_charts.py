@@ -1,9 +1,8 @@
-"""Explaining bars as Vega-Lite: one specification for paths, places and causes, with the pieces of
-every other chart.
+"""Explaining bars in Vega-Lite: one specification for paths, places and causes.
 
-A part contains its name where it is wide enough on the page, so a wide page names more parts.
-Filled parts are counted; outlined parts are a middleware's word or an upper bound; dashed parts are
-inferred. So the difference does not rest on colour."""
+A part contains its name where the part is wide enough on the page, so a wide page names more parts.
+Filled parts were counted; outlined parts are a middleware's word or an upper bound; dashed parts
+are inferred. So the difference does not rest on colour."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
@@ -23,7 +22,7 @@ _HEIGHT, _TINT = 18, 0.16
 
 
 def shares(bars: Sequence[ShareBar], title: str, *, narrow: bool = False) -> Spec | None:
-    """Bars of shares from zero, `bars` in their order from top to bottom; None without any."""
+    """Draw `bars` from zero, in their order from top to bottom; None without any."""
     if not bars:
         return None
     ends = [sum(part.share for part in bar.parts) for bar in bars]
@@ -32,17 +31,17 @@ def shares(bars: Sequence[ShareBar], title: str, *, narrow: bool = False) -> Spe
     y = frame.by_arm(rows, narrow)
     scale = alt.Scale(domain=[0, top], nice=False)
     x = alt.X("begin:Q", scale=scale, axis=frame.axis(title=title, format=".2~%", tickCount=5))
-    told = frame.tooltip(arm="arm", name="part", told=" ")
+    tooltip = frame.tooltip(arm="arm", name="part", tooltip=" ")
     base = alt.Chart(frame.PARTS)
-    solid = base.transform_filter(f"datum.known == '{COUNTED}'")
-    other = base.transform_filter(f"datum.known != '{COUNTED}'")
+    solid = base.transform_filter(f"datum.certainty == '{COUNTED}'")
+    other = base.transform_filter(f"datum.certainty != '{COUNTED}'")
     colour = frame.literal("colour")
     names = base.mark_text(fontSize=11, baseline="middle", clip=True).transform_filter(
         f"(datum.end - datum.begin) / {top!r} * width > datum.need"
     )
     seam: dict[str, Any] = {"height": _HEIGHT, "xOffset": 1, "x2Offset": -1, "clip": True}
     layers = [
-        solid.mark_bar(**seam).encode(x=x, x2=alt.X2("end:Q"), y=y, fill=colour, tooltip=told),
+        solid.mark_bar(**seam).encode(x=x, x2=alt.X2("end:Q"), y=y, fill=colour, tooltip=tooltip),
         other.mark_bar(strokeWidth=1.5, **seam | {"height": _HEIGHT - 1.5}).encode(
             x=x,
             x2=alt.X2("end:Q"),
@@ -51,16 +50,16 @@ def shares(bars: Sequence[ShareBar], title: str, *, narrow: bool = False) -> Spe
             fillOpacity=alt.FillOpacity("tint:Q", scale=None),
             stroke=colour,
             strokeDash=alt.StrokeDashValue(
-                [4, 3], condition={"test": f"datum.known == '{CLAIMED}'", "value": [1, 0]}
+                [4, 3], condition={"test": f"datum.certainty == '{CLAIMED}'", "value": [1, 0]}
             ),
-            tooltip=told,
+            tooltip=tooltip,
         ),
         names.encode(
             x=alt.X("middle:Q", scale=scale),
             y=y,
             text=alt.Text("label:N"),
             color=frame.literal("ink"),
-            tooltip=told,
+            tooltip=tooltip,
         ),
     ]
     return frame.finish_bars(layers, y, rows, _rows(bars), narrow)
@@ -74,12 +73,12 @@ def _rows(bars: Sequence[ShareBar]) -> list[dict[str, object]]:
             "begin": begin,
             "middle": (begin + end) / 2,
             "end": end,
-            "known": part.known,
-            "tint": {COUNTED: 1, CLAIMED: _TINT}.get(part.known, 0),
+            "certainty": part.certainty,
+            "tint": {COUNTED: 1, CLAIMED: _TINT}.get(part.certainty, 0),
             "colour": style.part(part.kind),
-            "ink": SURFACE if part.known == COUNTED else TEXT,
+            "ink": SURFACE if part.certainty == COUNTED else TEXT,
             "label": part.label,
-            "told": part.told,
+            "tooltip": part.tooltip,
             "need": round(len(part.label) * _LETTER + 10),
         }
         for bar in bars
@@ -88,7 +87,7 @@ def _rows(bars: Sequence[ShareBar]) -> list[dict[str, object]]:
 
 
 def _spans(lengths: Iterable[float]) -> Iterator[tuple[float, float]]:
-    """Where each part of a bar begins and ends, one after the other from zero."""
+    """Return the begin and end of each part of a bar, one after the other from zero."""
     return pairwise(accumulate(lengths, initial=0.0))
 
 
@@ -104,7 +103,8 @@ class Stretch(NamedTuple):
 def stretches(
     workload: WorkloadAnswer, parts: Mapping[str, Sequence[Stretch]], *, narrow: bool = False
 ) -> Spec | None:
-    """Stacked bars from zero in the order of the arms; None where no message arrived."""
+    """Draw the parts of each arm as a stacked bar, in the order of the arms; None where no message
+    arrived."""
     names = [arm.arm for arm in workload.arms if arm.arm in parts]
     values = [value for name in names for value in _stacked(name, parts[name])]
     if not any(value["end"] for value in values):

@@ -1,6 +1,6 @@
-"""The figures that explain an arm's numbers on the page, each with its legend in words and its data
-as tables: nothing is shown by a picture or a colour alone. Where there is nothing to explain, a
-sentence says so."""
+"""The figures that explain an arm's numbers on the page. Each has its legend in words and its data
+as tables, so that nothing is shown by a picture or a colour alone. Where there is nothing to
+explain, a sentence says so."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -27,7 +27,7 @@ from rmwbench.results.workload.groups import VERDICTS, slowest
 from rmwbench.results.workload.lost_messages import measure, slow_of
 from rmwbench.words import numbers as fmt
 
-WORST = 3
+WORST = 3  # the slowest messages of an arm that have a row
 LAYER_LOOKS = {
     "waiting at the source": "machine",
     "publish to notify": "way",
@@ -42,8 +42,9 @@ LAYER_LOOKS = {
     "relays": "udp",
     "remainder": "unknown",
 }
-PALER = 0.6
-OF_CLASSES = {
+"""Layer → the path or side that gives its colour."""
+PALER = 0.6  # the opacity of every second transport
+TRAFFIC_CLASSES = {
     "data": ("udp", "messages with their headers, repeats included"),
     "acknowledgement": (
         "reader",
@@ -53,19 +54,19 @@ OF_CLASSES = {
     "resolution": ("publisher", "address resolution and group membership"),
     "other": ("machine", "anything else"),
 }
-"""Class → the side that gives its colour, and what it is."""
-SEEN_CLASS = 0.002
+"""Class of traffic → the path or side that gives its colour, and its meaning."""
+LEAST_CLASS = 0.002  # of the bytes, that is drawn
 
 
-def numbers(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], first: int) -> Table:
+def _numbers(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], first: int) -> Table:
     """A table whose columns from `first` on are numbers."""
     columns = [TableColumn(head, right=n >= first) for n, head in enumerate(heads)]
     return Table(columns, rows, title)
 
 
 def explained(workload: WorkloadAnswer) -> Iterator[Picture]:
-    """The figures of an arm: along the chain and by layer where messages are relayed or traced;
-    paths, causes and losses; and what crossed the links where hosts have links."""
+    """Yield the figures of a workload: along the chain where messages are relayed, by layer where
+    they are traced; paths, causes and losses; and traffic where hosts have links."""
     arms = workload.arms
     if any(arm.chain for arm in arms):
         yield _along(workload)
@@ -83,9 +84,7 @@ def _paths(arms: Sequence[WorkloadArm]) -> Picture:
     if not bars:
         return Picture("paths", title, "No data: nobody looked at the paths of these trials.", None)
     reading = "The share of the payload that took each path."
-    known = {part.known for bar in bars for part in bar.parts}
-    keys = shares.path_keys(bars)
-    words = {
+    meanings = {
         COUNTED: ("filled", "counted by the kernel"),
         CLAIMED: (
             "outlined",
@@ -93,7 +92,13 @@ def _paths(arms: Sequence[WorkloadArm]) -> Picture:
         ),
         INFERRED: ("dashed", "inferred: what the counters leave over"),
     }
-    keys += [LegendKey("unknown", how, *words[how]) for how in words if how in known]
+    certainties = {part.certainty for bar in bars for part in bar.parts}
+    keys = shares.path_keys(bars)
+    keys += [
+        LegendKey("unknown", certainty, *meaning)
+        for certainty, meaning in meanings.items()
+        if certainty in certainties
+    ]
     rows = [
         (
             arm.arm,
@@ -105,7 +110,7 @@ def _paths(arms: Sequence[WorkloadArm]) -> Picture:
         for arm in arms
         for path in arm.paths
     ]
-    table = numbers("", ("arm", "path", "interface", "how it is known", "share"), rows, 4)
+    table = _numbers("", ("arm", "path", "interface", "how it is known", "share"), rows, 4)
     drawing = drawn(draw, bars, "share of the payload")
     return Picture("paths", title, reading, keys=keys, tables=(table,), **drawing)
 
@@ -115,12 +120,12 @@ def _places(arms: Sequence[WorkloadArm]) -> Picture:
     title = "Where messages went missing"
     under_way = "".join(f" {arm.arm}: {text}." for arm in arms if (text := slow_of(arm.losses)))
     if not bars:
-        done = [arm for arm in arms if arm.trials.done]
-        of = "" if len(done) == len(arms) else " of those with a trial that was done"
-        nowhere = f"Nowhere: no arm{of} misses a message.{under_way}"
+        done = sum(bool(arm.trials.done) for arm in arms)
+        which = "" if done == len(arms) else " of those with a trial that was done"
+        reading = f"Nowhere: no arm{which} misses a message.{under_way}"
         if not done:
-            nowhere = "No data: no trial was done."
-        return Picture("places", title, nowhere, None, wide=True)
+            reading = "No data: no trial was done."
+        return Picture("places", title, reading, None, wide=True)
     reading = (
         "The share of the wanted messages that did not arrive sound and in time, only of arms that "
         "miss some. Filled: counted there. Outlined: at most so many, because the place counts "
@@ -139,7 +144,7 @@ def _places(arms: Sequence[WorkloadArm]) -> Picture:
             share = percent(losses.not_located / losses.wanted)
             count = fmt.counted(losses.not_located, "message")
             rows.append((arm.arm, "not located", "", count, share))
-    table = numbers("", ("arm", "place", "what it means", "messages", "of the wanted"), rows, 4)
+    table = _numbers("", ("arm", "place", "what it means", "messages", "of the wanted"), rows, 4)
     drawing = drawn(draw, bars, "share of the wanted messages")
     keys = shares.place_keys(arms)
     return Picture("places", title, reading, wide=True, keys=keys, tables=(table,), **drawing)
@@ -170,7 +175,7 @@ def _causes(arms: Sequence[WorkloadArm]) -> Picture:
                     arm.arm,
                     f"trial {tail.trial}, seq {message.seq}",
                     message.cause,
-                    *tuple(fmt.quantity(message.phases_ns.get(phase), "ns") for phase in PHASES),
+                    *(fmt.quantity(message.phases_ns.get(phase), "ns") for phase in PHASES),
                     fmt.quantity(message.latency_ns, "ns"),
                 )
                 for message in tail.worst[:WORST]
@@ -178,13 +183,13 @@ def _causes(arms: Sequence[WorkloadArm]) -> Picture:
     if unwatched:
         reading += f" Not watched: {', '.join(unwatched)}."
     tables = (
-        numbers(
+        _numbers(
             f"The {WORST} slowest of each arm",
             ("arm", "message", "cause", *PHASES.values(), "together"),
             worst,
             3,
         ),
-        numbers("All by cause", ("arm", "cause", "messages", "share"), rows, 2),
+        _numbers("All by cause", ("arm", "cause", "messages", "share"), rows, 2),
     )
     drawing = drawn(draw, bars, "share of the slowest messages")
     keys = shares.cause_keys(arms)
@@ -192,19 +197,19 @@ def _causes(arms: Sequence[WorkloadArm]) -> Picture:
 
 
 def _links(arms: Sequence[WorkloadArm]) -> Iterator[Picture]:
-    """The picture of arms whose hosts have links."""
+    """Yield the picture of arms whose hosts have links, none without such arms."""
     if not arms:
         return
-    bars = [bar for arm in arms if (bar := _bar(arm)).parts]
+    bars = [bar for arm in arms if (bar := _traffic_bar(arm)).parts]
     reading = (
         "The bytes that hosts sent into the network by what they carried; the number is all of "
         "them for each payload byte that reached another host."
     )
-    seen = {part.name for bar in bars for part in bar.parts}
+    drawn_classes = {part.name for bar in bars for part in bar.parts}
     keys = [
         LegendKey(kind, COUNTED, name, words)
-        for name, (kind, words) in OF_CLASSES.items()
-        if name in seen
+        for name, (kind, words) in TRAFFIC_CLASSES.items()
+        if name in drawn_classes
     ]
     tables = [table for table in (_sent(arms), _lost(arms), _recovered(arms)) if table.rows]
     yield Picture(
@@ -218,23 +223,15 @@ def _links(arms: Sequence[WorkloadArm]) -> Iterator[Picture]:
     )
 
 
-def _bar(arm: WorkloadArm) -> ShareBar:
+def _traffic_bar(arm: WorkloadArm) -> ShareBar:
     sent = arm.network.sent if arm.network else ()
     parts = []
     for name in CLASSES:
         share = sum(traffic.share for traffic in sent if traffic.class_ == name)
-        if share >= SEEN_CLASS:
-            text = percent(share)
-            parts.append(
-                BarPart(
-                    name,
-                    share,
-                    OF_CLASSES[name][0],
-                    COUNTED,
-                    f"{name} {text}",
-                    f"{text} {OF_CLASSES[name][1]}",
-                )
-            )
+        if share >= LEAST_CLASS:
+            text, (kind, meaning) = percent(share), TRAFFIC_CLASSES[name]
+            label, tooltip = f"{name} {text}", f"{text} {meaning}"
+            parts.append(BarPart(name, share, kind, COUNTED, label, tooltip))
     return ShareBar(arm.arm, parts, fmt.metric(arm.metrics.get(BYTES)).text)
 
 
@@ -252,12 +249,8 @@ def _sent(arms: Sequence[WorkloadArm]) -> Table:
         if arm.network
         for traffic in arm.network.sent
     ]
-    return numbers(
-        "Who sent what",
-        ("arm", "from", "what", "frames", "bytes per second", "of all bytes"),
-        rows,
-        3,
-    )
+    columns = ("arm", "from", "what", "frames", "bytes per second", "of all bytes")
+    return _numbers("Who sent what", columns, rows, 3)
 
 
 def _lost(arms: Sequence[WorkloadArm]) -> Table:
@@ -273,23 +266,19 @@ def _lost(arms: Sequence[WorkloadArm]) -> Table:
         if arm.network
         for link in arm.network.links
     ]
-    return numbers(
-        "What each link lost", ("arm", "link", "frames lost to", "let through", "lost"), rows, 3
-    )
+    columns = ("arm", "link", "frames lost to", "let through", "lost")
+    return _numbers("What each link lost", columns, rows, 3)
 
 
 def _reasons(verdicts: Mapping[str, int]) -> str:
-    return (
-        ", ".join(f"{VERDICTS.get(v, v)} {fmt.significant_count(n)}" for v, n in verdicts.items())
-        or "none"
-    )
+    counts = (f"{VERDICTS.get(v, v)} {fmt.significant_count(n)}" for v, n in verdicts.items())
+    return ", ".join(counts) or "none"
 
 
 def _recovered(arms: Sequence[WorkloadArm]) -> Table:
     rows = [(arm.arm, *line) for arm in arms for line in slowest(arm)]
-    return numbers(
-        "Who recovered when", ("arm", "what", "away", "stream", "time to recover"), rows, 4
-    )
+    columns = ("arm", "what", "away", "stream", "time to recover")
+    return _numbers("Who recovered when", columns, rows, 4)
 
 
 def _along(workload: WorkloadAnswer) -> Picture:
@@ -319,7 +308,7 @@ def _along(workload: WorkloadAnswer) -> Picture:
         reading,
         wide=True,
         keys=keys,
-        tables=(numbers("Part by part", columns, rows, 2),),
+        tables=(_numbers("Part by part", columns, rows, 2),),
         **drawn(stretches, workload, parts),
     )
 
@@ -344,11 +333,11 @@ def _by_layer(workload: WorkloadAnswer) -> Picture:
         for name, layers in arms
         for layer in layers
     ]
-    seen = {layer.category: layer.text for _, layers in arms for layer in layers}
+    texts = {layer.category: layer.text for _, layers in arms for layer in layers}
     keys = [
-        LegendKey(kind, INFERRED if name == "remainder" else COUNTED, name, seen[name])
+        LegendKey(kind, INFERRED if name == "remainder" else COUNTED, name, texts[name])
         for name, kind in LAYER_LOOKS.items()
-        if name in seen
+        if name in texts
     ]
     return Picture(
         "layers",
@@ -356,7 +345,7 @@ def _by_layer(workload: WorkloadAnswer) -> Picture:
         reading,
         wide=True,
         keys=keys,
-        tables=(numbers("Layer by layer", ("arm", "layer", "time", "share"), rows, 2),),
+        tables=(_numbers("Layer by layer", ("arm", "layer", "time", "share"), rows, 2),),
         **drawn(stretches, workload, parts),
     )
 
