@@ -1,7 +1,7 @@
 """The charts as Vega-Lite specifications: one source for the page, SVG and PNG.
 
 Lines have their labels beside them instead of a legend; the places of labels are computed here,
-because Vega-Lite has no layout for them. A chart without data is None."""
+because Vega-Lite has no layout for labels. A chart without data is None."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,20 +23,15 @@ from rmwbench.words import numbers as fmt
 Numbers = Sequence[float | None]
 
 _LINE_HEIGHT, _LEVELS_HEIGHT = 300, 260
-
 _PANEL_HEIGHT, _RATES_HEIGHT = 54, 72
-
 _LABEL_GAP = 15  # px between the centres of two labels
-
 # px: a letter of a label, the plot of the smallest page that labels its curves
 _LETTER, _LABELLED_WIDTH = 7.1, 380
-
 _DOTS: dict[str, Any] = {"size": 60, "opacity": 1, "filled": True}
 _GREY = LineStyle(*FLOOR, hollow=False, dash=())
 """The look of a line whose arm no workload of the report has."""
 
 HELPERS = "daemons and helpers"
-
 _OPACITIES = {"subscription": 0.45, HELPERS: 0.2}  # of parts of a stacked bar; others are dark
 
 
@@ -47,8 +42,8 @@ def comparison(
     narrow: bool = False,
     metric: str | None = None,
 ) -> Spec | None:
-    """A metric (the primary one) with its interval per arm on a log axis, fastest first; multiples
-    of the floor along the top."""
+    """Draw a metric (the primary metric by default) with its interval per arm on a log axis, best
+    first, and multiples of the floor along the top."""
     metric = metric or part.primary_metric
     units = (entry.unit for arm in part.arms if (entry := arm.metrics.get(metric)) is not None)
     label = next((frame.LABELS[unit] for unit in units if unit in frame.LABELS), frame.PLAIN_LABEL)
@@ -85,8 +80,8 @@ def comparison(
 
 
 def dots(interval: alt.X, value: alt.X, y: alt.Y, narrow: bool) -> list[alt.Chart]:
-    """The layers of a chart of `frame.rows_of`: each interval as a line, its value as a dot, and as
-    a number beside it."""
+    """Return the layers of a chart of `frame.rows_of`: each interval as a line, its value as a dot
+    and as a number beside the dot."""
     base = alt.Chart(frame.ROWS)
     lines = base.mark_rule(strokeWidth=2.5, opacity=0.55, clip=True).transform_filter(
         frame.HAS_INTERVAL
@@ -107,24 +102,23 @@ def dots(interval: alt.X, value: alt.X, y: alt.Y, narrow: bool) -> list[alt.Char
 
 
 def ecdf(part: Part, *, narrow: bool = False) -> Spec | None:
-    """The share of messages that arrived within a time; a curve that stays below 100 % shows that
-    the rest did not arrive."""
-    curves = _curves(
-        part, ((of_arm.arm, of_arm.latency_ns, of_arm.fraction) for of_arm in part.charts.ecdf)
-    )
+    """Draw the share of messages that arrived within a time. Where a curve stays below 100 %, the
+    other messages did not arrive."""
+    curves = _curves(part, ((e.arm, e.latency_ns, e.fraction) for e in part.charts.ecdf))
     if (extent := _extent(curves)) is None:
         return None
-    points = _long(curves, lambda p: {"latency": p["latency"], "share": p["other"]})
-    # Labels sit on their curves at staggered heights, the faster half to the left, so that none
-    # hides another label and the outermost have the free side of the picture. Left of 0 is nothing.
-    ordered = sorted(curves, key=lambda curve: _at(curve["points"], 0.5))
+    points = _rows(curves, lambda p: {"latency": p["latency"], "share": p["other"]})
+    # Labels are on their curves at staggered heights, the faster half to the left, so that no label
+    # hides another and the outermost labels use the free sides of the picture. Left of 0 there is
+    # no room.
+    ordered = sorted(curves, key=lambda curve: _latency_at(curve["points"], 0.5))
     labels = []
     for place, curve in enumerate(ordered):
         share = min(0.94 - 0.88 * (place + 0.5) / len(ordered), curve["points"][-1]["other"])
         labels.append(
             {
                 "arm": curve["arm"],
-                "latency": _at(curve["points"], share),
+                "latency": _latency_at(curve["points"], share),
                 "share": share,
                 "left": not extent.zero and place < len(ordered) / 2,
                 "colour": curve["look"].colour,
@@ -143,19 +137,16 @@ def ecdf(part: Part, *, narrow: bool = False) -> Spec | None:
         return frame.finish(lines, height=_LINE_HEIGHT, points=points)
     layers = [lines]
     for left in (True, False):
-        chosen = frame.chart_of([label for label in labels if label["left"] is left])
-        layers += _halo(
-            chosen, x, alt.Y("share:Q"), align="right" if left else "left", dx=-7 if left else 7
-        )
+        chart = frame.chart_of([label for label in labels if label["left"] is left])
+        align, dx = ("right", -7) if left else ("left", 7)
+        layers += _outlined_names(chart, x, alt.Y("share:Q"), align=align, dx=dx)
     return frame.finish(alt.layer(*layers), height=_LINE_HEIGHT, points=points)
 
 
 def spectrum(part: Part, title: str = "response latency", *, narrow: bool = False) -> Spec | None:
-    """The latency at every percentile, with the tail spread out: each step to the right is ten
+    """Draw the latency at every percentile, with the tail spread out: each step to the right is ten
     times rarer."""
-    curves = _curves(
-        part, ((of_arm.arm, of_arm.latency_ns, of_arm.quantile) for of_arm in part.charts.spectrum)
-    )
+    curves = _curves(part, ((s.arm, s.latency_ns, s.quantile) for s in part.charts.spectrum))
     for curve in curves:
         curve["points"] = [
             p | {"rarity": 1 / (1 - p["other"])} for p in curve["points"] if p["other"] < 1
@@ -163,25 +154,26 @@ def spectrum(part: Part, title: str = "response latency", *, narrow: bool = Fals
     curves = [curve for curve in curves if curve["points"]]
     if (extent := _extent(curves)) is None:
         return None
-    never = _never(curves, part)
+    never = _first_infinite(curves, part)
     rarities = [point["rarity"] for curve in curves for point in curve["points"]]
-    far = max([*rarities, *(mark["rarity"] for mark in never)]) * 1.02
-    points = _long(curves, lambda p: {"latency": p["latency"], "rarity": p["rarity"]})
+    end = max([*rarities, *(mark["rarity"] for mark in never)]) * 1.02
+    points = _rows(curves, lambda p: {"latency": p["latency"], "rarity": p["rarity"]})
     x = alt.X(
         "rarity:Q",
-        scale=alt.Scale(type="log", domain=[1, far], nice=False),
+        scale=alt.Scale(type="log", domain=[1, end], nice=False),
         axis=frame.axis(
             title="percentile (each step ten times rarer)",
-            values=[rarity for rarity in (2, 10, 100, 1e3, 1e4, 1e5, 1e6) if rarity <= far],
+            values=[rarity for rarity in (2, 10, 100, 1e3, 1e4, 1e5, 1e6) if rarity <= end],
             labelExpr="format(100 - 100 / datum.value, '.6~g') + ' %'",
         ),
     )
     y = alt.Y("latency:Q", scale=extent.scale(), axis=extent.axis(f"{title} (log axis)"))
     layers: list[alt.Chart] = [_lines(curves, x, y, "rarity:Q", narrow)]
-    if never:  # Vega warns of a layer without a row, and the page is to be quiet
-        upright = alt.Chart(alt.NamedData(name="never"))
+    if never:  # Vega warns of a layer without a row, and a page has no warnings
         layers.append(
-            upright.mark_rule(color=LOST, strokeWidth=1.5, strokeDash=[4, 3]).encode(
+            alt.Chart(alt.NamedData(name="never"))
+            .mark_rule(color=LOST, strokeWidth=1.5, strokeDash=[4, 3])
+            .encode(
                 x=x,
                 y=y,
                 y2=frame.fixed(alt.Y2Value, 0),
@@ -198,7 +190,8 @@ def spectrum(part: Part, title: str = "response latency", *, narrow: bool = Fals
 def _names_at_ends(
     curves: list[dict[str, Any]], domain: list[float], x: alt.X, y: alt.Y
 ) -> list[alt.Chart]:
-    """The name of each curve at the right of the picture, with a line to the curve's end."""
+    """Return the layers with the name of each curve at the right of the picture, and a line to the
+    curve's end."""
     ends = [
         curve["points"][-1] | {"arm": curve["arm"], "colour": curve["look"].colour}
         for curve in curves
@@ -207,16 +200,16 @@ def _names_at_ends(
     places = _spread([end["latency"] for end in ends], domain, _LINE_HEIGHT)
     for end, place in zip(ends, places, strict=True):
         end["place"] = place
-    ending = frame.chart_of(ends)
+    chart = frame.chart_of(ends)
     return [
-        ending.mark_rule(opacity=0.45, strokeWidth=1).encode(
+        chart.mark_rule(opacity=0.45, strokeWidth=1).encode(
             x=x,
             x2=frame.fixed(alt.X2Value, alt.ExprRef("width + 14")),
             y=y,
             y2=alt.Y2("place:Q"),
             color=frame.literal("colour"),
         ),
-        ending.mark_text(align="left", fontSize=12, fontWeight=600).encode(
+        chart.mark_text(align="left", fontSize=12, fontWeight=600).encode(
             x=frame.fixed(alt.XValue, alt.ExprRef("width + 18")),
             y=alt.Y("place:Q"),
             text=alt.Text("arm:N"),
@@ -225,17 +218,17 @@ def _names_at_ends(
     ]
 
 
-def _never(curves: list[dict[str, Any]], part: Part) -> list[dict[str, Any]]:
-    """Where messages that did not arrive reach the percentiles of a curve: the first such
-    percentile, at the latency at which the curve ends."""
+def _first_infinite(curves: list[dict[str, Any]], part: Part) -> list[dict[str, Any]]:
+    """Return the first percentile of each curve that messages without arrival reach, at the latency
+    at which the curve ends."""
     spectra = {spectrum.arm: spectrum for spectrum in part.charts.spectrum}
-    out = []
+    rows = []
     for curve in curves:
         spectrum = spectra[curve["arm"]]
         pairs = zip(spectrum.quantile, spectrum.latency_ns, strict=True)
         first = next((q for q, ns in pairs if q is not None and fmt.finite(ns) is None), 1.0)
         if first < 1:
-            out.append(
+            rows.append(
                 {
                     "arm": curve["arm"],
                     "rarity": 1 / (1 - first),
@@ -243,42 +236,31 @@ def _never(curves: list[dict[str, Any]], part: Part) -> list[dict[str, Any]]:
                     "shown": f"never arrived from {fmt.percent(first, 3)} on",
                 }
             )
-    return out
+    return rows
 
 
 def series(part: Part) -> Spec | None:
-    """The messages of one trial per arm over time, a panel per arm on one log axis; lost messages
-    are marks at the top edge."""
+    """Draw the messages of one trial per arm over time, a panel per arm on one log axis; lost
+    messages are marks at the top edge."""
     arms = looks(part.arms)
-    listed = [arm for arm in part.charts.series if arm.arm in arms and arm.latency_ns]
-    values, names, colours = [], [], []
-    for arm in listed:
-        names.append(f"{arm.arm}, trial {arm.trial}")
-        colours.append(arms[arm.arm].colour)
-        messages = zip(arm.time_s, map(fmt.finite, arm.latency_ns), strict=True)
-        panel = len(names) - 1
-        values += [
-            {"n": panel, "t": t, "y": None if ns is None else float(f"{ns:.4g}")}
-            for t, ns in messages
-        ]
+    panels = [arm for arm in part.charts.series if arm.arm in arms and arm.latency_ns]
+    values: list[dict[str, Any]] = [
+        {"n": panel, "t": t, "y": None if ns is None else float(f"{ns:.4g}")}
+        for panel, arm in enumerate(panels)
+        for t, ns in zip(arm.time_s, map(fmt.finite, arm.latency_ns), strict=True)
+    ]
     extent = frame.log_range([value["y"] for value in values])
     if extent is None:
         return None
     extent.put(values, "y")
-    few = max(len(arm.latency_ns) for arm in listed) < 100
+    few = max(len(arm.latency_ns) for arm in panels) < 100
     x = alt.X("t:Q", axis=frame.axis(title="time in the trial, s", tickCount=5))
     y = alt.Y("y:Q", scale=extent.scale(), axis=extent.axis(None, most=4, apart=0.3))
     arrived = (
         alt.Chart()
         .transform_filter("datum.y != null")
         .mark_circle(size=30 if few else 9, opacity=0.75)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color(
-                "n:N", scale=alt.Scale(domain=list(range(len(names))), range=colours), legend=None
-            ),
-        )
+        .encode(x=x, y=y, color=_panel_colour([arms[arm.arm] for arm in panels]))
     )
     lost = (
         alt.Chart()
@@ -287,12 +269,20 @@ def series(part: Part) -> Spec | None:
         .encode(x=x, y=frame.fixed(alt.YValue, 5))
     )
     layers = [arrived, lost] if any(value["y"] is None for value in values) else [arrived]
+    names = [f"{arm.arm}, trial {arm.trial}" for arm in panels]
     return frame.finish(frame.panels(layers, names, _PANEL_HEIGHT), height=None, points=values)
 
 
+def _panel_colour(styles: Sequence[LineStyle]) -> alt.Color:
+    """Return the colour of each panel by its number `n`."""
+    colours = [style.colour for style in styles]
+    scale = alt.Scale(domain=list(range(len(colours))), range=colours)
+    return alt.Color("n:N", scale=scale, legend=None)
+
+
 def fate(part: Part, metric: str, title: str, *, narrow: bool = False) -> Spec | None:
-    """A share of messages that did not arrive, with its interval; None where it is 0 for all arms
-    (a sentence says that better). `title`: of the axis."""
+    """Draw a share of messages that did not arrive, with its interval; None where the share is 0 for
+    all arms (a sentence says that better). `title` is that of the axis."""
     rows = frame.rows_of(part, metric)
     if not any(row["value"] for row in rows):
         return None
@@ -328,8 +318,8 @@ def parts(
     *,
     narrow: bool = False,
 ) -> Spec | None:
-    """Stacked bars per arm: `split` gives the parts of an arm that has the metric `total`; they add
-    up to it and are stacked in their order, and `total` is printed beside the bar."""
+    """Draw a stacked bar per arm: `split` gives the parts of an arm that has the metric `total`. The
+    parts add up to `total` and are stacked in their order; `total` is printed beside the bar."""
     values = [row for arm in workload.arms for row in _parts(arm, split, total)]
     if not values:
         return None
@@ -371,26 +361,23 @@ def _parts(
 
 
 def delivered(workload: WorkloadAnswer) -> Spec | None:
-    """A panel per arm on common axes: the mean over trials as a line, each trial as a thin one, the
-    messages due as a dashed line, outages as shaded bands. None where no trial has its messages by
-    stream."""
+    """Draw a panel per arm on common axes: the mean over trials as a thick line, each trial as a
+    thin line, the messages due as a dashed line, outages as shaded bands. None where no trial has
+    its messages by stream."""
     arms = looks(workload.arms)
-    listed = [arm for arm in workload.charts.delivered if arm.arm in arms]
-    if not listed:
+    panels = [arm for arm in workload.charts.delivered if arm.arm in arms]
+    if not panels:
         return None
-    rows = [row for panel, arm in enumerate(listed) for row in _rates(panel, arm)]
-    outages = [row for panel, arm in enumerate(listed) for row in _away(panel, arm)]
-    colours = alt.Scale(
-        domain=list(range(len(listed))), range=[arms[arm.arm].colour for arm in listed]
-    )
-    colour = alt.Color("n:N", scale=colours, legend=None)
+    rows = [row for panel, arm in enumerate(panels) for row in _rates(panel, arm)]
+    outages = [row for panel, arm in enumerate(panels) for row in _outage_rows(panel, arm)]
+    colour = _panel_colour([arms[arm.arm] for arm in panels])
     x = alt.X(
         "t:Q",
         scale=alt.Scale(nice=False),
         axis=frame.axis(title="time in the steady state, s", tickCount=6),
     )
     y = alt.Y("y:Q", axis=frame.axis(title=None, tickCount=3, format="~s"))
-    told = [
+    tooltip = [
         alt.Tooltip("line:N", title="line"),
         alt.Tooltip("y:Q", title="per second", format=".4~s"),
     ]
@@ -402,32 +389,33 @@ def delivered(workload: WorkloadAnswer) -> Spec | None:
         .encode(x=x, y=y, color=colour, detail=alt.Detail("line:N")),
         _of_kind("due")
         .mark_line(strokeWidth=1, strokeDash=[3, 3], color=MUTED, **step)
-        .encode(x=x, y=y, tooltip=told),
+        .encode(x=x, y=y, tooltip=tooltip),
         _of_kind("mean")
         .mark_line(strokeWidth=2, **step)
-        .encode(x=x, y=y, color=colour, tooltip=told),
+        .encode(x=x, y=y, color=colour, tooltip=tooltip),
     ]
-    chart = frame.panels(layers, [arm.arm for arm in listed], _RATES_HEIGHT)
+    chart = frame.panels(layers, [arm.arm for arm in panels], _RATES_HEIGHT)
     return frame.finish(chart, height=None, points=[*rows, *outages])
 
 
 def _of_kind(kind: str) -> alt.Chart:
-    chosen: alt.Chart = alt.Chart().transform_filter(f"datum.kind == '{kind}'")
-    return chosen
+    chart: alt.Chart = alt.Chart().transform_filter(f"datum.kind == '{kind}'")
+    return chart
 
 
 def _rates(panel: int, arm: Delivered) -> Iterator[dict[str, Any]]:
-    """The steps of each line of an arm."""
+    """Yield the rows of the steps of each line of an arm."""
     lines = [("due", "due", arm.wanted_hz), ("mean", "mean", arm.rate_hz)]
     lines += [(f"trial {trial.trial}", "trial", trial.rate_hz) for trial in arm.trials]
     for line, kind, rates in lines:
         for t, y in zip(_edges(arm), [*rates, rates[-1]], strict=True):
-            at = {"t": round(t, 6), "y": float(f"{y:.6g}")}
-            yield {"n": panel, "line": line, "kind": kind} | at
+            point = {"t": round(t, 6), "y": float(f"{y:.6g}")}
+            yield {"n": panel, "line": line, "kind": kind} | point
 
 
-def _away(panel: int, arm: Delivered) -> Iterator[dict[str, Any]]:
-    """The outages of an arm; an outage that is too short for a band is a `moment`."""
+def _outage_rows(panel: int, arm: Delivered) -> Iterator[dict[str, Any]]:
+    """Yield a row for each outage of an arm; an outage that is too short for a band is a
+    `moment`."""
     for outage in arm.outages:
         end = round(_edges(arm)[-1], 6) if outage.end_s is None else outage.end_s
         when = {"t": outage.begin_s, "t2": end, "text": outage.text}
@@ -441,7 +429,8 @@ def _edges(arm: Delivered) -> list[float]:
 
 
 def _shades(outages: list[dict[str, Any]], x: alt.X) -> Iterator[alt.Chart]:
-    """The layer of bands, none without a row: Vega warns of a layer without rows."""
+    """Yield the layers of bands and of moments that have rows: Vega warns of a layer without
+    rows."""
     chart, tip = _of_kind("outage"), frame.tooltip(text="interrupted")
     if any(not row["moment"] for row in outages):
         band = chart.transform_filter("!datum.moment").mark_rect(color=MUTED, opacity=0.16)
@@ -452,7 +441,8 @@ def _shades(outages: list[dict[str, Any]], x: alt.X) -> Iterator[alt.Chart]:
 
 
 def up(workload: WorkloadAnswer) -> Spec | None:
-    """A stepped curve per arm; None where no trial brought anything up."""
+    """Draw the number of active nodes over time as a stepped curve per arm; None where no trial
+    brought up a node."""
     arms = looks(workload.arms)
     curves = [arm for arm in workload.charts.up if arm.arm in arms]
     if not curves:
@@ -491,18 +481,18 @@ def up(workload: WorkloadAnswer) -> Spec | None:
 
 
 def along(ladders: Sequence[Levels], looks: Mapping[str, LineStyle], title: str) -> Spec | None:
-    """The ladders of one factor, each with the same levels. None where fewer than two levels of any
-    ladder have a value. A line ends at a level without a value: a cross at the top edge marks a
-    level at which messages never arrived, and `no data` at the foot one without data."""
-    every = [row for number, ladder in enumerate(ladders) for row in _levels(number, ladder)]
-    rows = [row for row in every if row["value"] is not None]
-    ends = [row[key] for row in rows for key in ("low", "high")]
-    extent = frame.log_range([row["value"] for row in rows], ends)
-    if extent is None or len({row["level"] for row in rows}) < 2:
+    """Draw the ladders of one factor, which have the same levels; None where fewer than two levels
+    have a value. A line ends at a level without a value: a cross at the top edge marks a level at
+    which messages never arrived, and `no data` at the foot a level without data."""
+    rows = [row for number, ladder in enumerate(ladders) for row in _levels(number, ladder)]
+    with_value = [row for row in rows if row["value"] is not None]
+    ends = [row[key] for row in with_value for key in ("low", "high")]
+    extent = frame.log_range([row["value"] for row in with_value], ends)
+    if extent is None or len({row["level"] for row in with_value}) < 2:
         return None
-    if any(row["state"] == "never" for row in every):
+    if any(row["state"] == "never" for row in rows):
         extent = extent.with_room()
-    extent.put(rows, "value", "low", "high")
+    extent.put(with_value, "value", "low", "high")
     unit = next(entry.unit for entry in ladders[0].values[ladders[0].primary_metric])
     scale = extent.scale()
     label = frame.LABELS.get(unit, frame.PLAIN_LABEL)
@@ -534,16 +524,16 @@ def along(ladders: Sequence[Levels], looks: Mapping[str, LineStyle], title: str)
             shape=alt.Shape("shape:N", scale=None),
             tooltip=frame.TOOLTIP,
         ),
-        *_levels_without_value(every, len(ladders), x, colour),
+        *_levels_without_value(rows, len(ladders), x, colour),
     ]
-    return frame.finish(alt.layer(*layers), height=_LEVELS_HEIGHT, rows=every)
+    return frame.finish(alt.layer(*layers), height=_LEVELS_HEIGHT, rows=rows)
 
 
 def _levels_without_value(
     rows: list[dict[str, Any]], lines: int, x: alt.X, colour: alt.Color
 ) -> Iterator[alt.Chart]:
-    """Crosses at the top edge, side by side where several lines have one, and `no data` at the
-    foot."""
+    """Yield crosses at the top edge, side by side where several lines have a cross at a level, and
+    `no data` at the foot."""
     top = frame.fixed(alt.YValue, 7)
     for row in (row for row in rows if row["state"] == "never"):
         aside = 11 * (row["n"] - (lines - 1) / 2)
@@ -555,40 +545,34 @@ def _levels_without_value(
         yield text.encode(x=x, y=foot, color=colour, tooltip=frame.TOOLTIP)
 
 
-def _levels(number: int, ladder: Levels) -> list[dict[str, Any]]:
-    out = []
-    for place, (name, entry) in enumerate(
-        zip(
-            level_sentences.names(ladder),
-            ladder.values.get(ladder.primary_metric, ()),
-            strict=False,
-        )
-    ):
+def _levels(number: int, ladder: Levels) -> Iterator[dict[str, Any]]:
+    """Yield the row of each level of a ladder that has its primary metric."""
+    line = level_sentences.title(ladder)
+    values = ladder.values.get(ladder.primary_metric, ())
+    pairs = zip(level_sentences.names(ladder), values, strict=False)
+    for place, (name, entry) in enumerate(pairs):
         shown = fmt.metric(entry)
         bound, exact = fmt.finite(entry.at_least), fmt.finite(entry.value)
         value = exact if bound is None else bound
-        out.append(
-            {
-                "n": number,
-                "line": level_sentences.title(ladder),
-                "arm": f"{level_sentences.title(ladder)}, {name}",
-                "level": name,
-                "place": place,
-                "state": shown.state,
-                "value": value,
-                "shape": frame.shape_of(value) if bound is None else "triangle-up",
-                "low": None if value is None else fmt.finite(entry.low),
-                "high": None if value is None else fmt.finite(entry.high),
-                "shown": shown.text,
-                "interval": shown.interval,
-            }
-        )
-    return out
+        yield {
+            "n": number,
+            "line": line,
+            "arm": f"{line}, {name}",
+            "level": name,
+            "place": place,
+            "state": shown.state,
+            "value": value,
+            "shape": frame.shape_of(value) if bound is None else "triangle-up",
+            "low": None if value is None else fmt.finite(entry.low),
+            "high": None if value is None else fmt.finite(entry.high),
+            "shown": shown.text,
+            "interval": shown.interval,
+        }
 
 
 def _curves(part: Part, rows: Iterable[tuple[str, Numbers, Numbers]]) -> list[dict[str, Any]]:
-    """The curve of each arm from (arm, latencies in ns, other coordinates), with its `look` and its
-    finite points as {latency, other}."""
+    """Return the curve of each arm, with its `look` and its finite points as {latency, other}. Each
+    of `rows` is (arm, latencies in ns, other coordinates)."""
     arms = looks(part.arms)
     curves = []
     for arm, latency_ns, other in rows:
@@ -600,7 +584,7 @@ def _curves(part: Part, rows: Iterable[tuple[str, Numbers, Numbers]]) -> list[di
 
 
 def _extent(curves: Sequence[dict[str, Any]]) -> frame.LogRange | None:
-    """The range of the points' latencies; points outside it are put at its ends."""
+    """Return the range of the points' latencies, and move points outside it to its ends."""
     points = [point for curve in curves for point in curve["points"]]
     extent = frame.log_range(point["latency"] for point in points)
     if extent is not None:
@@ -608,7 +592,7 @@ def _extent(curves: Sequence[dict[str, Any]]) -> frame.LogRange | None:
     return extent
 
 
-def _long(
+def _rows(
     curves: list[dict[str, Any]], row: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> list[dict[str, Any]]:
     return [{"arm": curve["arm"]} | row(point) for curve in curves for point in curve["points"]]
@@ -632,13 +616,13 @@ def _lines(curves: list[dict[str, Any]], x: alt.X, y: alt.Y, order: str, legend:
     return lines
 
 
-def _halo(chart: alt.Chart, x: alt.X, y: alt.Y, **mark: Any) -> list[alt.Chart]:
-    """The arm's name in its colour, with an outline in the colour of the page, legible where it
-    crosses other curves."""
+def _outlined_names(chart: alt.Chart, x: alt.X, y: alt.Y, **mark: Any) -> list[alt.Chart]:
+    """Return the layers of the arms' names in their colours. An outline in the colour of the page
+    keeps a name legible where it crosses other curves."""
     mark |= {"baseline": "middle", "fontSize": 12, "fontWeight": 600}
-    seam = chart.mark_text(stroke=SURFACE, strokeWidth=4, strokeJoin="round", **mark)
+    outline = chart.mark_text(stroke=SURFACE, strokeWidth=4, strokeJoin="round", **mark)
     return [
-        seam.encode(x=x, y=y, text=alt.Text("arm:N")),
+        outline.encode(x=x, y=y, text=alt.Text("arm:N")),
         chart.mark_text(**mark).encode(
             x=x, y=y, text=alt.Text("arm:N"), color=frame.literal("colour")
         ),
@@ -646,7 +630,7 @@ def _halo(chart: alt.Chart, x: alt.X, y: alt.Y, **mark: Any) -> list[alt.Chart]:
 
 
 def _floor_line(bound: float, domain: list[float], scale: alt.Scale) -> alt.Chart:
-    """A line at the floor, and the axis of its multiples along the top."""
+    """Draw a line at the floor, and the axis of its multiples along the top."""
     span = domain[1] / domain[0]
     mantissas = (
         (1, 1.5, 2, 3, 5, 7)
@@ -675,9 +659,9 @@ def _floor_line(bound: float, domain: list[float], scale: alt.Scale) -> alt.Char
     return rule.encode(x=alt.X("value:Q", scale=scale, axis=top))
 
 
-def _at(points: list[dict[str, float]], share: float) -> float:
-    """Where a curve passes `share`, interpolated between its points; its last point where it never
-    does."""
+def _latency_at(points: list[dict[str, float]], share: float) -> float:
+    """Return the latency at which a curve passes `share`, interpolated between its points; that of
+    its last point where it stays below `share`."""
     for before, after in pairwise(points):
         if after["other"] >= share:
             width = after["other"] - before["other"]
@@ -687,8 +671,8 @@ def _at(points: list[dict[str, float]], share: float) -> float:
 
 
 def _with_room(extent: frame.LogRange, labels: list[dict[str, Any]]) -> frame.LogRange:
-    """The range, widened until the labels stay inside a picture of the smallest width at which they
-    are drawn."""
+    """Return the range, widened until the labels stay inside a picture of the smallest width that
+    has labels."""
     low, high = log(extent.edge), log(extent.high)
     for label in labels:
         share = min(0.6, (len(label["arm"]) * _LETTER + 12) / _LABELLED_WIDTH)
@@ -703,10 +687,10 @@ def _with_room(extent: frame.LogRange, labels: list[dict[str, Any]]) -> frame.Lo
 
 
 def _spread(values: list[float], domain: list[float], height: float) -> list[float]:
-    """Places of labels for ascending values on a log axis: `_LABEL_GAP` px apart, else as near to
-    their values as possible."""
+    """Return the places of labels for ascending values on a log axis: at least `_LABEL_GAP` px
+    apart, and as near to their values as possible."""
     scale = height / log(domain[1] / domain[0])
-    # (centre of the wanted places, labels); touching groups merge
+    # A group is (the centre of its labels' own places, the number of labels); touching groups merge.
     groups: list[tuple[float, int]] = []
     for value in values:
         groups.append((log(value / domain[0]) * scale, 1))

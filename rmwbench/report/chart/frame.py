@@ -1,10 +1,10 @@
-"""What all charts have in common: axes, ticks, legends, labels, the row of each arm, and the common
-style of a Vega-Lite specification.
+"""The common parts of all charts: axes, ticks, legends, labels, the row of each arm, and the style
+of a Vega-Lite specification.
 
-A specification is built for the light page; the dark one is the same with its colours replaced
-(`style.to_dark`), so the two cannot drift apart. `usermeta.rmwbench.facet` says how a page fits a
-chart to its box: charts with panels get a width per panel, the others a width for the whole
-picture; `narrow` draws the variant for a phone."""
+A specification is built for the light page; the dark page replaces its colours (`style.to_dark`),
+so the two pages have the same charts. `usermeta.rmwbench.facet` says how a page fits a chart to its
+box: charts with panels get a width per panel, the others a width for the whole picture; `narrow`
+draws the variant for a phone."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -21,18 +21,16 @@ from rmwbench.results.shown import Part
 from rmwbench.words import numbers as fmt
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', sans-serif"
-
 TEXT, MUTED, GRID, SURFACE, LOST = (
     NEUTRAL[name][0] for name in ("text", "muted", "grid", "surface", "lost")
 )
-
-# height of a row of a horizontal chart, px; a narrow one has the name above the mark
+# height of a row of a horizontal chart, px; a narrow row has the name above the mark
 _ROW, _NARROW_ROW = 26, 40
 _WIDTH = 720
 
 
 def unit_label(scales: tuple[tuple[str, str], ...]) -> str:
-    """A Vega expression that writes an axis value with its unit."""
+    """Return a Vega expression that writes an axis value with its unit."""
     *steps, (least, smallest) = scales
     text = "".join(
         f"abs(datum.value) >= {size} ? format(datum.value / {size}, '.3~g') + ' {unit}' : "
@@ -51,25 +49,22 @@ LABELS = {
     "hz": unit_label((("1e6", "MHz"), ("1e3", "kHz"), ("1", "Hz"))),
     "fraction": "format(100 * datum.value, '.3~g') + ' %'",
 }
-"""Unit → how an axis writes it, which is as the numbers beside it are written."""
-
+"""Unit → the expression of its axis labels, which look like the numbers beside the marks."""
 PLAIN_LABEL = "format(datum.value, '.3~g')"
+HAS_INTERVAL = "isValid(datum.low) && isValid(datum.high)"
+_AT_ZERO = "square"
 
 
 def of_zero(spec: Spec | None) -> str:
-    """The sentence for the caption of a chart in which a value is 0; empty for other charts."""
+    """Return the sentence for the caption of a chart in which a value is 0; empty for other
+    charts."""
     rows = spec["datasets"]["rows"] if spec else []
     at_zero = any(row.get("shape") == _AT_ZERO for row in rows)
     return " Square at the edge: 0, which has no place on a log axis." if at_zero else ""
 
 
-_AT_ZERO = "square"
-
-HAS_INTERVAL = "isValid(datum.low) && isValid(datum.high)"
-
-
 def panels(layers: list[Any], names: list[str], height: int) -> Any:
-    """The layers of `POINTS` in two columns, a panel for each number `n`, headed by its name."""
+    """Return the layers of `POINTS` in two columns, a panel for each number `n` under its name."""
     header = alt.Header(
         labelExpr=f"{json.dumps(names)}[datum.value]",
         labelAnchor="start",
@@ -91,14 +86,14 @@ def panels(layers: list[Any], names: list[str], height: int) -> Any:
 
 
 def drawn(draw: Callable[..., Spec | None], *arguments: Any, **named: Any) -> dict[str, Any]:
-    """The chart of a picture, and its variant for a phone."""
+    """Return the chart of a picture and its variant for a phone, as arguments of `Picture`."""
     narrow = draw(*arguments, **named, narrow=True)
     return {"spec": draw(*arguments, **named), "narrow": narrow}
 
 
 def with_card(spec: Spec, title: str, card: list[str]) -> Spec:
-    """The chart to be taken away: title and experiment card (suite, machine, blocks, date) are part
-    of the picture."""
+    """Return the chart for export: its title and experiment card (suite, machine, blocks, date) are
+    part of the picture."""
     heading = {
         "text": title,
         "subtitle": card,
@@ -106,8 +101,6 @@ def with_card(spec: Spec, title: str, card: list[str]) -> Spec:
         "frame": "bounds",
         "offset": 14,
         "color": TEXT,
-    }
-    heading |= {
         "fontSize": 15,
         "subtitleFontSize": 11,
         "subtitleColor": MUTED,
@@ -125,7 +118,7 @@ ROWS, POINTS, PARTS = (alt.NamedData(name=name) for name in ("rows", "points", "
 
 
 def tooltip(**titles: str) -> list[alt.Tooltip]:
-    """A tooltip: field → its title."""
+    """Return a tooltip of the fields with these titles."""
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
 
 
@@ -133,20 +126,20 @@ TOOLTIP = tooltip(arm="arm", shown="value", basis="from")
 
 
 def rows_of(part: Part, metric: str) -> list[dict[str, Any]]:
-    """A row per arm with the metric's value, interval, label and look; absent and infinite values
-    are None."""
+    """Return a row per arm with the metric's value, interval, label and look; absent and infinite
+    values are None."""
     arms = looks(part.arms)
     rows = []
     for arm in part.arms:
         shown, look = fmt.metric(arm.metrics.get(metric)), arms[arm.arm]
         entry = arm.metrics.get(metric) or Estimate(unit="")
         bound, low = fmt.finite(entry.at_least), fmt.finite(entry.low)
-        at = fmt.finite(entry.value) if bound is None else bound
+        value = fmt.finite(entry.value) if bound is None else bound
         rows.append(
             {
                 "arm": arm.arm,
                 "floor": arm.role == "floor",
-                "value": at,
+                "value": value,
                 "low": low,
                 "high": fmt.finite(entry.high),
                 "endless": entry.high == inf and low is not None,
@@ -155,7 +148,7 @@ def rows_of(part: Part, metric: str) -> list[dict[str, Any]]:
                 "basis": shown.basis,
                 "colour": look.colour,
                 "fill": SURFACE if look.hollow else look.colour,
-                "shape": shape_of(at) if bound is None else "triangle-right",
+                "shape": shape_of(value) if bound is None else "triangle-right",
                 "label_colour": {"never": LOST, "absent": MUTED}.get(shown.state, TEXT),
             }
         )
@@ -167,14 +160,14 @@ def shape_of(value: float | None) -> str:
 
 
 def labelled(arm: str, text: str) -> dict[str, Any]:
-    """The row of an arm with this text beside its bar."""
+    """Return the row of an arm with this text beside its bar."""
     return {"arm": arm, "label": text, "shown": text, "label_colour": TEXT, "basis": None}
 
 
 def strokes(
     looks: Mapping[str, LineStyle], legend: alt.Legend | None, field: str = "arm:N"
 ) -> tuple[alt.Color, alt.StrokeDash]:
-    """The colour and the dash of the line of each value of `field`."""
+    """Return the colour and the dash of the line of each value of `field`."""
     names = list(looks)
     colours = alt.Scale(domain=names, range=[look.colour for look in looks.values()])
     dashes = alt.Scale(domain=names, range=[list(look.dash) or [1, 0] for look in looks.values()])
@@ -196,12 +189,13 @@ def legend_below(columns: int) -> alt.Legend:
 
 
 def fixed(channel: Any, value: Any) -> Any:
-    """A place that no datum gives. `alt.value` would try all classes of Altair."""
+    """Return a place that is the same for all rows. `alt.value` would try all classes of Altair."""
     return channel(value)
 
 
 def values_beside(base: alt.Chart, y: alt.Y, narrow: bool) -> list[alt.Chart]:
-    """The numbers in an aligned column at the right of the picture; and the names, if narrow."""
+    """Return the layers of the numbers, in a column at the right of the picture, and, if narrow, of
+    the names."""
     numbers = base.mark_text(align="left", fontSize=12, fontWeight=600).encode(
         x=fixed(alt.XValue, alt.ExprRef("width + 12")),
         y=y,
@@ -212,12 +206,10 @@ def values_beside(base: alt.Chart, y: alt.Y, narrow: bool) -> list[alt.Chart]:
     if not narrow:
         return [numbers]
     name: dict[str, Any] = {"align": "left", "fontSize": 12, "dy": -15}
-    seam = base.mark_text(stroke=SURFACE, strokeWidth=4, strokeJoin="round", **name)
+    outline = base.mark_text(stroke=SURFACE, strokeWidth=4, strokeJoin="round", **name)
     left, text = fixed(alt.XValue, 0), alt.Text("arm:N")
-    names = [
-        mark.encode(x=left, y=y, text=text) for mark in (seam, base.mark_text(color=TEXT, **name))
-    ]
-    return [numbers, *names]
+    marks = (outline, base.mark_text(color=TEXT, **name))
+    return [numbers, *(mark.encode(x=left, y=y, text=text) for mark in marks)]
 
 
 def by_arm(rows: list[dict[str, Any]], narrow: bool) -> alt.Y:
@@ -250,38 +242,38 @@ def literal(field: str) -> alt.Color:
 
 
 def chart_of(rows: list[dict[str, Any]]) -> alt.Chart:
-    """A chart whose rows are in the specification itself."""
-    data = alt.Data(values=rows)  # type: ignore[no-untyped-call] # it has no types
+    """Return a chart whose rows are in the specification itself."""
+    data = alt.Data(values=rows)  # type: ignore[no-untyped-call] # Data has no types
     return alt.Chart(data)
 
 
 def axis(**settings: Any) -> alt.Axis:
-    own: dict[str, Any] = {"grid": True, "labelOverlap": "greedy"}
-    return alt.Axis(**own | settings)
+    defaults: dict[str, Any] = {"grid": True, "labelOverlap": "greedy"}
+    return alt.Axis(**defaults | settings)
 
 
 @dataclass(frozen=True)
 class LogRange:
-    """The range of a logarithmic axis: from `low` to `high`. Values of 0 are at its `edge`, a
-    little before `low`, or at `low` where there are none. Only latencies between two clocks are
-    below 0."""
+    """The range of a logarithmic axis, from `low` to `high`. Values of 0 and less are drawn at
+    `edge`, a little before `low`; without such values `edge` is `low`. Only latencies between two
+    clocks are below 0."""
 
     low: float
     high: float
     edge: float
     zero: str
-    """The label of the edge: `0`, `≤ 0`; empty where no value is there."""
+    """The label of the edge: `0` or `≤ 0`; empty where no value is at the edge."""
 
     @property
     def ends(self) -> list[float]:
         return [self.edge, self.high]
 
     def with_room(self) -> "LogRange":
-        """The range with room for marks at the edge after `high`."""
+        """Return the range with room for marks after `high`."""
         return replace(self, high=self.high * (self.high / self.low) ** 0.06)
 
     def put(self, rows: Iterable[dict[str, Any]], *keys: str) -> None:
-        """Moves values of these fields that lie outside the range to its end."""
+        """Move values of these fields that lie outside the range to its end."""
         for row in rows:
             for key in keys:
                 if row[key] is not None:
@@ -306,8 +298,8 @@ class LogRange:
 
 
 def ticks_of(low: float, high: float, most: int, apart: float) -> list[float]:
-    """The finest round steps with at most `most` ticks, each at least the share `apart` of the axis
-    from the next."""
+    """Return the finest round steps with at most `most` ticks, each at least the share `apart` of
+    the axis from the next tick."""
     span = log(high / low)
     decades = range(floor(log10(low)), ceil(log10(high)) + 1)
     ticks: list[float] = []
@@ -322,14 +314,14 @@ def ticks_of(low: float, high: float, most: int, apart: float) -> list[float]:
 def log_range(
     values: Iterable[float | None], intervals: Iterable[float | None] = ()
 ) -> LogRange | None:
-    """A range a little wider than the positive values, and not narrower than a factor 1.5, so that
-    noise does not look like a mountain; None without values. An end of an interval that is 0 is
-    drawn to the edge: it is no value."""
-    known = [value for value in values if value is not None]
-    positive = [value for value in (*known, *intervals) if value is not None and value > 0]
-    if not known and not positive:
+    """Return a range a little wider than the positive values, of at least a factor 1.5, so that
+    noise does not look like a large difference; None without values. An interval that begins at 0
+    is drawn from the edge and does not widen the range."""
+    present = [value for value in values if value is not None]
+    positive = [value for value in (*present, *intervals) if value is not None and value > 0]
+    if not present and not positive:
         return None
-    least = min(known, default=1.0)
+    least = min(present, default=1.0)
     zero = "" if least > 0 else "0" if least == 0 else "≤ 0"
     low, high = min(positive, default=1.0), max(positive, default=10.0)
     ratio = high / low
@@ -341,8 +333,8 @@ def log_range(
 def finish(
     chart: alt.TopLevelMixin, *, height: int | None, **datasets: list[dict[str, Any]]
 ) -> Spec:
-    """The specification with the common style and its data sets. They are added here and not by
-    Altair, which takes a second to go through ten thousand rows."""
+    """Return the specification with the common style and its data sets. Altair does not add the
+    data sets, because it takes a second to go through ten thousand rows."""
     return styled(chart.to_dict(validate=False), height=height, **datasets)
 
 
@@ -353,7 +345,8 @@ def finish_bars(
     parts: list[dict[str, Any]],
     narrow: bool,
 ) -> Spec:
-    """A chart of bars that are stacked from `parts`, with the numbers of `rows` beside them."""
+    """Return a chart of bars that are stacked from `parts`, with the numbers of `rows` beside the
+    bars."""
     whole = alt.layer(*layers, *values_beside(alt.Chart(ROWS), y, narrow))
     return finish(whole, height=rows_height(rows, narrow), rows=rows, parts=parts)
 

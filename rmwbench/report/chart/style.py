@@ -1,10 +1,10 @@
-"""The look of an arm in all charts: colour = middleware, line and marker = profile.
+"""The look of an arm in all charts: the colour shows its middleware, line and marker its profile.
 
 Each colour is a pair for the light and the dark page, with a contrast of at least 4.4:1 on the
-light and 4.5:1 on the dark one, so that it may also colour text. The pairs of the first set differ
-in lightness as well as hue. Nothing rests on colour alone, because every mark is labelled. Where a
-middleware has several profiles, tuned is solid and filled and untouched is dashed and hollow; a
-single profile is solid. The floor is grey because it is a bound, not a contender."""
+light page and 4.5:1 on the dark page, so that text may have the colour, too. The pairs of the first
+set differ in lightness as well as hue. Every mark is labelled, so a reader needs no colour. Where a
+middleware has several profiles, tuned profiles are solid and filled, untouched profiles dashed and
+hollow; a single profile is solid. The floor is grey because it is a bound, not a contender."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Spec = dict[str, Any]
 Pair = tuple[str, str]  # (on light, on dark), `#rrggbb`
 
 FLOOR: Pair = ("#4a525c", "#8b949e")
-# Fixed for the middlewares of the first set: a reader who has seen one report can read the next.
+# The middlewares of the first set have the same colours in all reports.
 _KNOWN: dict[str, Pair] = {
     "floor": FLOOR,
     "iceoryx2": ("#00875f", "#3fdca8"),
@@ -33,7 +33,7 @@ _OTHERS: tuple[Pair, ...] = (
     ("#6a4fc0", "#a793f5"),
     ("#8f5426", "#d59a6a"),
 )
-# What is not an arm: text, secondary text, grid, page surface, lost messages.
+# Colours of other things than arms: text, secondary text, grid, page surface, lost messages.
 NEUTRAL: dict[str, Pair] = {
     "text": ("#1d2228", "#e8eaed"),
     "muted": ("#5b6470", "#a3acb8"),
@@ -41,8 +41,9 @@ NEUTRAL: dict[str, Pair] = {
     "surface": ("#fefefe", "#171b20"),
     "lost": ("#c8102e", "#ff6b7a"),
 }
-# Parts of explaining bars: paths, and where a message was lost or held up. Quieter than the
-# middlewares' colours, because they are not arms; a name stands in or beside each.
+# Parts of explaining bars: paths, and the sides at which messages were lost or held up. They are
+# less saturated than the middlewares' colours, because they are not arms; each has its name in or
+# beside it.
 PARTS: dict[str, Pair] = {
     "shm": ("#2b6f77", "#7cc5cd"),
     "process": ("#3b6f45", "#93cf9c"),
@@ -62,8 +63,8 @@ _UNTOUCHED_DASH = (5, 3)
 
 @dataclass(frozen=True)
 class LineStyle:
-    """`colour` on the light page and on the dark one, `hollow` markers, the `dash` pattern of lines
-    (empty: solid)."""
+    """The `colour` on the light page and on the `dark` page, whether markers are `hollow`, and the
+    `dash` pattern of lines (empty: solid)."""
 
     colour: str
     dark: str
@@ -85,8 +86,8 @@ class ChartArm(Protocol):
 
 
 def looks(arms: Iterable[ChartArm]) -> dict[str, LineStyle]:
-    """The look of each arm by name; depends on the order of the arms only where a middleware or
-    profile is unknown."""
+    """Return the look of each arm by name. The look depends on the order of the arms only where a
+    middleware or profile is unknown."""
     arms = list(arms)
     several = {
         a.middleware
@@ -123,7 +124,7 @@ class _Middleware(NamedTuple):
 
 
 def looks_of_middlewares(names: Iterable[str]) -> dict[str, LineStyle]:
-    """The look of each middleware, for pictures without arms."""
+    """Return the look of each middleware, for pictures without arms."""
     return looks(_Middleware(name, name) for name in names)
 
 
@@ -132,28 +133,28 @@ def _untouched(arm: ChartArm) -> bool:
 
 
 def part(kind: str) -> str:
-    """The light colour of a part; grey where the part is not known."""
+    """Return the light colour of a part; grey where the part is not known."""
     return PARTS.get(kind, FLOOR)[0]
 
 
 def to_dark() -> dict[str, str]:
-    """Every colour of a light chart with its counterpart: a dark chart is the light one with the
-    colours replaced."""
+    """Map every colour of a light chart to its colour in the dark chart, which differs in nothing
+    else."""
     pairs = [*_KNOWN.values(), *_OTHERS, *NEUTRAL.values(), *PARTS.values()]
     return dict(pairs)
 
 
 def svg_of(spec: Spec) -> str:
-    """A Vega-Lite specification as SVG. Its texts are without control codes: names and titles were
-    written by others, and the library ends the whole process on a text that XML cannot hold."""
+    """Return a Vega-Lite specification as SVG. Control codes are taken out of its texts: others
+    wrote names and titles, and the library ends the process on a text that XML cannot hold."""
     import vl_convert
 
-    return str(vl_convert.vegalite_to_svg(_drawable(spec)))
+    return str(vl_convert.vegalite_to_svg(_printable(spec)))
 
 
-def _drawable(value: Any) -> Any:
+def _printable(value: Any) -> Any:
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, dict):
-        return {key: _drawable(item) for key, item in value.items()}
-    return [_drawable(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {key: _printable(item) for key, item in value.items()}
+    return [_printable(item) for item in value] if isinstance(value, (list, tuple)) else value

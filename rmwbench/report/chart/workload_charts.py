@@ -1,7 +1,7 @@
 """The charts of a workload, with their captions: one list for the page and for Markdown.
 
-The caption of each figure says in one sentence how to read it, for somebody who has never seen such
-a chart."""
+The caption of each figure explains how to read the figure to a reader who has never seen such a
+chart."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,6 @@ from rmwbench.report.chart import charts as pictures
 from rmwbench.report.chart.frame import drawn, of_zero
 from rmwbench.report.view import Picture
 from rmwbench.results.shown import (
-    AnyArm,
     Part,
     SuiteAnswer,
     TopicAnswer,
@@ -27,25 +26,25 @@ from rmwbench.words import numbers as fmt
 
 
 def figures(workload: WorkloadAnswer) -> Iterator[Picture]:
-    """The figures of a workload in reading order, with variants for a phone; a chart without any
-    data has no specification."""
+    """Yield the figures of a workload in reading order, with variants for a phone; a chart without
+    any data has no specification."""
     if table_columns.is_bring_up(workload):
-        yield from _brought_up(workload)
+        yield from _bring_up(workload)
         return
     if table_columns.is_idle(workload):
-        yield from (_of_mean(workload, column) for column in table_columns.of(workload))
+        yield from (_mean_picture(workload, column) for column in table_columns.of(workload))
         return
     if not table_columns.is_by_topic(workload):
         yield from latencies(workload)
-    over = pictures.delivered(workload)
-    if over is not None:  # of campaigns with several hosts or an interruption alone
+    delivered = pictures.delivered(workload)
+    if delivered is not None:  # only campaigns with several hosts or an interruption have it
         shaded = _SHADED if any(arm.outages for arm in workload.charts.delivered) else ""
         yield Picture(
             "delivered",
             "Delivered per second",
             "Thick: the mean over trials; thin: each trial; dashed: what was due. A line above the "
             f"dashes delivers what was held up before.{shaded}",
-            over,
+            delivered,
             wide=True,
         )
     if not workload.topics or is_of_chain(workload.primary_metric):
@@ -69,8 +68,8 @@ _MEAN = (
 )
 
 
-def _of_mean(workload: WorkloadAnswer, column: table_columns.Column) -> Picture:
-    """The picture of a metric that needs no message, for each arm."""
+def _mean_picture(workload: WorkloadAnswer, column: table_columns.Column) -> Picture:
+    """Return the picture of a metric that needs no message, with a row for each arm."""
     entry = GLOSSARY[column.metrics[0]]
     is_primary = entry.name == workload.primary_metric
     charts = drawn(pictures.comparison, workload, entry.title, metric=entry.name)
@@ -83,10 +82,10 @@ def _of_mean(workload: WorkloadAnswer, column: table_columns.Column) -> Picture:
     )
 
 
-def _brought_up(workload: WorkloadAnswer) -> Iterator[Picture]:
-    """How many lifecycle nodes are active after how long, and the cost of each."""
+def _bring_up(workload: WorkloadAnswer) -> Iterator[Picture]:
+    """Yield the pictures of the time until lifecycle nodes are active, and of their cost."""
     first, *others = table_columns.of(workload)
-    yield _of_mean(workload, first)
+    yield _mean_picture(workload, first)
     yield Picture(
         "up",
         "Nodes up",
@@ -96,7 +95,7 @@ def _brought_up(workload: WorkloadAnswer) -> Iterator[Picture]:
         wide=True,
     )
     measured = (column for column in others if GLOSSARY[column.metrics[0]].kind == "positive")
-    yield from (_of_mean(workload, column) for column in measured)
+    yield from (_mean_picture(workload, column) for column in measured)
 
 
 _PARTS = (
@@ -104,27 +103,28 @@ _PARTS = (
     "subscription. Lightest: daemons and helpers. The number is the whole bar."
 )
 _LEAST_PART = 0.01
-"""The least share of the whole that is drawn: parts are means over trials and add up no better."""
+"""The least share of the whole that is drawn: the parts are means over trials, and their sum is no
+more accurate."""
 
 
 def _processor(arm: WorkloadArm) -> dict[str, float]:
-    """The parts of `cpu_per_message`. The publisher's own metric is per message published, which
-    several readers may receive: here its part is what the other parts leave over."""
+    """Return the parts of `cpu_per_message`. The publisher's own metric is per message published,
+    which several readers may receive, so its part here is what the other parts leave over."""
     value = partial(_value, arm)
     whole, subscription = value("cpu_per_message"), value("cpu_per_message_subscription")
     cores = value("cpu_cores")
-    helping = value("cpu_cores_daemon") + value("cpu_cores_other")
-    helpers = whole * min(1.0, helping / cores) if cores else 0.0
+    helper_cores = value("cpu_cores_daemon") + value("cpu_cores_other")
+    helpers = whole * min(1.0, helper_cores / cores) if cores else 0.0
     return _parts(whole, whole - helpers - subscription, subscription, helpers)
 
 
 def _memory(arm: WorkloadArm) -> dict[str, float]:
-    """The parts of `pss`."""
+    """Return the parts of `pss`."""
     value = partial(_value, arm)
-    whole, subscription = value("pss"), value("pss_subscription")
-    publisher = value("pss_publisher")
-    apart = publisher + subscription
-    return _parts(whole, publisher, subscription, whole - apart if apart else value("pss_daemon"))
+    whole, daemons = value("pss"), value("pss_daemon")
+    publisher, subscription = value("pss_publisher"), value("pss_subscription")
+    workers = publisher + subscription
+    return _parts(whole, publisher, subscription, whole - workers if workers else daemons)
 
 
 def _parts(whole: float, publisher: float, subscription: float, helpers: float) -> dict[str, float]:
@@ -138,21 +138,20 @@ def _parts(whole: float, publisher: float, subscription: float, helpers: float) 
 
 
 def _value(arm: WorkloadArm, metric: str) -> float:
-    """The value of a metric, 0 where it is absent, so that it is no part."""
+    """Return the value of a metric; 0 where it has none, so that it is no part."""
     return fmt.finite(arm.value(metric)) or 0.0
 
 
 def of_topic(topic: TopicAnswer) -> Iterator[Picture]:
-    """The figures of one topic that is judged by itself."""
+    """Yield the figures of a topic that is judged by itself."""
     yield from latencies(topic)
     yield from _fates(topic)
 
 
 def latencies(part: Part) -> Iterator[Picture]:
-    """The pictures of latencies, of a workload or of one of its topics."""
-    latency = GLOSSARY[chart_points.source(part.primary_metric) + "_p50"].title.removesuffix(
-        ", median"
-    )
+    """Yield the pictures of latencies, of a workload or of one of its topics."""
+    median = GLOSSARY[chart_points.source(part.primary_metric) + "_p50"]
+    latency = median.title.removesuffix(", median")
     entry = GLOSSARY[part.primary_metric]
     dot = "median" if entry.q == 0.5 else entry.title
     charts = drawn(pictures.comparison, part, entry.title)
@@ -192,7 +191,7 @@ def latencies(part: Part) -> Iterator[Picture]:
 
 
 def _thinned(part: Part) -> str:
-    """How many of a trial's messages are drawn, where that is not all of some arm."""
+    """Return a sentence on the number of a trial's messages that are drawn; empty where all are."""
     if all(len(series.latency_ns) < SERIES_POINTS for series in part.charts.series):
         return ""
     return (
@@ -212,7 +211,7 @@ _SHADED = (
 
 
 def card(doc: SuiteAnswer, workload: WorkloadAnswer) -> list[str]:
-    """The experiment card that travels with every exported chart: suite, trials, date, machine."""
+    """Return the experiment card of every exported chart: suite, blocks, date, machine."""
     campaign = doc.campaign
     blocks = workload.resolution.blocks or campaign.blocks_complete
     conditions = {arm.conditions for arm in workload.arms if arm.conditions}
@@ -226,7 +225,7 @@ def card(doc: SuiteAnswer, workload: WorkloadAnswer) -> list[str]:
 
 @dataclass(frozen=True)
 class _Fate:
-    """The picture of a fate of messages: its `title` and the text of its axis."""
+    """The texts of the picture of a fate of messages."""
 
     key: str
     title: str
@@ -257,7 +256,8 @@ _FATES = (
 
 
 def _fates(part: Part) -> Iterator[Picture]:
-    """A bar chart of each fate that some message had. A sentence says where nothing was lost."""
+    """Yield a bar chart of each fate that some message had, and a sentence where no message was
+    lost."""
     lost, late, never_sent = (column.metrics[0] for column in table_columns.fates(part))
     for fate, metric in zip(_FATES, (lost, never_sent, late), strict=True):
         charts = drawn(pictures.fate, part, metric, fate.axis)
@@ -277,10 +277,6 @@ def _none_lost(part: Part, metric: str, late: str) -> str:
     if not counts:
         return "No data."
     messages, arms = fmt.significant_count(sum(counts.values())), fmt.counted(len(counts), "arm")
-    if any(_is_some(arm, late) for arm in part.arms):
+    if any(fmt.finite(arm.value(late)) for arm in part.arms):
         return f"None of the {messages} messages that {arms} sent was lost; some were late."
     return f"None: every one of the {messages} messages that {arms} sent arrived."
-
-
-def _is_some(arm: AnyArm, metric: str) -> bool:
-    return bool(fmt.finite(arm.value(metric)))

@@ -1,5 +1,5 @@
-"""The effect of each factor on each arm: a table of arms by levels, a sentence for each arm, and
-one picture with a line for each."""
+"""The effect of each factor on each arm: a table of arms by levels, a sentence for each arm, and a
+picture with a line for each arm."""
 
 from collections.abc import Iterator, Sequence
 
@@ -28,7 +28,7 @@ MOST = 12
 
 
 def groups(doc: SuiteAnswer) -> list[list[Levels]]:
-    """The arms of one workload at the same levels, which share a table."""
+    """Return the ladders that share a table: arms of one workload at the same levels."""
     ladders: dict[tuple[str, str, tuple[str, ...]], list[Levels]] = {}
     for ladder in doc.levels:
         key = (ladder.factor, ladder.workload, tuple(map(str, ladder.levels)))
@@ -37,33 +37,39 @@ def groups(doc: SuiteAnswer) -> list[list[Levels]]:
 
 
 def answered(doc: SuiteAnswer) -> frozenset[str]:
-    """The comparisons in which one arm was measured alone, so that the effect of the factor is the
-    whole answer."""
-    along = compared(doc)
+    """Return the comparisons in which one arm was measured alone, so that the effect of the factor
+    is the whole answer."""
+    names = compared(doc)
     return frozenset(
         workload.workload
         for workload in doc.workloads
-        if workload.workload in along and headline(workload).is_alone
+        if workload.workload in names and headline(workload).is_alone
     )
 
 
 def compared(doc: SuiteAnswer) -> frozenset[str]:
-    """The comparisons that are levels of a factor."""
+    """Return the comparisons that are levels of a factor."""
     return frozenset(name for ladder in doc.levels for name in ladder.comparisons)
 
 
 def facts(doc: SuiteAnswer) -> Iterator[tuple[str, TableCell | str]]:
-    """A sentence per arm and factor, for a terminal's answer."""
+    """Yield a sentence per arm and factor, for a terminal's answer."""
     for ladders in groups(doc):
-        texts = [(ladder, text) for ladder in ladders if (text := level_sentences.sentence(ladder))]
-        for place, (ladder, text) in enumerate(texts[:MOST]):
-            yield heading(ladders) if not place else "", f"{level_sentences.title(ladder)}: {text}"
-        if len(texts) > MOST:
-            yield "", f"and {len(texts) - MOST} more on the page."
+        sentences = _sentences(ladders)
+        for place, (title, text) in enumerate(sentences[:MOST]):
+            yield heading(ladders) if not place else "", f"{title}: {text}"
+        if len(sentences) > MOST:
+            yield "", f"and {len(sentences) - MOST} more on the page."
+
+
+def _sentences(ladders: Sequence[Levels]) -> list[tuple[str, str]]:
+    """Return the title and the sentence of each ladder that has a sentence."""
+    pairs = ((level_sentences.title(x), level_sentences.sentence(x)) for x in ladders)
+    return [(title, text) for title, text in pairs if text]
 
 
 def heading(ladders: Sequence[Levels]) -> str:
-    """`state along rate_hz`, `one_slow against both_quick`."""
+    """Return `state along rate_hz`, `one_slow against both_quick`."""
     first = ladders[0]
     if first.factor == BETWEEN_WORKLOADS:
         return f"{first.levels[1]} against {first.levels[0]}"
@@ -75,12 +81,7 @@ def sections(doc: SuiteAnswer, draw: bool) -> Iterator[Section]:
         blocks: list[Block] = [_table(doc, ladders)]
         if draw and (picture := _picture(doc, ladders)) is not None:
             blocks.insert(0, picture)
-        texts = [
-            (level_sentences.title(ladder), text)
-            for ladder in ladders
-            if (text := level_sentences.sentence(ladder))
-        ]
-        blocks.append(Facts(texts, on=On.DOCUMENT))
+        blocks.append(Facts(_sentences(ladders), on=On.DOCUMENT))
         blocks.append(Text(_meaning(ladders), "muted", on=On.DOCUMENT))
         yield Section(heading(ladders), blocks, anchor=f"along-{number}", look="panel")
 
@@ -91,21 +92,17 @@ def _table(doc: SuiteAnswer, ladders: Sequence[Levels]) -> Table:
     columns += [
         TableColumn(name, right=True, detail="below") for name in level_sentences.names(ladders[0])
     ]
-    rows = [
-        TableRow(
-            [
-                TableCell(level_sentences.title(ladder), swatch=looks.get(ladder.arm)),
-                *_cells(ladder),
-            ]
-        )
-        for ladder in ladders
-        if ladder.primary_metric in ladder.values
-    ]
+    rows = []
+    for ladder in ladders:
+        if ladder.primary_metric in ladder.values:
+            arm = TableCell(level_sentences.title(ladder), swatch=looks.get(ladder.arm))
+            rows.append(TableRow([arm, *_cells(ladder)]))
     return Table(columns, rows, look="results topics", most=MOST)
 
 
 def _cells(ladder: Levels) -> Iterator[TableCell]:
-    """The primary metric, and below it its interval and the share that did not arrive."""
+    """Yield a cell for each level: the primary metric, and below it its interval and the share of
+    messages that did not arrive."""
     for entry, fates in zip(ladder.values[ladder.primary_metric], ladder.fates, strict=True):
         shown = fmt.metric(entry)
         yield TableCell(
@@ -117,9 +114,9 @@ def _cells(ladder: Levels) -> Iterator[TableCell]:
 
 
 def _meaning(ladders: Sequence[Levels]) -> str:
-    what = title_of(ladders[0].primary_metric)
+    metric = title_of(ladders[0].primary_metric)
     return (
-        f"The {what} at each level, with what was lost, never sent or late. Each level is compared "
+        f"The {metric} at each level, with what was lost, never sent or late. Each level is compared "
         "with the one before it and with the first, within blocks; all these comparisons of the "
         "report share one error of 5 %, and intervals in the sentences are those at which they were "
         "judged."
@@ -134,8 +131,9 @@ def _picture(doc: SuiteAnswer, ladders: Sequence[Levels]) -> Picture | None:
     title = title_of(ladders[0].primary_metric)
     shown = [ladder for ladder in ladders if ladder.primary_metric in ladder.values]
     spec = along(shown, _looks(doc), title) if shown else None
-    of = next((w for w in doc.workloads if w.workload == ladders[0].comparisons[0]), None)
-    if spec is None or of is None:
+    first = ladders[0].comparisons[0]
+    workload = next((w for w in doc.workloads if w.workload == first), None)
+    if spec is None or workload is None:
         return None
     return Picture(
         "along",
@@ -145,7 +143,7 @@ def _picture(doc: SuiteAnswer, ladders: Sequence[Levels]) -> Picture | None:
         f"arms that the factor treats differently.{of_zero(spec)}",
         spec,
         wide=True,
-        card=card(doc, of),
+        card=card(doc, workload),
         of=heading(ladders),
         on=On.DOCUMENT,
     )
