@@ -1,10 +1,10 @@
 """The parts of all HTML pages: the templates of this package, the styles and scripts beside them,
 and Vega.
 
-A content security policy in each page forbids every request and every script but the ones written
-here (by their hash), so the file is as harmless as a picture even when a middleware's log tries to
-be markup. All texts go through Jinja's escaping; JSON for scripts has its `<` written as an escape,
-because `</script>` ends a script wherever it stands."""
+A content security policy in each page forbids every request, and every script except those written
+here (by their hash), so a page is harmless even where a middleware's log contains markup. Jinja
+escapes all texts; in JSON for scripts each `<` is an escape, because `</script>` ends a script in a
+string, too."""
 
 import base64
 import hashlib
@@ -29,7 +29,7 @@ from rmwbench.words import numbers as fmt
 
 
 def environment() -> Environment:
-    """The Jinja environment: all values are escaped, and an unknown name is an error."""
+    """Return the Jinja environment: all values are escaped, and an unknown name is an error."""
     templates = Environment(
         loader=PackageLoader("rmwbench.report"),
         autoescape=True,
@@ -37,27 +37,27 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters["shell"] = shlex.quote  # a command is there to be copied: names have spaces
+    templates.filters["shell"] = shlex.quote  # readers copy commands, and names contain spaces
     return templates
 
 
 def asset(name: str) -> str:
-    """A file of `templates/` as text."""
+    """Return a file of `templates/` as text."""
     return files("rmwbench.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 @cache
 def vega() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script, for pages that need nothing else. Bundling
-    takes two seconds of CPU and always gives the same, so the bundle is kept in the user's cache,
-    by the version of what made it; it may be deleted at any time."""
+    """Return Vega, Vega-Lite and Vega-Embed as one script. Bundling takes two seconds of CPU and
+    always gives the same script, so the user's cache keeps it by the version of the bundler; the
+    file may be deleted at any time."""
     cached = _bundle_file()
     if cached is not None:
         with suppress(OSError, UnicodeDecodeError):
             return cached.read_text(encoding="utf-8")
     import vl_convert
 
-    # Its types do not know that the snippet has a default.
+    # The type stubs lack the default of the snippet.
     bundle = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
     if cached is not None:
         with suppress(UserError):  # a page needs no cache
@@ -67,7 +67,7 @@ def vega() -> str:
 
 
 def _bundle_file() -> Path | None:
-    """The path of the bundle, whether it exists or not; None without a home directory."""
+    """Return the path of the bundle, which need not exist; None without a home directory."""
     try:
         return home.cache() / "vega" / f"{version('vl-convert-python')}.js"
     except UserError:
@@ -80,10 +80,9 @@ def render_page(
     filters: Mapping[str, Callable[..., Any]],
     **context: Any,
 ) -> str:
-    """A template of this package with everything that any page needs inside: styles, scripts, Vega,
-    the charts' `specs` and the hashes that allow its own scripts and no others. Also passed: `fmt`,
-    `charts` (whether there are any), and the filters `commands` and `ink`.
-    """
+    """Return a page from a template of this package. The template gets the styles, the scripts,
+    Vega, the charts' `specs`, the hashes that allow these scripts and no others, `fmt`, `charts`
+    (whether the page has charts), and the filters `commands` and `ink`."""
     templates, inks = _of_pages(), _inks()
     templates.filters |= filters
     script_of_vega = vega().replace("</script", r"<\/script") if specs else ""
@@ -102,7 +101,7 @@ def render_page(
 
 
 def fragment(template: str, **context: Any) -> str:
-    """A part of such a page, as markup."""
+    """Return a part of such a page as markup."""
     return _of_pages().get_template(template).render(fmt=fmt, **context)
 
 
@@ -119,7 +118,7 @@ def _inks() -> dict[str, str]:
 
 
 def _commands(text: str) -> Markup:
-    """A sentence with its commands set as code."""
+    """Return a sentence with its commands set as code."""
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if command else part
         for part, command in fmt.commands(text)
@@ -127,10 +126,11 @@ def _commands(text: str) -> Markup:
 
 
 def _colours() -> str:
-    """The colours of charts and swatches as variables `--ink-N`, light and dark."""
-    pairs = list(look.to_dark().items())
-    light = "".join(f"--ink-{n}:{pair[0]};" for n, pair in enumerate(pairs))
-    dark = "".join(f"--ink-{n}:{pair[1]};" for n, pair in enumerate(pairs))
+    """Return the colours of charts and swatches as variables `--ink-N`, light and dark."""
+    light, dark = (
+        "".join(f"--ink-{n}:{colour};" for n, colour in enumerate(colours))
+        for colours in zip(*look.to_dark().items(), strict=True)
+    )
     return (
         f":root{{{light}}}\n"
         "@media screen and (prefers-color-scheme: "

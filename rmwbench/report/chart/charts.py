@@ -281,8 +281,8 @@ def _panel_colour(styles: Sequence[LineStyle]) -> alt.Color:
 
 
 def fate(part: Part, metric: str, title: str, *, narrow: bool = False) -> Spec | None:
-    """Draw a share of messages that did not arrive, with its interval; None where the share is 0 for
-    all arms (a sentence says that better). `title` is that of the axis."""
+    """Draw a share of messages that did not arrive, with its interval; None where the share is 0
+    for all arms (a sentence says that better). `title` is that of the axis."""
     rows = frame.rows_of(part, metric)
     if not any(row["value"] for row in rows):
         return None
@@ -318,8 +318,9 @@ def parts(
     *,
     narrow: bool = False,
 ) -> Spec | None:
-    """Draw a stacked bar per arm: `split` gives the parts of an arm that has the metric `total`. The
-    parts add up to `total` and are stacked in their order; `total` is printed beside the bar."""
+    """Draw a stacked bar per arm: `split` gives the parts of an arm that has the metric `total`.
+    The parts add up to `total` and are stacked in their order; `total` is printed beside the
+    bar."""
     values = [row for arm in workload.arms for row in _parts(arm, split, total)]
     if not values:
         return None
@@ -690,7 +691,8 @@ def _spread(values: list[float], domain: list[float], height: float) -> list[flo
     """Return the places of labels for ascending values on a log axis: at least `_LABEL_GAP` px
     apart, and as near to their values as possible."""
     scale = height / log(domain[1] / domain[0])
-    # A group is (the centre of its labels' own places, the number of labels); touching groups merge.
+    # A group is (the centre of its labels' own places, the number of labels); groups that touch
+    # merge.
     groups: list[tuple[float, int]] = []
     for value in values:
         groups.append((log(value / domain[0]) * scale, 1))

@@ -1,9 +1,8 @@
 """A view as Markdown with its charts beside it as SVG and PNG, for wikis, issues and pull requests.
 
-Every picture carries its experiment card (suite, blocks, date, machine): it will be copied out of
-the page it was made for. Texts are escaped so that a name or a log line stays text in the renderers
-that allow HTML.
-"""
+Every picture contains its experiment card (suite, blocks, date, machine), because readers copy
+pictures out of their pages. Texts are escaped, so that a name or a log line stays text in renderers
+that allow HTML."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -34,9 +33,10 @@ NO_IMAGES: Mapping[tuple[str, str], str] = {}
 def write_markdown(
     view: View, path: Path | str, *, bitmaps: bool = True, charts: Collection[str] | None = None
 ) -> list[Path]:
-    """Writes the text to `path` and its charts to the directory `NAME-charts` beside it, and
-    returns every path written. The text shows the charts as SVG; `bitmaps`: as PNG too, for places
-    that take no SVG. `charts`: the keys of the charts to write; all where None."""
+    """Write the text to `path` and its charts to the directory `NAME-charts` beside it, and return
+    every path written. The text shows the charts as SVG; with `bitmaps` each is also written as
+    PNG, for places that take no SVG. `charts` are the keys of the charts to write; all by
+    default."""
     import vl_convert
 
     from rmwbench.report.chart.frame import with_card
@@ -64,12 +64,13 @@ def write_markdown(
 
 
 def charts_directory(path: Path) -> Path:
-    """Where the charts of a report at `path` are: OF-KEY.svg and .png, by `file_name`."""
+    """Return the directory of the charts of a report at `path`; `file_name` makes their names,
+    OF-KEY.svg and OF-KEY.png."""
     return path.with_name(f"{path.stem}-charts")
 
 
 def pictures(blocks: Iterable[Block], on: On = On.MARKDOWN) -> Iterator[Picture]:
-    """The pictures of blocks and of the sections in them, in reading order."""
+    """Yield the pictures of blocks and of the sections in them, in reading order."""
     for block in blocks:
         if on not in block.on:
             continue
@@ -80,8 +81,7 @@ def pictures(blocks: Iterable[Block], on: On = On.MARKDOWN) -> Iterator[Picture]
 
 
 def render_markdown(view: View, images: Mapping[tuple[str, str], str] = NO_IMAGES) -> str:
-    """The text; `images` has the relative path of each picture by what it is of and its
-    key."""
+    """Return the text; `images` has the relative path of each picture by its `of` and `key`."""
     lines = [f"# {escape(view.title)}", ""]
     for blocks in (view.about, view.answer, view.sections):
         lines += render_blocks(blocks, images, level=2)
@@ -91,8 +91,8 @@ def render_markdown(view: View, images: Mapping[tuple[str, str], str] = NO_IMAGE
 def render_blocks(
     blocks: Iterable[Block], images: Mapping[tuple[str, str], str] = NO_IMAGES, *, level: int
 ) -> Iterator[str]:
-    """The lines of blocks; the title of a section is a heading of `level`, that of a section in it
-    one level deeper."""
+    """Yield the lines of blocks. The title of a section is a heading of `level`; sections in it have
+    headings one level deeper."""
     for block in blocks:
         if On.MARKDOWN not in block.on:
             continue
@@ -113,15 +113,12 @@ def render_blocks(
 
 
 def _section(section: Section, images: Mapping[tuple[str, str], str], level: int) -> Iterator[str]:
-    lines = (
-        []
-        if section.folded
-        else list(render_blocks(section.blocks, images, level=level + bool(section.title)))
-    )
-    if lines:
-        if section.title:
-            yield from (f"{'#' * level} {escape(section.title)}", "")
-        yield from lines
+    if section.folded:
+        return
+    lines = list(render_blocks(section.blocks, images, level=level + bool(section.title)))
+    if lines and section.title:
+        yield from (f"{'#' * level} {escape(section.title)}", "")
+    yield from lines
 
 
 def _text(block: Text) -> str:
@@ -178,8 +175,8 @@ def _picture(picture: Picture, images: Mapping[tuple[str, str], str]) -> Iterato
 
 
 def escape(text: str) -> str:
-    """Text that stays text: Markdown's and HTML's special characters escaped, line breaks as
-    spaces. A command of ours between backticks stays code."""
+    """Return the text with Markdown's and HTML's special characters escaped and line breaks as
+    spaces. A command of this tool between backticks stays code."""
     flat = " ".join(str(text).split("\n")).strip()
     return "".join(
         f"`{part}`" if command else _escaped(part) for part, command in fmt.commands(flat)

@@ -1,5 +1,5 @@
-"""The tables of features of ROS 2: how lifecycle nodes came up, which ROS variables are obeyed, and
-what a recorder kept."""
+"""The tables of features of ROS 2: the bring-up of lifecycle nodes, the ROS variables that are
+obeyed, and the messages that a recorder kept."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -50,7 +50,7 @@ RECORDED = (
 
 
 def sections(doc: SuiteAnswer) -> Iterator[Section]:
-    """The tables of the features that the campaign has."""
+    """Yield the tables of the features that the campaign has."""
     yield from brought_up(doc)
     yield from variables(doc)
     yield from recorded(doc)
@@ -66,36 +66,34 @@ def brought_up(doc: SuiteAnswer) -> Iterator[Section]:
 
 
 def _brought_up(row: BringUpRow, metrics: Mapping[str, Mapping[str, Estimate]]) -> Section:
-    about = (
-        f"{fmt.counted(row.nodes, 'lifecycle node')}, service time-out {row.service_timeout_s:g} s"
-    )
-    if row.window_s is not None:
-        about += f", window {row.window_s:g} s"
+    nodes = fmt.counted(row.nodes, "lifecycle node")
+    window = "" if row.window_s is None else f", window {row.window_s:g} s"
+    about = f"{nodes}, service time-out {row.service_timeout_s:g} s{window}."
     times = next((arm.up for arm in row.arms if arm.up), ())
-    whole = _texts(
+    completion = _texts(
         ["", "complete", *HEADINGS, "stopped"],
-        [_completed(arm, metrics[arm.arm]) for arm in row.arms],
+        [_completion(arm, metrics[arm.arm]) for arm in row.arms],
     )
     up = _texts(
         ["nodes up after", *(f"{step.after_s:g} s" for step in times)],
         [[arm.arm, *(f"{step.nodes:.3g}" for step in arm.up)] for arm in row.arms if arm.up],
     )
-    return Section(row.title, [Text(f"{about}.", "muted"), whole, up])
+    return Section(row.title, [Text(about, "muted"), completion, up])
 
 
 def _texts(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     return Table([TableColumn(head) for head in heads], rows, look="matrix")
 
 
-def _completed(arm: BringUpArm, metrics: Mapping[str, Estimate]) -> list[str]:
+def _completion(arm: BringUpArm, metrics: Mapping[str, Estimate]) -> list[str]:
     complete = f"{arm.complete} of {arm.trials}" if arm.trials else "no data"
-    known = [fmt.metric(metrics.get(name)) for name in HEADINGS.values()]
-    values = ["never" if value.state == "never" else value.full for value in known]
-    return [arm.arm, complete, *values, _stopped(arm)]
+    values = (fmt.metric(metrics.get(name)) for name in HEADINGS.values())
+    texts = ["never" if value.state == "never" else value.full for value in values]
+    return [arm.arm, complete, *texts, _stops(arm)]
 
 
-def _stopped(arm: BringUpArm) -> str:
-    """`service not available 12, configure timed out 3 (of 100)`."""
+def _stops(arm: BringUpArm) -> str:
+    """Return `service not available 12, configure timed out 3 (of 100)`."""
     if arm.not_supported:
         return f"not supported: {arm.not_supported}"
     if not arm.trials:
@@ -105,7 +103,8 @@ def _stopped(arm: BringUpArm) -> str:
 
 
 def variables(doc: SuiteAnswer) -> Iterator[Section]:
-    """For each case and each arm: obeyed or not, and what was heard."""
+    """Yield the table that says for each case and each arm whether the variables were obeyed, and
+    how many messages were heard."""
     answer = doc.ros_variables
     if answer is None:
         return
@@ -138,7 +137,7 @@ def variables(doc: SuiteAnswer) -> Iterator[Section]:
 
 
 def _assigned(variables: Mapping[str, str]) -> str:
-    """`ROS_DOMAIN_ID=41`, several with a space between; `none`."""
+    """Return `ROS_DOMAIN_ID=41`, with a space between several; `none` without any."""
     return " ".join(f"{name}={value}" for name, value in variables.items()) or "none"
 
 
@@ -151,7 +150,8 @@ def _obeyed(arm: RosVariablesArm) -> TableCell:
 
 
 def recorded(doc: SuiteAnswer) -> Iterator[Section]:
-    """For each case of a recorder and each arm: what it kept, and where the rest was lost."""
+    """Yield a table for each case of a recorder: the messages that each arm kept, and the places
+    where the others were lost."""
     if doc.recordings is None:
         return
     columns = [TableColumn(head, right=n > 1) for n, head in enumerate(RECORDED)]
@@ -185,10 +185,9 @@ def _recorded(arm: RecordingsArm) -> list[TableCell | str]:
         arm.arm,
         TableCell(answer, tone, why=arm.reason),
         str(arm.sent),
-        _of(arm.kept, arm.sent),
-        *(_of(count, arm.sent) for count in lost),
+        *(_share(count, arm.sent) for count in (arm.kept, *lost)),
         "–" if arm.transport is None else str(arm.transport),
-        _of(arm.beside, arm.sent),
+        _share(arm.beside, arm.sent),
         _number(arm.written_bytes_per_s, 1e-6, ""),
         _number(arm.cpu_cores, 1.0, ""),
         _number(arm.peak_rss_bytes, 1e-6, " MB"),
@@ -196,8 +195,8 @@ def _recorded(arm: RecordingsArm) -> list[TableCell | str]:
     ]
 
 
-def _of(count: int | None, sent: int) -> str:
-    """`12 (3.1 %)`; `–` for a place that nobody counted."""
+def _share(count: int | None, sent: int) -> str:
+    """Return `12 (3.1 %)`; `–` for a place that nobody counted."""
     if count is None:
         return "–"
     return f"{count} ({fmt.percent(count / sent, 3)})" if count and sent else str(count)
