@@ -1,3 +1,3 @@
-"""How is an answer shown? Answers of `results` in; terminal, HTML, Markdown and charts (`chart`) out.
+"""How is an answer shown? Answers of `results` become terminal text, HTML, Markdown and charts.
 
-Renders only. Imports `results`, and `analysis` for names and units of metrics."""
+This package only renders. It imports `results`, and `analysis` for names and units of metrics."""

@@ -1,5 +1,6 @@
-"""The view of `rmwbench compare`: the differences besides the results, a table per cell whose intervals
-a page draws on one axis, the cells that are not comparable, and whether B is worse than A.
+"""The view of `rmwbench compare`: the differences besides the results, a table per cell whose
+intervals a page draws on one axis, the cells that are not comparable, and whether B is worse than
+A.
 
 On a page an interval is boxes placed by per cent, so that the same markup fits a phone, a wide
 screen, a dark page and paper.

@@ -1,5 +1,5 @@
-"""The parts that the view of every campaign has: how its machine affects the numbers, the facts of the
-machine, and which conclusions hold here."""
+"""The parts that the view of every campaign has: how its machine affects the numbers, the facts of
+the machine, and which conclusions hold here."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

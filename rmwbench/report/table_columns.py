@@ -38,9 +38,9 @@ QUEUEING = (replace(MEDIAN, title="queueing p50"), replace(TAIL, title="queueing
 """The meaning of latencies in a workload that is judged by a rate: how long messages wait in queues
 that are always full."""
 BESIDE = (_column("service_latency_p50"), _column("consumed_latency_p50"))
-"""Columns that are shown where the value of some arm differs from its response latency by more than a
-tenth: then the time before the publish call (writing the payload, or a late schedule) or after the
-message was taken (reading it) is part of the answer."""
+"""Columns that are shown where the value of some arm differs from its response latency by more than
+a tenth: then the time before the publish call (writing the payload, or a late schedule) or after
+the message was taken (reading it) is part of the answer."""
 APART = 1.1
 OWN_SHARE = 0.1
 """Writing the payload is shown where it is more than this share of some arm's response latency, or

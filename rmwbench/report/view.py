@@ -52,9 +52,9 @@ class RatioInterval:
 @dataclass(frozen=True)
 class TableCell:
     """A cell of a table. `detail`: a smaller text that belongs to it, such as its interval. A page
-    shows `why` when a reader points at the cell; `link`: the target of the cell. `badge`: whether it
-    is a verdict, set off from the text. `note`: letters of the notes below the table. `heat`: 0 to
-    4, the distance from the best."""
+    shows `why` when a reader points at the cell; `link`: the target of the cell. `badge`: whether
+    it is a verdict, set off from the text. `note`: letters of the notes below the table. `heat`: 0
+    to 4, the distance from the best."""
 
     text: str
     tone: Tone = ""
@@ -72,10 +72,10 @@ class TableCell:
 @dataclass(frozen=True)
 class TableColumn:
     """`right`: whether the column has numbers, which are never broken in two. `metric`: the metric
-    whose glossary entry explains the heading. `detail`: where a terminal shows the details of cells,
-    which it leaves out otherwise. `on`: the renderers that show the column. `key`: its name in a
-    page's style and script. `ticks`: (place in per cent, text) on the axis that its intervals share.
-    `link`: the target of its heading on a page."""
+    whose glossary entry explains the heading. `detail`: where a terminal shows the details of
+    cells, which it leaves out otherwise. `on`: the renderers that show the column. `key`: its name
+    in a page's style and script. `ticks`: (place in per cent, text) on the axis that its intervals
+    share. `link`: the target of its heading on a page."""
 
     title: str
     right: bool = False

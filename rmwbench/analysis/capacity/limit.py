@@ -195,8 +195,8 @@ def judge(limit: Limit, trial: MeasuredTrial, stability: Stability) -> LimitFind
 
 
 def _kind_of(broken: Condition, trial: MeasuredTrial) -> Kind:
-    """How a trial breaks a condition: by the fate that the condition limits; where it limits several
-    fates, or a message that did not arrive broke it, by the fate of most such messages."""
+    """How a trial breaks a condition: by the fate that the condition limits; where it limits
+    several fates, or a message that did not arrive broke it, by the fate of most such messages."""
     entry, ledger = GLOSSARY[broken.metric], trial.messages.ledger
     if entry.fate is not None:
         return KIND_OF_FATE[entry.fate]

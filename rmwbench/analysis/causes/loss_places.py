@@ -22,8 +22,8 @@ class Drops:
     """The drops that were counted over the steady window; None where nothing counts them.
     `sockets`: process → datagrams dropped because a UDP socket had no room; `interfaces`: name →
     frames; `reassembly`: datagrams whose fragments did not come together; `reader_queue`: messages
-    that the reader's own queue dropped; `noticed`: messages that the reader's middleware knows to be
-    missing, wherever they were lost."""
+    that the reader's own queue dropped; `noticed`: messages that the reader's middleware knows to
+    be missing, wherever they were lost."""
 
     sockets: Mapping[str, int] | None = None
     interfaces: Mapping[str, int] | None = None
@@ -53,8 +53,8 @@ Label = Literal["counted", "inferred", "at most"]
 
 @dataclass(frozen=True)
 class LossPlace:
-    """A place with its `count`, in `unit`. `messages`: how many missing messages the count explains,
-    exactly, as an inference or at most, as `label` says."""
+    """A place with its `count`, in `unit`. `messages`: how many missing messages the count
+    explains, exactly, as an inference or at most, as `label` says."""
 
     place: str
     count: int
@@ -119,7 +119,7 @@ def drops(counters: Iterable[Mapping[str, Any]]) -> Drops:
             interfaces[name.removeprefix("interface.").rpartition(".")[0]] += n
     failed = [n for (_, name), n in grown.items() if name == "ip.reasm_fails"]  # of every host
     noticed = [own["own.sample_lost"] for own in readers.values() if "own.sample_lost" in own]
-    # A DDS reader counts among its drops the messages that never came, which its queue did not drop.
+    # The drops of a DDS reader include messages that never came and that no queue dropped.
     queues = [
         max(own["reader_drops"] - own["own.sample_lost"], 0)
         for own in readers.values()

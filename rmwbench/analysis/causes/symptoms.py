@@ -22,7 +22,7 @@ SELDOM_HZ = 100.0
 
 
 class Symptom(StrEnum):
-    """The symptoms in the order in which they are shown: the first ones cost messages or seconds."""
+    """The symptoms in the order of a report: the first ones cost messages or seconds."""
 
     SEGMENT_TOO_SMALL = "segment_too_small"
     RECEIVE_BUFFER_FULL = "receive_buffer_full"
@@ -54,9 +54,9 @@ class Conduct:
     messages; `dropped`: datagrams for which sockets had no room. `way_ns`: the median from the
     publish call's return until the message is taken. `frames_lost`: share of the frames that the
     links lost. `stall_ns`: the longest silence; `period_ns`: the time between two messages, or two
-    bursts of `burst` messages; `depth` of keep last. `held_ns`: the median publish call, where calls
-    wait for room. `slower_when_rare`: whether the arm is decided to take longer at this rate than at
-    a higher rate."""
+    bursts of `burst` messages; `depth` of keep last. `held_ns`: the median publish call, where
+    calls wait for room. `slower_when_rare`: whether the arm is decided to take longer at this rate
+    than at a higher rate."""
 
     one_host: bool = True
     payload_bytes: int | None = None

@@ -94,14 +94,15 @@ class Bins:
     edges_ns: np.ndarray
     steal: np.ndarray | None = None
     counts: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """Cause (`socket buffer full`, `IP reassembly`, `TCP retransmission`, `page fault`) → events."""
+    """Cause (`socket buffer full`, `IP reassembly`, `TCP retransmission`, `page fault`) →
+    events."""
 
 
 @dataclass(frozen=True)
 class Witnesses:
-    """The evidence beside the records. `canary_late`, `publisher_waits`, `receiver_waits`: stretches
-    [begin, end) in ns, shape (m, 2), sorted; empty where nothing was late, None where it was not
-    watched, which the answer says."""
+    """The evidence beside the records. `canary_late`, `publisher_waits`, `receiver_waits`:
+    stretches [begin, end) in ns, shape (m, 2), sorted; empty where nothing was late, None where it
+    was not watched, which the answer says."""
 
     canary_late: np.ndarray | None = None
     publisher_waits: np.ndarray | None = None
@@ -141,8 +142,8 @@ class Slow:
 
 @dataclass(frozen=True)
 class Tail:
-    """`messages`: the slowest first. `of`: how many messages arrived. `unwatched`: the evidence that
-    was not recorded."""
+    """`messages`: the slowest first. `of`: how many messages arrived. `unwatched`: the evidence
+    that was not recorded."""
 
     median_ns: float
     of: int
@@ -212,8 +213,8 @@ def explain(pair: PairMessages, witnesses: Witnesses = Witnesses()) -> Tail | No
 
 def _largest(values: np.ndarray, most: int, above: float) -> np.ndarray:
     """The places of the values `above`, in order; where these are more than `most`, of the largest
-    values, the first ones of equal values. Only these are sorted: of ten million messages a thousand
-    are wanted."""
+    values, the first ones of equal values. Only these are sorted: of ten million messages a
+    thousand are wanted."""
     places = np.flatnonzero(values > above)
     if len(places) > most:
         candidates = values[places]
@@ -340,8 +341,8 @@ def _in_flight(
 
 
 def _overlap(stretches: np.ndarray | None, begin_ns: int, end_ns: int) -> int:
-    """How much of [begin, end) the stretches cover, in ns, at most all: stretches of several threads
-    may overlap."""
+    """How much of [begin, end) the stretches cover, in ns, at most all: stretches of several
+    threads may overlap."""
     if stretches is None or not len(stretches):
         return 0
     last = int(np.searchsorted(stretches[:, 0], end_ns))

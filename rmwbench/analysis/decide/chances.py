@@ -1,12 +1,12 @@
 """Does a candidate meet all limits? The probability of that, and the limit that decides it.
 
-A candidate meets all limits only where it meets each, so the probability of "all" comes from a joint
-belief: the belief about each limit (`posterior.py`), tied by the correlation that the metrics have
-over blocks (a Gaussian copula: a slow block that also loses messages counts once). The candidates of
-a machine share one error of 5 %: `meets` from P ≥ 1 − α/candidates, `misses` where one limit alone
-has P ≤ α/(candidates · limits). Fewer than five blocks, or fewer than five campaigns where these
-differ, decide nothing. A metric without data is unknown and never met, and a case in which the
-machine had no time left is never a reason to miss."""
+A candidate meets all limits only where it meets each, so the probability of "all" comes from a
+joint belief: the belief about each limit (`posterior.py`), tied by the correlation that the metrics
+have over blocks (a Gaussian copula: a slow block that also loses messages counts once). The
+candidates of a machine share one error of 5 %: `meets` from P ≥ 1 − α/candidates, `misses` where
+one limit alone has P ≤ α/(candidates · limits). Fewer than five blocks, or fewer than five
+campaigns where these differ, decide nothing. A metric without data is unknown and never met, and a
+case in which the machine had no time left is never a reason to miss."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

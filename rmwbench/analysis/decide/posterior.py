@@ -1,9 +1,9 @@
 """The evidence of blocks on one metric and its limit: the probability that the true value is within
 the limit.
 
-Each posterior has the reference prior of its law, so that the probability is one minus the one-sided
-p value, exactly for means and nearly for fractions: nine in ten of the answers "0.9" are right
-(Berger, Bernardo & Sun, Ann. Stat. 37, 2009; simulated in tests/decide/test_calibration.py).
+Each posterior has the reference prior of its law, so that the probability is one minus the
+one-sided p value, exactly for means and nearly for fractions: nine in ten of the answers "0.9" are
+right (Berger, Bernardo & Sun, Ann. Stat. 37, 2009; simulated in tests/decide/test_calibration.py).
 
 - `Mean`: a positive metric, or an amount: Student's t about the mean of the blocks (of their
   logarithms where all are positive). With infinite blocks it is a `MedianOfBlocks`.
@@ -29,9 +29,9 @@ from rmwbench.analysis.stats.intervals import Interval
 
 Kind = Literal["positive", "amount", "fraction"]
 LEAST_BLOCKS = 2
-"""With fewer blocks there is no scatter and so no posterior. A decision needs `rules.min_blocks`."""
+"""Fewer blocks have no scatter and so no posterior. A decision needs `rules.min_blocks`."""
 DIFFER = 0.05
-"""Campaigns differ where chance alone would make their means differ as much less often than this."""
+"""Campaigns differ where chance makes their means differ as much less often than this."""
 
 
 @dataclass(frozen=True)

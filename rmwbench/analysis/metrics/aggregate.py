@@ -171,8 +171,8 @@ def trial_value(entry: Metric, trial: MeasuredTrial) -> float | None:
 
 
 def clock_bound(entry: Metric, trial: MeasuredTrial) -> float:
-    """How far the value of the metric in the trial may be from the truth, ns; 0 where one clock took
-    both stamps."""
+    """How far the value of the metric in the trial may be from the truth, ns; 0 where one clock
+    took both stamps."""
     return trial.clock_bounds.get(entry.source or entry.name, 0.0)
 
 
@@ -185,8 +185,8 @@ def aggregate(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
 
 
 def widened(estimate: Estimate, bound_ns: float) -> Estimate:
-    """An estimate of a time between two clocks that are known to ± `bound_ns`, widened by the bound;
-    no data where the estimate does not exceed the bound."""
+    """An estimate of a time between two clocks that are known to ± `bound_ns`, widened by the
+    bound; no data where the estimate does not exceed the bound."""
     bound = f"±{bound_ns / 1e3:.3g} µs"
     interval = f"{estimate.interval}; {bound} for the clocks of two hosts"
     if isinstance(estimate, AtLeast):

@@ -24,7 +24,7 @@ STEPS = ("service", "configure", "activate")
 DONE, TIMED_OUT, REFUSED, UNFINISHED = "done", "timed_out", "refused", "unfinished"
 """How a step ended; `unfinished`: when the window ended the step had not ended, or not begun."""
 SESSION = "session"
-"""The place of nodes whose session did not open: their manager sees only that they have no service."""
+"""The place of nodes whose session did not open; their manager sees only a missing service."""
 PLACES = {
     f"{SESSION}.{REFUSED}": "session did not open",
     "service.timed_out": "service not available",

@@ -17,8 +17,8 @@ PRIMARY = "response_latency_p50"
 
 @dataclass(frozen=True)
 class Comparison:
-    """A `workload` at its `levels`, both of which are in its name, with the rows of the `cells` that
-    are compared. `labels`: cell -> the arm's name, made unique where a comparison has an arm
+    """A `workload` at its `levels`, both of which are in its name, with the rows of the `cells`
+    that are compared. `labels`: cell -> the arm's name, made unique where a comparison has an arm
     twice."""
 
     name: str
@@ -73,8 +73,8 @@ def is_compared(cell: Row) -> bool:
 
 
 def has_verdicts(definition: Mapping[str, Any]) -> bool:
-    """Whether arms are compared in a cell with this definition. A cell with ROS variables only shows
-    which nodes hear each other."""
+    """Whether arms are compared in a cell with this definition. A cell with ROS variables only
+    shows which nodes hear each other."""
     return not definition.get("ros_variables")
 
 

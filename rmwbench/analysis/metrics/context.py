@@ -1,5 +1,5 @@
-"""The common input of several measurements of one trial: its evidence with every stamp on one clock,
-its window, its endpoints and their lives, and the definition of its cell.
+"""The common input of several measurements of one trial: its evidence with every stamp on one
+clock, its window, its endpoints and their lives, and the definition of its cell.
 
 The evidence may come from a bundle or from a test: `Evidence` says what it must offer."""
 

@@ -44,8 +44,8 @@ def cost(
     delivered_bytes: int | None = None,
     no_data: Mapping[str, str] | None = None,
 ) -> Measures:
-    """The metrics of one trial from the rows of the bundle's `counters` (process, role, counter, at,
-    value).
+    """The metrics of one trial from the rows of the bundle's `counters` (process, role, counter,
+    at, value).
 
     `published`, `heard`, `delivered`: publishers' calls, first arrivals at subscriptions, and first
     arrivals at all readers, a client's replies included, within the steady window;
@@ -134,7 +134,7 @@ class _Readings:
 
     @property
     def sampler(self) -> str | None:
-        """The name of the sampler's process: `sampler`, or `sampler#2` beside a worker `sampler`."""
+        """The sampler's process: `sampler`, or `sampler#2` beside a worker `sampler`."""
         ours = (name for role, name in self.table if role == "harness")
         return next((name for name in ours if name.partition("#")[0] == "sampler"), None)
 
@@ -312,8 +312,9 @@ def _ended(counted: Counted) -> bool:
 
 
 def reason_without_side(processes: Collection[tuple[str, str]], side: str) -> str | None:
-    """Why one side can have no figure: it has no processes of its own, as where a service is called.
-    `processes`: (role, process) of all processes; `side`: publisher, subscription, daemon."""
+    """Why one side can have no figure: it has no processes of its own, as where a service is
+    called. `processes`: (role, process) of all processes; `side`: publisher, subscription,
+    daemon."""
     roles = {role for role, _ in processes}
     if side == "daemon":
         return None if side in roles else NO_DAEMON
@@ -348,8 +349,8 @@ def unread_reasons(events: Iterable[Mapping[str, Any]]) -> Reasons:
 
 
 OF_RAPL = re.compile(r"rapl:(package[^/]*|.*/dram)")
-"""RAPL's counters of processor packages and their memory, which are added; the other counters are of
-parts of these."""
+"""RAPL's counters of processor packages and their memory, which are added; the other counters are
+of parts of these."""
 OF_A_PART = re.compile(r"hwmon:(amdgpu|radeon|nouveau|xe|i915|nvme|BAT\d*)/.*")
 """Sensors of a graphics card, a drive or a battery, none of which is a board's input."""
 OF_A_MACHINE = ("energy.", "processor.")
@@ -358,8 +359,8 @@ PARTS_ALONE = "only parts of the machine have a power sensor here ({})"
 
 
 def _unread_sensors(why: Reasons, host: str) -> Reasons:
-    """Sensor of a machine -> why its energy is not known; under the key "" why no sensor's energy is
-    known, as where RAPL may not be read."""
+    """Sensor of a machine -> why its energy is not known; under the key "" why no sensor's energy
+    is known, as where RAPL may not be read."""
     reasons = {}
     for key, reason in why.items():
         quantity, _, machine = key.partition("@")
@@ -372,8 +373,8 @@ def _unread_sensors(why: Reasons, host: str) -> Reasons:
 def _joules(counted: Counted, unread: Reasons) -> tuple[float | None, str | None]:
     """The energy of a machine in the window, or the reason why it is not known, if there is one. It
     is the energy of the processor packages and their memory where RAPL counts, else that of the
-    board's largest consumer, which is its input. Where one of these sensors was not read (`unread`),
-    there is no sum."""
+    board's largest consumer, which is its input. Where one of these sensors was not read
+    (`unread`), there is no sum."""
     joules = {
         counter.removeprefix("energy."): value
         for (counter, _), value in counted.items()
@@ -395,9 +396,9 @@ def _is_board(sensor: str) -> bool:
 
 
 def setup(events: Iterable[Mapping[str, Any]]) -> Measures:
-    """`match_time` and `first_message_time` in ns, counted from the last `created`, from the rows of
-    the bundle's `events`; the former only where every created endpoint has matched, the latter +inf
-    where a reader heard nothing in the time of the barrier."""
+    """`match_time` and `first_message_time` in ns, counted from the last `created`, from the rows
+    of the bundle's `events`; the former only where every created endpoint has matched, the latter
+    +inf where a reader heard nothing in the time of the barrier."""
     rows = list(events)
     last: dict[str, int] = {}
     for row in rows:
@@ -447,8 +448,8 @@ edges: on a busy machine some ms later."""
 
 
 def _grown(row: Counted, counter: str) -> float:
-    """The growth of the counter over the window: the growth between the two snapshots, scaled to the
-    length of the window."""
+    """The growth of the counter over the window: the growth between the two snapshots, scaled to
+    the length of the window."""
     grown = row[counter, "steady_end"] - row[counter, "steady_begin"]
     edges = complete(row.get((SNAPSHOT, at)) for at in ("steady_begin", "steady_end"))
     window_ns = row.get((WINDOW, "window"))

@@ -1,5 +1,5 @@
-"""How endpoints find each other: the time of each endpoint, the time of the whole graph, and the cost
-on the wire.
+"""How endpoints find each other: the time of each endpoint, the time of the whole graph, and the
+cost on the wire.
 
 The event `created` is the time when a process had created all endpoints of one command, and
 discovery already runs before it. So the times of the graph and of late readers begin with the
@@ -85,7 +85,7 @@ def graph(events: Iterable[Row], counters: Iterable[Row]) -> Measures:
 
 
 def never_matched(created: Iterable[int], matched: Iterable[int]) -> str | None:
-    """Why the graph of these endpoints is not complete; None where all created endpoints matched."""
+    """Why the graph of the endpoints is not complete; None where all created endpoints matched."""
     missing = set(created) - set(matched)
     return f"endpoint {min(missing)} never matched" if missing else None
 

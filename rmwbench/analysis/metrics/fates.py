@@ -24,9 +24,9 @@ HELD: Mapping[UnsentBy, str] = {
 
 @dataclass(frozen=True)
 class FateCounts:
-    """Counts of messages, once per reader; for a chain once per path. `unsent_by`: cause -> messages
-    never sent. `overdue`: late messages of best-effort streams, which are undelivered; whether other
-    late messages would have arrived is not known."""
+    """Counts of messages, once per reader; for a chain once per path. `unsent_by`: cause ->
+    messages never sent. `overdue`: late messages of best-effort streams, which are undelivered;
+    whether other late messages would have arrived is not known."""
 
     wanted: int = 0
     lost: int = 0

@@ -1,5 +1,5 @@
-"""Which topics of a workload, and which readers of a topic, are judged one by one. The verdict of an
-arm over all of them is in over_topics.py.
+"""Which topics of a workload, and which readers of a topic, are judged one by one. The verdict of
+an arm over all of them is in over_topics.py.
 
 The topics of a robot have no common latency: the median over an IMU at 1 kHz and a camera at 30 Hz
 is the median of the IMU. So topics that differ are measured and judged one by one. Topics that are
@@ -80,8 +80,8 @@ class Topic:
 def workload_limit_names(
     endpoints: Sequence[Row], definition: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """The names under which a suite may limit a workload whose topics are judged together: the names
-    of its topics and of their readers."""
+    """The names under which a suite may limit a workload whose topics are judged together: the
+    names of its topics and of their readers."""
     judged = in_focus(endpoints, definition)
     topics = tuple(dict.fromkeys(row["topic"] for row in judged))
     return (*_together(topics), *topics, *_of_readers(topics, _nodes(judged)))

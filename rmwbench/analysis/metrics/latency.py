@@ -2,9 +2,8 @@
 memory stays at a few columns.
 
 Every message that the schedule wanted is in every latency sample, once per reader: a message that
-did not arrive sound and in time is +inf (rule 4). Latencies of several readers are pooled within the
-trial.
-"""
+did not arrive sound and in time is +inf (rule 4). Latencies of several readers are pooled within
+the trial."""
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
@@ -101,8 +100,8 @@ class Messages:
     drift: Drift | None = None
     """Drift of the pair that drifted most within the window; None where no latency rose or fell."""
     series: tuple[np.ndarray, np.ndarray] | None = None
-    """(seconds since the steady window began, latency in ns with +inf where lost) of the first pair,
-    thinned to SERIES_POINTS."""
+    """(seconds since the steady window began, latency in ns with +inf where lost) of the first
+    pair, thinned to SERIES_POINTS."""
 
 
 def measure(
@@ -115,8 +114,8 @@ def measure(
 ) -> Messages:
     """The measurements of the messages of `endpoints`, from SENT and RECEIVED records. `lives`: of
     endpoints that join late or leave early; `beside`: all endpoints of the trial, where `endpoints`
-    are some of these; `stuck`: the writers whose last publish call never returned. Raises ValueError
-    where the records contradict their format."""
+    are some of these; `stuck`: the writers whose last publish call never returned. Raises
+    ValueError where the records contradict their format."""
     out = Messages()
     recorded, columns = columns, answered(columns, endpoints)
     writers, pairs = _pairs(
@@ -169,8 +168,8 @@ def _by_reader(
 
 
 def _delivery_of(response_ns: np.ndarray) -> ReaderDelivery:
-    """The delivery to one reader, from the latencies of the messages that it wanted, shape (n,) with
-    n > 0, +inf for messages that never arrived."""
+    """The delivery to one reader, from the latencies of the messages that it wanted, shape (n,)
+    with n > 0, +inf for messages that never arrived."""
     n = len(response_ns)
     place = rank(n, 0.5)
     median = float(np.partition(response_ns, place)[place]) if allowed(n, 0.5) else None
@@ -255,8 +254,9 @@ def _pairs(
     out: Messages,
     held: "Callable[[_WriterColumns], UnsentBy]",
 ) -> "tuple[list[_WriterColumns], list[_Pair]]":
-    """The writers, and each writer with each of its readers; `out` gets the ledgers and the arrivals
-    within the window. `held`: a function from a writer to the cause why it did not send."""
+    """The writers, and each writer with each of its readers; `out` gets the ledgers and the
+    arrivals within the window. `held`: a function from a writer to the cause why it did not
+    send."""
     heard, size = _writers_with_readers(columns, endpoints, window), columns.received("bytes")
     pairs: list[_Pair] = []
     stalls, runs = [], []
@@ -517,9 +517,9 @@ def jitter(response_ns: np.ndarray) -> np.ndarray:
 
 
 def thin_series(time_s: np.ndarray, latency_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """At most SERIES_POINTS points, each a message: evenly spaced messages, so that the cloud and the
-    share of lost messages are as in all, and the slowest of the other messages that arrived, so that
-    spikes stay visible."""
+    """At most SERIES_POINTS points, each a message: evenly spaced messages, so that the cloud and
+    the share of lost messages are as in all, and the slowest of the other messages that arrived, so
+    that spikes stay visible."""
     n = len(latency_ns)
     if n <= SERIES_POINTS:
         return time_s.copy(), latency_ns.copy()
@@ -588,7 +588,7 @@ def _selector(endpoint: np.ndarray) -> Callable[[int], Rows]:
 
 
 def _pair_selector(columns: Columns, out: Messages) -> Callable[[int, int], Rows]:
-    """(reader, writer) -> rows of `received`; rows without a writer are foreign, and counted here."""
+    """(reader, writer) -> rows of `received`; rows without a writer are foreign, and counted."""
     reader, writer = columns.received("endpoint"), columns.received("writer")
     if len(reader) == 0:
         return lambda *_: slice(0, 0)

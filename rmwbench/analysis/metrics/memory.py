@@ -1,12 +1,11 @@
 """Whether memory grows with the messages: a line through the PSS of each process in the second half
 of the window.
 
-The first half is left out because pools, histories and the pages of a fresh process fill then, and a
-leak goes on. File-backed pages are left out: a library's share of PSS shrinks when other processes
-map it, even processes outside the trial. The slope is the median of the slopes between all pairs of
-readings (Theil 1950; Sen, JASA 63, 1968), so that one step of an allocator or one odd reading does
-not decide it. Where one process was not read there is no sum.
-"""
+The first half is left out because pools, histories and the pages of a fresh process fill then, and
+a leak goes on. File-backed pages are left out: a library's share of PSS shrinks when other
+processes map it, even processes outside the trial. The slope is the median of the slopes between
+all pairs of readings (Theil 1950; Sen, JASA 63, 1968), so that one step of an allocator or one odd
+reading does not decide it. Where one process was not read there is no sum."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -36,9 +36,9 @@ Columns = Mapping[str, np.ndarray]
 @dataclass(frozen=True, kw_only=True)
 class RecordingFates:
     """Counts of the messages of one topic, or of all topics. `beside`: those that a reader of ours
-    took; `only_beside`: those of these that are not in the bag; `only_kept`: those in the bag that no
-    reader of ours took; `twice`: those that are in the bag more than once. The places add up to the
-    messages that were sent and not kept; a place is None where it was not counted."""
+    took; `only_beside`: those of these that are not in the bag; `only_kept`: those in the bag that
+    no reader of ours took; `twice`: those that are in the bag more than once. The places add up to
+    the messages that were sent and not kept; a place is None where it was not counted."""
 
     topic: str
     sent: int

@@ -78,9 +78,9 @@ def blocks(n: int, size: int = 1 << 18) -> Iterator[slice]:
 
 
 def _condensed(values: np.ndarray, qs: list[float]) -> Sample:
-    """A large sample by counting into bins, ten times faster than sorting: exact quantiles by sorting
-    the bin of each, an exact upper tail, and below it the bins with their counts. Shape of `values`:
-    (n,), n > KEEP."""
+    """A large sample by counting into bins, ten times faster than sorting: exact quantiles by
+    sorting the bin of each, an exact upper tail, and below it the bins with their counts. Shape of
+    `values`: (n,), n > KEEP."""
     n = len(values)
     # the bits of negative numbers run backwards; such clocks are wrong, but are shown as they are
     if values.min() < 0:

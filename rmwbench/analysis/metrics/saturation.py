@@ -1,7 +1,6 @@
-"""Saturation: a publisher that sends back to back, up to its limit. Where it reaches the limit before
-the window ends, it is not known how many messages it would have sent in the rest, so the window
-gives no rate: the messages of a faster arm would be divided by more idle time.
-"""
+"""Saturation: a publisher that sends back to back, up to its limit. Where it reaches the limit
+before the window ends, it is not known how many messages it would have sent in the rest, so the
+window gives no rate: the messages of a faster arm would be divided by more idle time."""
 
 from collections.abc import Iterable
 

@@ -3,9 +3,8 @@
 A client's replies are recorded under the service's sequence numbers, and the service's records name
 the request that caused each reply. In the records of `answered` a client receives its own requests:
 a lost message is a request that was never answered, a duplicate is a request that was answered
-twice, and the latency is from the intended time of the request until the client has taken the reply.
-So the analysis of topics serves services too. The two legs have metrics of their own.
-"""
+twice, and the latency is from the intended time of the request until the client has taken the
+reply. So the analysis of topics serves services too. The two legs have metrics of their own."""
 
 from collections.abc import Iterator, Sequence
 

@@ -8,9 +8,8 @@ since a slow way back shifts it. A constant difference between the two ways is n
 within the bound.
 
 Clocks drift. All straight lines that fit within every bound make a polygon of offset and drift, and
-their range at a moment bounds the offset then. Where no straight line fits, because somebody slews a
-clock, the bounds widen from each reading by MOST_DRIFT.
-"""
+their range at a moment bounds the offset then. Where no straight line fits, because somebody slews
+a clock, the bounds widen from each reading by MOST_DRIFT."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -50,8 +49,8 @@ class OffsetReading(NamedTuple):
 
 def intersect(exchanges: Iterable[Exchange]) -> OffsetReading:
     """The reading of exchanges that are close to each other: the overlap of all bounds, at the time
-    of the shortest exchange. ValueError where the bounds do not overlap: then a clock was stepped, or
-    the answers are not from one clock."""
+    of the shortest exchange. ValueError where the bounds do not overlap: then a clock was stepped,
+    or the answers are not from one clock."""
     exchanges = list(exchanges)
     best = min(exchanges, key=lambda e: (e.answered_ns - e.asked_ns) - (e.sent_ns - e.received_ns))
     at = (best.asked_ns + best.answered_ns) // 2
@@ -153,9 +152,9 @@ class Clock:
 
 
 def fit(readings: Iterable[OffsetReading]) -> Clock:
-    """The clock of one or more readings. The offset is constant where that agrees with all readings,
-    else it drifts evenly, else it goes from reading to reading. ValueError where no clock that drifts
-    by at most MOST_DRIFT gives these readings: then it was stepped."""
+    """The clock of one or more readings. The offset is constant where that agrees with all
+    readings, else it drifts evenly, else it goes from reading to reading. ValueError where no clock
+    that drifts by at most MOST_DRIFT gives these readings: then it was stepped."""
     readings = tuple(sorted(readings))
     if not any(r.offset_ns or r.bound_ns for r in readings):
         return Clock(readings, (readings[0].t_ns,), (0,))
@@ -175,8 +174,8 @@ def fit(readings: Iterable[OffsetReading]) -> Clock:
 
 
 def _polygon(readings: Sequence[OffsetReading]) -> tuple[tuple[float, float], ...] | None:
-    """The corners (offset at the first reading relative to its own, drift) of the lines that fit every
-    reading; None where no line fits."""
+    """The corners (offset at the first reading relative to its own, drift) of the lines that fit
+    every reading; None where no line fits."""
     since, offset = readings[0].t_ns, readings[0].offset_ns
     # drift in ns per `scale`, so that both coordinates are of a kind
     scale = max(1, readings[-1].t_ns - since)

@@ -52,7 +52,7 @@ class ReaderLife:
 
 
 def passes(seq: np.ndarray, percent: int) -> np.ndarray:
-    """Which sequence numbers pass the portable filter `percent < N`, as every worker computes it."""
+    """Which sequence numbers pass the portable filter `percent < N`, as in every worker."""
     low_bits = np.uint64(0xFFFFFFFF)
     scattered = (seq.astype(np.uint64) & low_bits) * np.uint64(2654435761) & low_bits
     return (scattered * np.uint64(100) >> np.uint64(32)) < np.uint64(percent)

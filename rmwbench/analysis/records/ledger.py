@@ -36,9 +36,9 @@ class Ledger:
     wanted = delivered + under_way + vanished + after_drain + corrupt + failed + not_attempted, once
     per reader. `under_way`: of a reliable stream that had not come to its end when the trial
     stopped waiting. `vanished` (= vanished_start + vanished_middle + vanished_end): published, and
-    nothing arrived. `after_drain`: of a best-effort stream, arrived after the drain. `corrupt`: only
-    corrupt copies arrived. `failed`: the publish call returned an error. `not_attempted`: no publish
-    call was made; `held_by_call` of these were held by their writer's own publish call and
+    nothing arrived. `after_drain`: of a best-effort stream, arrived after the drain. `corrupt`:
+    only corrupt copies arrived. `failed`: the publish call returned an error. `not_attempted`: no
+    publish call was made; `held_by_call` of these were held by their writer's own publish call and
     `held_by_sibling` by the call of another writer of its thread (unsent.py).
 
     Beside that partition: `corrupt_copies`, `duplicates` (further copies that were sound and in
@@ -174,10 +174,10 @@ class Arrivals:
 def since_call_ns(
     call_ns: np.ndarray, flags: np.ndarray, fill_ns: Callable[[], np.ndarray]
 ) -> np.ndarray:
-    """The time from which each message is its middleware's: the publish call, for a loan later by the
-    time in which we wrote the payload into it. So a wait for the loan counts as the middleware's
-    time, and our writing does not, as where a message is copied. ABSENT where no call was made.
-    `fill_ns` is only called where a message was loaned."""
+    """The time from which each message is its middleware's: the publish call, for a loan later by
+    the time in which we wrote the payload into it. So a wait for the loan counts as the
+    middleware's time, and our writing does not, as where a message is copied. ABSENT where no call
+    was made. `fill_ns` is only called where a message was loaned."""
     if not (flags & LOANED).any():
         return call_ns
     filled_ns = fill_ns()
@@ -238,7 +238,7 @@ class Arranged:
 
     arrivals: Arrivals
     first: np.ndarray
-    """Per place the row of the first sound arrival, −1 where there is none; int32 or int64, (n,)."""
+    """Per place the row of the first sound arrival, −1 without one; int32 or int64, (n,)."""
     rows: np.ndarray | None
     """The s sound rows in order of time, int64 of shape (s,); None for all rows as they stand."""
     places: np.ndarray

@@ -17,8 +17,8 @@ from rmwbench.analysis.records.clocks import Clock, OffsetReading, fit
 from rmwbench.analysis.records.columns import Columns, Row, SteadyWindow
 
 OF_WORKERS = frozenset(("opened", "created", "matched", "first_message", "finished"))
-"""Events whose time a worker noted. The sampler notes the times of OF_SAMPLERS; all other events have
-the orchestrator's clock."""
+"""Events whose time a worker noted. The sampler notes the times of OF_SAMPLERS; all other events
+have the orchestrator's clock."""
 OF_SAMPLERS = frozenset(("canary", "canary_late"))
 
 SENT_STAMPS = frozenset(("intended_ns", "begun_ns", "call_ns", "return_ns"))

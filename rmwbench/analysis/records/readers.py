@@ -2,8 +2,8 @@
 
 A planner beside the camera and a viewer at the end of a slow link have no common median, nor have a
 reader that holds each message for 50 ms and a reader that does not. Settings are known beforehand
-and are the same in every arm and every trial, so settings, and not results, decide which readers are
-judged by themselves."""
+and are the same in every arm and every trial, so settings, and not results, decide which readers
+are judged by themselves."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -24,11 +24,11 @@ _EVERYWHERE = "all"
 
 @dataclass(frozen=True)
 class NamedReader:
-    """The settings in which readers of one topic may differ. `qos` and `taking` (the way of waiting,
-    the part of the payload that is read, and the memory into which messages are taken) as JSON;
-    `hold_ns`: how long each message is kept; `joins`: whether the node comes late, or comes again;
-    `host` and `process`: with how many of its writers the reader shares them; `link`: the links
-    between its host and the others, as JSON."""
+    """The settings in which readers of one topic may differ. `qos` and `taking` (the way of
+    waiting, the part of the payload that is read, and the memory into which messages are taken) as
+    JSON; `hold_ns`: how long each message is kept; `joins`: whether the node comes late, or comes
+    again; `host` and `process`: with how many of its writers the reader shares them; `link`: the
+    links between its host and the others, as JSON."""
 
     qos: str
     taking: str
@@ -59,8 +59,8 @@ class AlikeReaders:
 
 def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReaders]:
     """The subscriptions among these `endpoints` rows, which are of one topic or of several alike
-    topics, in groups of alike readers, in their order. `definition`: the cell's, which has the links
-    and how long each reader holds a message."""
+    topics, in groups of alike readers, in their order. `definition`: the cell's, which has the
+    links and how long each reader holds a message."""
     endpoints = definition.get("endpoints") or ()
     hold_ns = {endpoint.get("endpoint"): endpoint.get("hold_ns", 0) for endpoint in endpoints}
     lives: dict[tuple[str, str], list[bool]] = {}

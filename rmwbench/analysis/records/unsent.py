@@ -28,8 +28,8 @@ class Calls:
     returned_ns: np.ndarray
 
     def with_open_call(self) -> "Calls":
-        """The calls with the call that had not returned when the trial was over, which has no record
-        and began when its message was due, or when the call before it returned."""
+        """The calls with the call that had not returned when the trial was over, which has no
+        record and began when its message was due, or when the call before it returned."""
         called = np.flatnonzero(self.called_ns != ABSENT)
         place = int(called[-1]) + 1 if len(called) else 0
         if place == len(self.called_ns):

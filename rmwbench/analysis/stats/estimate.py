@@ -1,5 +1,5 @@
-"""An estimate: a metric's number with its count and interval, or a bound, or the reason why there is
-neither.
+"""An estimate: a metric's number with its count and interval, or a bound, or the reason why there
+is neither.
 
 Three classes instead of a float, so that no code path can print a number without its basis, and so
 that absent data never read as zero. Their common fields are those of documents (`METRIC` of

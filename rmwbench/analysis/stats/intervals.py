@@ -16,8 +16,8 @@ from rmwbench.analysis.stats.quantile import rank
 Interval = tuple[float, float, float]
 
 BURST = 10
-"""How many messages a single disturbance may lose at once within a bound "none was lost": events that
-never happened have no variance, so this is an assumption, and every such bound names it."""
+"""How many messages a single disturbance may lose at once within a bound "none was lost": events
+that never happened have no variance, so this is an assumption, and every such bound names it."""
 
 
 def log_t(values: np.ndarray, confidence: float = 0.95) -> Interval:
@@ -77,8 +77,8 @@ def order_statistic(
 
 
 def pooled_quantile(samples: list[np.ndarray], q: float, confidence: float = 0.95) -> Interval:
-    """Quantile q of all messages of G ≥ 2 trials pooled, with an interval that respects that messages
-    of a trial are alike.
+    """Quantile q of all messages of G ≥ 2 trials pooled, with an interval that respects that
+    messages of a trial are alike.
 
     Woodruff's inversion (J. Am. Stat. Assoc. 47, 1952): an interval for the *fraction* of messages
     at or below the estimate is carried back through the pooled order statistics. The fraction's
@@ -131,8 +131,8 @@ def _tail_reach(samples: list[np.ndarray], q: float, confidence: float) -> float
 
 
 def quantile_lower_bound(samples: list[np.ndarray], q: float) -> float:
-    """The lower bound of quantile q (one-sided, 95 %), for percentiles that rule 5 does not allow to
-    print: of several trials the lower end of the clustered interval, of one trial that of the
+    """The lower bound of quantile q (one-sided, 95 %), for percentiles that rule 5 does not allow
+    to print: of several trials the lower end of the clustered interval, of one trial that of the
     binomial order statistic."""
     if len(samples) > 1:
         return pooled_quantile(samples, q, 0.9)[1]
@@ -166,9 +166,9 @@ def clustered_fraction(
     (t(n−1)/t(G−2))², v the cluster-robust variance of p, n* ≤ n. It has one degree of freedom fewer
     than theirs, because the variance of a few bursts is skewed: chosen by simulation
     (tests/simulation). Where nothing (or everything) happened there is no variance, and a bound for
-    single events would miss the bursts: the bound is the rule of three for bursts of BURST messages,
-    as the name says, beside the share of trials that may go wrong as a whole (`wrong_trials`), which
-    no number of messages bounds."""
+    single events would miss the bursts: the bound is the rule of three for bursts of BURST
+    messages, as the name says, beside the share of trials that may go wrong as a whole
+    (`wrong_trials`), which no number of messages bounds."""
     counts, totals = np.asarray(counts, float), np.asarray(totals, float)
     count, total, groups = float(counts.sum()), float(totals.sum()), len(counts)
     p = count / total

@@ -1,5 +1,5 @@
-"""Sums of values of which some may be missing: a missing part is not zero, so without it there is no
-sum."""
+"""Sums of values of which some may be missing: a missing part is not zero, so without it there is
+no sum."""
 
 from collections.abc import Iterable
 

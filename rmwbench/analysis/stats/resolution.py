@@ -2,12 +2,11 @@
 needs.
 
 The half-width of an interval is no resolution: a true ratio of that size is found in only half of
-the campaigns. A ratio is found by the verdict's own rule (verdict.py): the one-sided t test on block
-log-ratios beyond the A/A noise, at the level that the arm has at the first step of Holm's procedure,
-and an estimate beyond the margin. `shared_freedom`: the degrees of freedom that the report's other
-comparisons add (variances.py). The level of the first step is the worst that an arm can meet, so the
-power holds whatever the other arms do. Simulated in tests/simulation.
-"""
+the campaigns. A ratio is found by the verdict's own rule (verdict.py): the one-sided t test on
+block log-ratios beyond the A/A noise, at the level that the arm has at the first step of Holm's
+procedure, and an estimate beyond the margin. `shared_freedom`: the degrees of freedom that the
+report's other comparisons add (variances.py). The level of the first step is the worst that an arm
+can meet, so the power holds whatever the other arms do. Simulated in tests/simulation."""
 
 import functools
 import math
@@ -110,9 +109,8 @@ def blocks_for(
     """The smallest number of blocks that declares a true `ratio` with probability POWER; None where
     no realistic number does (the ratio is at the margin).
 
-    `sd` counts as known. Where it was estimated, give its `sd_upper`: then the power holds on average
-    over pilots too.
-    """
+    `sd` counts as known. Where it was estimated, give its `sd_upper`: then the power holds on
+    average over pilots too."""
     if (
         math.log(ratio) <= math.log1p(max(threshold.margin, threshold.aa_floor))
         or not threshold.alpha > 0
@@ -142,10 +140,9 @@ def blocks_for_equivalence(
 
 
 def sd_upper(sd: float, freedom: float, confidence: float = 0.8) -> float:
-    """The value that the true standard deviation exceeds only with probability 1 − confidence, given
-    an estimate: χ² (Browne, The American Statistician 49, 1995, plans sample sizes from pilots in
-    this way). For a pilot of 5 blocks it is 1.56 times the estimate.
-    """
+    """The value that the true standard deviation exceeds only with probability 1 − confidence,
+    given an estimate: χ² (Browne, The American Statistician 49, 1995, plans sample sizes from
+    pilots in this way). For a pilot of 5 blocks it is 1.56 times the estimate."""
     return sd * math.sqrt(freedom / float(special.chdtri(freedom, confidence)))
 
 

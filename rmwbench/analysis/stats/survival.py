@@ -70,8 +70,8 @@ def kaplan_meier(times: Sequence[float], happened: Sequence[bool]) -> Curve:
 def cumulative_incidence(
     times: Sequence[float], causes: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(times, shares of shape (causes, times)) of the items that ended by each cause 1, 2, …; cause 0
-    is censored.
+    """(times, shares of shape (causes, times)) of the items that ended by each cause 1, 2, …; cause
+    0 is censored.
 
     Aalen and Johansen's estimate (Scand. J. Stat. 5, 1978): an end by one cause is not a censoring
     of the other, which would make both look more frequent than they can be together.

@@ -109,9 +109,10 @@ def _leader(arms: Sequence[JudgedArm], verdicts: Mapping[str, Verdict]) -> str |
 def _judged(
     contenders: Mapping[Group, Sequence[JudgedArm]], pairs_of: Mapping[Group, Pairs], rules: Rules
 ) -> dict[Group, dict[str, TestedArm]]:
-    """The tests of all arms. An arm that is decided to lose more than another arm is left out of the
-    other's tests: no arm is slower than it, or has to be as fast. Which arms lose more is decided
-    over the whole report, first by Bonferroni and then by the result of Holm's procedure."""
+    """The tests of all arms. An arm that is decided to lose more than another arm is left out of
+    the other's tests: no arm is slower than it, or has to be as fast. Which arms lose more is
+    decided over the whole report, first by Bonferroni and then by the result of Holm's
+    procedure."""
     count = sum(map(len, contenders.values()))
     lossier = {
         w: pairs_of[w].lossier * _chances(arms) * count <= rules.alpha

@@ -1,5 +1,6 @@
 """Disturbances by the machine that do not void a trial: the flags that were raised while the trials
-of an arm ran, one per code (docs/doctor.md), and which verdicts may use trials of a busy machine."""
+of an arm ran, one per code (docs/doctor.md), and which verdicts may use trials of a busy
+machine."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -27,8 +27,8 @@ class FailedLine(Protocol):
 
 
 def lost_by_its_arm(line: FailedLine) -> bool:
-    """Whether a finished trial is a block that its arm lost. A journal that does not say whose fault
-    a failure was is from an older version: nearly all its failures were the workers'."""
+    """Whether a finished trial is a block that its arm lost. A journal that does not say whose
+    fault a failure was is from an older version: nearly all its failures were the workers'."""
     return line.status == "failed" and (line.failed_by or FailedBy.WORKER) == FailedBy.WORKER
 
 
@@ -52,8 +52,8 @@ def with_lost(
     entry: Metric, values: Mapping[int, Any], lost: Iterable[int], *, primary: bool
 ) -> dict[int, Any]:
     """Block -> value, or (events, of) of a fraction, with the blocks that an arm lost. Such a block
-    is infinite in latencies and in the `primary` metric, or 0 where a larger value is better; it has
-    as many messages as usual, and none is delivered. The cost of a lost block is not known."""
+    is infinite in latencies and in the `primary` metric, or 0 where a larger value is better; it
+    has as many messages as usual, and none is delivered. The cost of a lost block is not known."""
     lost = sorted(set(lost) - values.keys())
     if not values or not lost:
         return dict(values)

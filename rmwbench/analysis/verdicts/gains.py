@@ -18,8 +18,8 @@ Relation = Literal["better", "worse", "equivalent", "undecided"]
 @dataclass(frozen=True)
 class Gain(Ratio):
     """A ratio with an answer that holds for the whole report: *worse* where it is larger, by the
-    direction of its metric. Its interval has the level at which it was judged, or 95 % where nothing
-    may be decided yet."""
+    direction of its metric. Its interval has the level at which it was judged, or 95 % where
+    nothing may be decided yet."""
 
     answer: Relation = field(kw_only=True)
 
@@ -30,8 +30,8 @@ def planned(
     right: Mapping[int, float],
     bounds: tuple[Bounds, Bounds] = ({}, {}),
 ) -> Statement:
-    """The statement about left ÷ right; each side is block -> value, +inf allowed. `bounds`: how far
-    values may be from the truth for the clocks of two hosts."""
+    """The statement about left ÷ right; each side is block -> value, +inf allowed. `bounds`: how
+    far values may be from the truth for the clocks of two hosts."""
     return Statement(
         left=left, right=right, metric=metric, paired=True, bounds=bounds, by_ratio=True
     )

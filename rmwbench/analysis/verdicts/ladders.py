@@ -158,8 +158,8 @@ def _shape(rung: Rung) -> _Shape:
 
 
 def _difference(base: _Shape, other: _Shape) -> str | None:
-    """The one node in which two shapes differ, empty where they differ in another single thing; None
-    where they differ in nothing, or in more than one thing."""
+    """The one node in which two shapes differ, empty where they differ in another single thing;
+    None where they differ in nothing, or in more than one thing."""
     missing = object()
     apart = [k for k in base.keys() | other.keys() if base.get(k, missing) != other.get(k, missing)]
     if not apart:

@@ -38,9 +38,9 @@ class Likeness:
 
     @property
     def correlation(self) -> float | None:
-        """The correlation from block to block of an arm's own deviations, without its bias. It is no
-        field, since its simulation takes longer than all tests of a claim, and most claims do not
-        need it."""
+        """The correlation from block to block of an arm's own deviations, without its bias. It is
+        no field, since its simulation takes longer than all tests of a claim, and most claims do
+        not need it."""
         if self.lag_one is None:
             return None
         least = -1 / self.blocks  # the expectation without any correlation

@@ -31,7 +31,7 @@ Group = tuple[str, Family]
 @dataclass(frozen=True, kw_only=True)
 class _RawPairs:
     """Arm i against arm j over the blocks that both have, before variances are moderated. `values`
-    and `logs` of the primary metric have shape (arms, blocks), all matrices (arms, arms), [i, j]."""
+    and `logs` of the primary metric have shape (arms, blocks), all matrices (arms, arms)."""
 
     values: np.ndarray
     logs: np.ndarray  # nan: no trial, +inf: infinite, -inf: 0
@@ -220,8 +220,8 @@ def _bounds(arms: Sequence[JudgedArm]) -> np.ndarray:
 
 def _shifts(values: np.ndarray, bound: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """By how much the mean log-ratios may be too large and too small, [i, j], because the hosts'
-    clocks are only known within a bound. No number of blocks averages the error out, since it may be
-    the same in all blocks. Infinite where a value is not larger than its bound."""
+    clocks are only known within a bound. No number of blocks averages the error out, since it may
+    be the same in all blocks. Infinite where a value is not larger than its bound."""
     if not bound.any():
         return np.zeros(n.shape), np.zeros(n.shape)
     finite = np.isfinite(values) & (values > 0)

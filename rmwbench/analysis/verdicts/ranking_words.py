@@ -41,7 +41,7 @@ class RankingWords:
         return self.infinite or f"messages that did not arrive reach {name}"
 
     def as_lower_is_better(self, value: float) -> float:
-        """A value of the metric, or a ratio of values, turned so that a smaller number is better."""
+        """A value of the metric, or a ratio of values, so that a smaller number is better."""
         if not self.higher:
             return value
         return 1 / value if value else inf

@@ -2,14 +2,15 @@
 
 Readers with the same settings at the same place have one median. Where their latencies or
 deliveries are nevertheless unlike, the common median is the median of no reader: then the report
-says so, and shows each reader by itself. No verdict rests on this, since it is only seen afterwards:
-the judged readers stay as planned.
+says so, and shows each reader by itself. No verdict rests on this, since it is only seen
+afterwards: the judged readers stay as planned.
 
 Readers are unlike where, in each block that has both and in at least `LEAST_BLOCKS` of them, the
 median of the reader with the largest is more than `RATIO` times that of the reader with the
 smallest, even if both are wrong by the bounds of the hosts' clocks; or where, in the same way, the
-delivered fractions differ by more than `POINTS`. Scatter does not have that effect: it would have to
-go the same way in each of five blocks, and by a factor that no fan-out on an idle machine shows."""
+delivered fractions differ by more than `POINTS`. Scatter does not have that effect: it would have
+to go the same way in each of five blocks, and by a factor that no fan-out on an idle machine
+shows."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -48,10 +48,9 @@ def planned_looks(minimum: int, maximum: int) -> tuple[int, ...]:
     """The numbers of complete blocks at which verdicts may be looked at, ascending; the last is
     always `maximum`.
 
-    From `minimum` on, each look has half as many blocks again as the one before. A look to which the
-    maximum adds less than a quarter is left out: planned_looks(5, 6) is (6,), a campaign of fixed
-    length. ValueError where 2 ≤ minimum ≤ maximum does not hold.
-    """
+    From `minimum` on, each look has half as many blocks again as the one before. A look to which
+    the maximum adds less than a quarter is left out: planned_looks(5, 6) is (6,), a campaign of
+    fixed length. ValueError where 2 ≤ minimum ≤ maximum does not hold."""
     if not 2 <= minimum <= maximum:
         raise ValueError(f"looks need 2 ≤ minimum ≤ maximum, not {minimum}, {maximum}")
     numbers, at = [], minimum

@@ -59,11 +59,11 @@ class Statement:
     """Is `left` worse than `right` by this metric? Each side is block -> its trial's value (+inf
     allowed), or `Counts` for fractions. `paired`: whether the blocks are of one campaign. `group`:
     the name of the cell whose statements are judged together: the loss in any of its topics comes
-    first. `reliable`: neither side may lose anything. `bounds`: how far the values of left and right
-    may be from the truth for the clocks of two hosts, in the metric's unit, for each block where
-    blocks differ. `topic`: the topic of the values, None for the whole cell. `primary`: the metric
-    by which the cell is judged, which says which loss comes first. `by_ratio`: whether values
-    without a ratio, infinite or 0, decide nothing; else their order is compared."""
+    first. `reliable`: neither side may lose anything. `bounds`: how far the values of left and
+    right may be from the truth for the clocks of two hosts, in the metric's unit, for each block
+    where blocks differ. `topic`: the topic of the values, None for the whole cell. `primary`: the
+    metric by which the cell is judged, which says which loss comes first. `by_ratio`: whether
+    values without a ratio, infinite or 0, decide nothing; else their order is compared."""
 
     left: Mapping[int, Any]
     right: Mapping[int, Any]
@@ -116,8 +116,8 @@ StatementVerdict = Literal["worse", "better", "equivalent", "undecided", "no dat
 @dataclass(frozen=True)
 class StatementAnswer:
     """`verdict` of left against right. `effect`: left ÷ right, or left − right of fractions, with
-    its interval at the level at which the statement was judged. `needed`: how many blocks (or trials
-    of each campaign) would decide it if the effect and its spread are as they look now."""
+    its interval at the level at which the statement was judged. `needed`: how many blocks (or
+    trials of each campaign) would decide it if the effect and its spread are as they look now."""
 
     verdict: StatementVerdict
     effect: BlockRatio | NoRatio | FractionChange | None

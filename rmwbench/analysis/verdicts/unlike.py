@@ -37,7 +37,7 @@ class ArmFacts:
     written: str | None = None
     """`loan` or `copy`: how its publishers were asked to write, and so its family."""
     schedule: str | None = None
-    """`own` or `shared`: which thread sends for a publisher; None where no thread could be shared."""
+    """`own` or `shared`: the thread that sends for a publisher; None if none can be shared."""
     support_ended: str | None = None
     """The month, as `2023-07`, in which its vendor's support of this version ended."""
 

@@ -3,11 +3,10 @@
 Five blocks give a variance with four degrees of freedom, and the t of four degrees needs an effect
 of nine standard errors where a report has a hundred comparisons. The comparisons of one report have
 similar variances, so each is moderated by the others: an empirical Bayes prior, scaled inverse χ²
-(Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004, §4 and 6.2). The prior counts less than its fit gives,
-because pairs that have an arm in common are not independent evidence, and because a prior that is
-too sure errs where spreads are very unequal. By how much less was chosen by simulation over ten laws
-of noise (tests/simulation/procedures.py, docs/formulas.md).
-"""
+(Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004, §4 and 6.2). The prior counts less than its fit
+gives, because pairs that have an arm in common are not independent evidence, and because a prior
+that is too sure errs where spreads are very unequal. By how much less was chosen by simulation over
+ten laws of noise (tests/simulation/procedures.py, docs/formulas.md)."""
 
 import math
 from collections.abc import Sequence

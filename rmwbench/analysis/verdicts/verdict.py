@@ -29,15 +29,15 @@ class JudgedArm:
     turned so that a smaller value is better: the reciprocal where a larger value is better.
 
     `undelivered`: block -> (messages that did not arrive sound and in time, messages wanted). Only
-    done trials are listed; `failed` are the blocks whose trial failed by the worker's fault, so that
-    the arm lost them. `bounds`: block -> how far `primary` may be from the truth for the clocks of
-    two hosts, in its unit; an absent block has 0. `barred`: why an arm that has trials gets no
-    verdict; it has no values then. `order`: the words for a smaller value. `since`: block -> the
-    number of blocks of the campaign from which on it counts, where a look had passed before it ran.
-    `busy`: block of each done trial -> whether it was machine-bound, where that matters;
+    done trials are listed; `failed` are the blocks whose trial failed by the worker's fault, so
+    that the arm lost them. `bounds`: block -> how far `primary` may be from the truth for the
+    clocks of two hosts, in its unit; an absent block has 0. `barred`: why an arm that has trials
+    gets no verdict; it has no values then. `order`: the words for a smaller value. `since`: block
+    -> the number of blocks of the campaign from which on it counts, where a look had passed before
+    it ran. `busy`: block of each done trial -> whether it was machine-bound, where that matters;
     `left_out`: the blocks that no arm of the comparison has because an arm was machine-bound
-    (disturbed.py). `family`: the arm is compared within it. `fates`: block of each done trial -> the
-    fates of its messages, where they were counted."""
+    (disturbed.py). `family`: the arm is compared within it. `fates`: block of each done trial ->
+    the fates of its messages, where they were counted."""
 
     name: str
     primary: Mapping[int, float]
@@ -126,8 +126,8 @@ VerdictName = Literal["best", "equivalent", "worse", "undecided", "alone", "refe
 
 
 class By(StrEnum):
-    """Why an arm is worse: it delivers less, it is slower (its primary metric is larger), or it never
-    works."""
+    """Why an arm is worse: it delivers less, it is slower (its primary metric is larger), or it
+    never works."""
 
     DELIVERY = "delivery"
     PRIMARY = "primary"
@@ -136,9 +136,9 @@ class By(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """`by`: why a worse arm is worse; `fates`: the fates of the messages that an arm that is worse by
-    delivery did not deliver in the judged blocks. `minutes_to_decide`: the length of a campaign that
-    would decide an open verdict; None where no campaign would, or where nothing is open."""
+    """`by`: why a worse arm is worse; `fates`: the fates of the messages that an arm that is worse
+    by delivery did not deliver in the judged blocks. `minutes_to_decide`: the length of a campaign
+    that would decide an open verdict; None where no campaign would, or where nothing is open."""
 
     verdict: VerdictName
     against: str | None
@@ -164,14 +164,15 @@ class Rules:
     below 1 + `margin`. Why both: docs/formulas.md.
 
     `alpha`: the error of the whole report, or the share of one look (`sequential.alpha_at`); 0
-    decides nothing. `margin`: the ratio minus 1 that matters. `aa_floor`: the ratio minus 1 by which
-    identical arms differ in measurements of any length; 0 for arms that shared randomised blocks,
-    where there is no such difference, and the A/A noise for campaigns that did not. `noise`: the
-    ratio minus 1 within which a calibration saw identical arms stay after NOISE_BLOCKS blocks; it
-    decides nothing, a verdict about a smaller ratio mentions it. `loss_margin`: the fraction of
-    messages that a best-effort arm may lose more than another arm before loss is judged; reliable
-    arms have none. `ahead`: (blocks, alpha) of the looks still to come, `campaign_alpha`: the error
-    of a separate campaign; both only serve to say how long a decision would take."""
+    decides nothing. `margin`: the ratio minus 1 that matters. `aa_floor`: the ratio minus 1 by
+    which identical arms differ in measurements of any length; 0 for arms that shared randomised
+    blocks, where there is no such difference, and the A/A noise for campaigns that did not.
+    `noise`: the ratio minus 1 within which a calibration saw identical arms stay after NOISE_BLOCKS
+    blocks; it decides nothing, a verdict about a smaller ratio mentions it. `loss_margin`: the
+    fraction of messages that a best-effort arm may lose more than another arm before loss is
+    judged; reliable arms have none. `ahead`: (blocks, alpha) of the looks still to come,
+    `campaign_alpha`: the error of a separate campaign; both only serve to say how long a decision
+    would take."""
 
     alpha: float = 0.05
     margin: float = 0.05

@@ -97,8 +97,8 @@ def word(
         verdicts[n] = (verdicts[n] or v) if v.verdict == "worse" else None
         judged[n].equivalent |= v.verdict == "equivalent"
     standing = [name for name in order if verdicts[name] is None]
-    # The leader is the fastest arm that is not decided worse (loss is judged first, so the fastest of
-    # all arms may be decided worse).
+    # The leader is the fastest arm that is not decided worse (loss is judged first, so the fastest
+    # of all arms may be decided worse).
     leader = standing[0] if standing else order[0]
     for name in standing:
         if name != leader:

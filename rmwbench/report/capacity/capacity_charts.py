@@ -1,10 +1,9 @@
-"""Three pictures of a capacity search: the capacities with their intervals, latency against load for
-all arms, and loss against load.
+"""Three pictures of a capacity search: the capacities with their intervals, latency against load
+for all arms, and loss against load.
 
 In the second picture, a line shows an arm's median and points above it the limit's percentile. A
-horizontal line is the limit. A vertical line marks each arm's capacity, a band its interval. A level
-whose queue grows has no latency: it is a mark at the top edge.
-"""
+horizontal line is the limit. A vertical line marks each arm's capacity, a band its interval. A
+level whose queue grows has no latency: it is a mark at the top edge."""
 
 from collections.abc import Callable, Iterator
 from math import inf

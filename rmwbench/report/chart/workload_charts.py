@@ -176,7 +176,8 @@ def latencies(part: Part) -> Iterator[Picture]:
     yield Picture(
         "ecdf",
         "How many arrived within a time",
-        "Further left is faster, steeper is steadier. Of a curve that ends below 100 % the rest did not arrive.",
+        "Further left is faster, steeper is steadier. Of a curve that ends below 100 % the rest did "
+        "not arrive.",
         **drawn(pictures.ecdf, part),
     )
     yield Picture(

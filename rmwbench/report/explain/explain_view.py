@@ -1,6 +1,6 @@
-"""The view of `rmwbench explain`: for each workload where the time goes at the median; then for each
-arm which path the bytes took, how the arm differs, where messages were lost, and why the slowest
-messages were slow, in one line where that is enough; and the known remedies."""
+"""The view of `rmwbench explain`: for each workload where the time goes at the median; then for
+each arm which path the bytes took, how the arm differs, where messages were lost, and why the
+slowest messages were slow, in one line where that is enough; and the known remedies."""
 
 from collections.abc import Iterator, Sequence
 
@@ -45,7 +45,7 @@ def view(explanations: Sequence[Explanation]) -> View:
 
 
 def _once(explanations: Sequence[Explanation]) -> Iterator[Block]:
-    """The texts for all arms together: many arms have the same causes, and a suite is sampled alike."""
+    """The texts for all arms together: many arms have the same causes and sampling."""
     tails = [tail for arm in explanations for tail in arm.tails[:MOST]]
     causes = {cause.cause: cause.text for tail in tails for cause in tail.causes}
     if causes:

@@ -160,8 +160,8 @@ def places(arms: Iterable[WorkloadArm]) -> list[ShareBar]:
 
 
 def causes(arms: Iterable[WorkloadArm]) -> list[ShareBar]:
-    """Return the shares of the slowest messages, of the writer and reader with the longest tail, for
-    arms that have a tail."""
+    """Return the shares of the slowest messages, of the writer and reader with the longest tail,
+    for arms that have a tail."""
     bars = []
     for arm in arms:
         for tail in arm.tails[:1]:

@@ -1,4 +1,4 @@
-"""A view as one HTML file that needs nothing else: styles, scripts, Vega and all data are inside."""
+"""A view as one HTML file, which contains its styles, scripts, Vega and all data."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path

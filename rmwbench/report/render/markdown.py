@@ -91,8 +91,8 @@ def render_markdown(view: View, images: Mapping[tuple[str, str], str] = NO_IMAGE
 def render_blocks(
     blocks: Iterable[Block], images: Mapping[tuple[str, str], str] = NO_IMAGES, *, level: int
 ) -> Iterator[str]:
-    """Yield the lines of blocks. The title of a section is a heading of `level`; sections in it have
-    headings one level deeper."""
+    """Yield the lines of blocks. The title of a section is a heading of `level`; sections in it
+    have headings one level deeper."""
     for block in blocks:
         if On.MARKDOWN not in block.on:
             continue

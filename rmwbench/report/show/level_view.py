@@ -117,9 +117,9 @@ def _meaning(ladders: Sequence[Levels]) -> str:
     metric = title_of(ladders[0].primary_metric)
     return (
         f"The {metric} at each level, with what was lost, never sent or late. Each level is "
-        "compared with the one before it and with the first, within blocks; all these comparisons of the "
-        "report share one error of 5 %, and intervals in the sentences are those at which they were "
-        "judged."
+        "compared with the one before it and with the first, within blocks; all these comparisons "
+        "of the report share one error of 5 %, and intervals in the sentences are those at which "
+        "they were judged."
     )
 
 

@@ -1,5 +1,5 @@
-"""Notes on how an arm differs from the others of its table, and on its disturbances by the machine. A
-note that holds for most arms is given once, in words; a note on a single arm is where the arm is
+"""Notes on how an arm differs from the others of its table, and on its disturbances by the machine.
+A note that holds for most arms is given once, in words; a note on a single arm is where the arm is
 explained."""
 
 from collections.abc import Sequence

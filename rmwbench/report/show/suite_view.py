@@ -1,5 +1,5 @@
-"""The answer of a campaign. A page and Markdown begin with a sentence per workload; a terminal shows
-the tables first, and then the cautions, a sentence per workload, and the open questions.
+"""The answer of a campaign. A page and Markdown begin with a sentence per workload; a terminal
+shows the tables first, and then the cautions, a sentence per workload, and the open questions.
 
 A terminal only says that there is more about the machine and single arms: facts about an arm are in
 `rmwbench explain` and on the page."""

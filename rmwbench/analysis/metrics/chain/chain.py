@@ -297,8 +297,8 @@ def _series(trace: PathTrace, window: SteadyWindow | None) -> tuple[np.ndarray, 
 
 
 def typical(path_traces: Sequence[PathTrace]) -> list[np.ndarray]:
-    """Which messages of each path took about the median of the messages that arrived on any path; at
-    least one message where any arrived."""
+    """Which messages of each path took about the median of the messages that arrived on any path;
+    at least one message where any arrived."""
     latencies = [
         np.where(t.wanted, elapsed(t.last.taken_ns, t.intended_ns), np.inf) for t in path_traces
     ]

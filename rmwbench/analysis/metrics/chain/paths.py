@@ -2,9 +2,9 @@
 
 A path is a list of links, each from a writer to a reader. From a reader it goes on to every
 publisher of the reader's node that relays it, or, from a service, back to the client that asked.
-Where chains fork, every last subscription ends a path of its own, so a message counts once per path.
-Where chains join (two inputs of one node, two relays on one topic), each input begins a path of its
-own, since a relayed message names its cause."""
+Where chains fork, every last subscription ends a path of its own, so a message counts once per
+path. Where chains join (two inputs of one node, two relays on one topic), each input begins a path
+of its own, since a relayed message names its cause."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""A source's messages along one path: the message of each relay that each became, and when it passed.
+"""A source's messages along one path: the message of each relay that follows, and its times.
 
 Every record of a relayed message names the message that caused it, so a path is followed by an
 index: from a relay's message to the place of its cause, and from there to the source's message.
@@ -54,9 +54,9 @@ class PathWriter:
 
 @dataclass(frozen=True)
 class Hop:
-    """The source's messages on one link: arrays of shape (n,) for n messages of the source. `place`:
-    the message's place in the order of the link's writer, −1 where this writer never sent it; a
-    stamp that was not taken is ABSENT."""
+    """The source's messages on one link: arrays of shape (n,) for n messages of the source.
+    `place`: the message's place in the order of the link's writer, −1 where this writer never sent
+    it; a stamp that was not taken is ABSENT."""
 
     writer: PathWriter
     reader: int

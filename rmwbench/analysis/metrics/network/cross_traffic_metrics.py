@@ -1,8 +1,7 @@
 """The goodput of cross traffic beside the middleware, and its cost, by its own counters.
 
-Its receivers count the bytes that they read, so this is goodput: without headers, and each byte once
-however often it was sent.
-"""
+Its receivers count the bytes that they read, so this is goodput: without headers, and each byte
+once however often it was sent."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -25,8 +24,8 @@ Counted = dict[tuple[str, str], float]
 
 
 def cross_traffic(counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]) -> Measures:
-    """The metrics of all cross traffic of a trial together: bytes per second in the window and in its
-    worst second, and processor time per second. `definition` is the cell's."""
+    """The metrics of all cross traffic of a trial together: bytes per second in the window and in
+    its worst second, and processor time per second. `definition` is the cell's."""
     flows = _flows(definition)
     if not flows:
         return dict.fromkeys(names_of(MetricScope.CROSS_TRAFFIC), NONE)
@@ -76,6 +75,6 @@ def _seconds(receivers: Sequence[Counted]) -> Iterator[tuple[str, str]]:
 
 
 def _rate(own: Counted, begin: str, end: str) -> float:
-    """Bytes per second between two snapshots, by their own times: a late snapshot changes no rate."""
+    """Bytes per second between two snapshots by their own times: a late snapshot does no harm."""
     received, length_ns = (own[name, end] - own[name, begin] for name in (RECEIVED, TIME))
     return NS_PER_S * received / length_ns

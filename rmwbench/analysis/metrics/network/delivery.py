@@ -1,5 +1,5 @@
-"""Was it discovery or delivery? The messages that a reader misses, split by their place in its life:
-before its first message, between its first and its last, and after.
+"""Was it discovery or delivery? The messages that a reader misses, split by their place in its
+life: before its first message, between its first and its last, and after.
 
 Without this split a loss figure calls a middleware lossy that was only slow to find its peer. The
 split exists for nodes that join within the window: a trial does not wait for them, while all other

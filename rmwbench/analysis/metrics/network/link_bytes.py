@@ -84,8 +84,8 @@ class Wire:
 
 @dataclass(frozen=True, kw_only=True)
 class _LinkFrames:
-    """The frames that came to a link: their rows in the log, whether each `ended` there, how long it
-    `takes`, and when it had `left`, in ns from the window's begin; arrays of shape (frames,)."""
+    """The frames that came to a link: their rows in the log, whether each `ended` there, how long
+    it `takes`, and when it had `left`, in ns from the window's begin; arrays of shape (frames,)."""
 
     link: Link
     rows: np.ndarray
@@ -102,8 +102,8 @@ def wire_of(
     rates_bps: Mapping[Link, float],
 ) -> Wire:
     """The links of one trial in its window. `frames`: of the whole trial, since a frame that came
-    before the window may leave within it. `payload_bytes`: from `crossing_bytes`. `rates_bps`: bit/s
-    of the links that have a constant rate throughout."""
+    before the window may leave within it. `payload_bytes`: from `crossing_bytes`. `rates_bps`:
+    bit/s of the links that have a constant rate throughout."""
     wire = Wire(
         sent=_sent(frames.where(window.holds(frames.in_ns))),
         busy_ns=dict.fromkeys((link for link, rate in rates_bps.items() if rate), 0.0),
@@ -161,8 +161,8 @@ def wire_of_counts(
 
 @dataclass(frozen=True, kw_only=True)
 class Sums:
-    """Counts over the window. Frames with data count once each: all, and those that were sent again.
-    The frames `lost`, of the frames `sent_to_hosts`, count once per destination."""
+    """Counts over the window. Frames with data count once each: all, and those that were sent
+    again. The frames `lost`, of the frames `sent_to_hosts`, count once per destination."""
 
     data_frames: int
     data_bytes: int
@@ -230,8 +230,8 @@ def values(wire: Wire, sums: Sums) -> Measures:
 
 
 def _sent(frames: Frames) -> dict[tuple[str, str], tuple[int, int]]:
-    """`Wire.sent`, with all classes of each host that sent a frame: a class without a frame is 0, and
-    not absent."""
+    """`Wire.sent`, with all classes of each host that sent a frame: a class without a frame is 0,
+    and not absent."""
     out = {}
     for code, host in enumerate(frames.sender.names):
         own = frames.entered & (frames.sender.codes == code)
@@ -244,10 +244,10 @@ def _sent(frames: Frames) -> dict[tuple[str, str], tuple[int, int]]:
 
 
 def _copies(frames: Frames) -> np.ndarray:
-    """The number of destinations that each row stands for: int64 of shape (rows,). A multicast frame
-    that was lost on its way up has one row without a destination; it would have gone to all other
-    hosts of its network that the log knows. A frame for which the network had no destination counts
-    once."""
+    """The number of destinations that each row stands for: int64 of shape (rows,). A multicast
+    frame that was lost on its way up has one row without a destination; it would have gone to all
+    other hosts of its network that the log knows. A frame for which the network had no destination
+    counts once."""
     copies = np.ones(len(frames), np.int64)
     nowhere = (frames.receiver.codes < 0) & ~frames.verdict.among(*NOT_LOST, NO_DESTINATION)
     for code in np.unique(frames.interface.codes):
@@ -349,10 +349,10 @@ def ended_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
 
 
 def _guessed_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
-    """A guess of `ended_up` from the verdict. Where the verdict names no link, the frame ended on its
-    sender's link if that link was down then, or if the frame has no destination yet. A frame that
-    was given up, or that waited when an outage began, counts on its receiver's link, which may be
-    wrong."""
+    """A guess of `ended_up` from the verdict. Where the verdict names no link, the frame ended on
+    its sender's link if that link was down then, or if the frame has no destination yet. A frame
+    that was given up, or that waited when an outage began, counts on its receiver's link, which may
+    be wrong."""
     up = frames.verdict.among("lost_up", "queue_full_up", "policed_up", "no_destination")
     away = np.zeros(len(frames), bool)
     for outage in (o for o in outages if o.kind == "network"):

@@ -26,10 +26,10 @@ UNINTERRUPTED = "nothing was interrupted: it is the longest stall"
 
 @dataclass(frozen=True)
 class TrialNetwork:
-    """The data of a trial's pictures over time. `wire` is None without a frame log. `wanted`, `sent`
-    and `arrived`: messages due, published and taken in each bin of `bin_ns` of the window, once per
-    reader, shape (bins,), empty where the streams were not read. Times of outages are in the
-    workers' clock."""
+    """The data of a trial's pictures over time. `wire` is None without a frame log. `wanted`,
+    `sent` and `arrived`: messages due, published and taken in each bin of `bin_ns` of the window,
+    once per reader, shape (bins,), empty where the streams were not read. Times of outages are in
+    the workers' clock."""
 
     wire: Wire | None = None
     outages: tuple[Outage, ...] = ()

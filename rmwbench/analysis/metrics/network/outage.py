@@ -1,5 +1,5 @@
-"""The messages around an outage: a link that goes away and comes back, a node that restarts, a process
-that is killed.
+"""The messages around an outage: a link that goes away and comes back, a node that restarts, a
+process that is killed.
 
 A reader has *recovered* with its first message that was published after the link or node was back.
 Messages that were published during the outage and repeated afterwards count as repaired, not as
@@ -26,8 +26,8 @@ IN_IT = ("lost_in_outage", "repaired_after_outage")
 DUE = "due_in_outage"
 AFTER_IT = ("lost_before_recovery", "lost_after_recovery", "duplicates_after_outage")
 OF_A_WORKER = "killed_s"
-"""How the text of an event `killed` of a worker begins, whose nodes are outages; else the event is of
-a daemon."""
+"""How the text of an event `killed` of a worker begins, whose nodes are outages; else the event is
+of a daemon."""
 SUCCESSOR = " again"
 """The end of the name of the process that takes a daemon's place."""
 NONE = "nothing was interrupted in this trial"
@@ -77,8 +77,8 @@ def outages(
     daemons_return: bool = False,
 ) -> list[Outage]:
     """The outages of a trial, by time. A new address while the link is up is an outage of no
-    length, and so is the death of a daemon, unless daemons return (`daemons_return`): then the outage
-    lasts until the daemon's successor serves, or to the end."""
+    length, and so is the death of a daemon, unless daemons return (`daemons_return`): then the
+    outage lasts until the daemon's successor serves, or to the end."""
     events = list(events)
     timed = sorted((e for e in events if e["time_ns"] is not None), key=lambda e: e["time_ns"])
     killed = {
@@ -187,8 +187,8 @@ def around(
     frames: Frames | None,
     window: SteadyWindow,
 ) -> Measures:
-    """The metrics of outages and `stall_outside_outages`. Counts are messages, once per reader, over
-    all outages of the trial: a message that several outages touch counts once."""
+    """The metrics of outages and `stall_outside_outages`. Counts are messages, once per reader,
+    over all outages of the trial: a message that several outages touch counts once."""
     values: Measures = {}
     inside, outside = _stalls(pairs, interruptions, window)
     if outside is not None:
@@ -219,9 +219,9 @@ def around(
 def _counted(
     pair: StreamPair, interruptions: Sequence[Outage], recovered: Sequence[StreamRecovery]
 ) -> Counter[str]:
-    """The messages of a pair by metric, each lost message in one metric: in the outage if it was due
-    in any outage, else before the recovery if it was due before any recovery. No message of a pair
-    is due while its own node is away."""
+    """The messages of a pair by metric, each lost message in one metric: in the outage if it was
+    due in any outage, else before the recovery if it was due before any recovery. No message of a
+    pair is due while its own node is away."""
     during, repaired, early, later = np.zeros((4, len(pair.due_ns)), bool)
     for outage in (o for o in interruptions if o.touches(pair)):
         away = (pair.due_ns >= outage.down_ns) & (pair.due_ns < outage.up_ns)
@@ -258,7 +258,7 @@ def _bytes(recovered: Sequence[StreamRecovery], frames: Frames) -> int:
 def _stalls(
     pairs: Sequence[StreamPair], interruptions: Sequence[Outage], window: SteadyWindow
 ) -> tuple[float | None, float | None]:
-    """The longest gap between arrivals of a stream with an outage in it, and the longest without."""
+    """The longest gaps between arrivals of a stream: one with an outage in it, one without."""
     inside, outside = [], []
     for name in dict.fromkeys(pair.name for pair in pairs):
         parts = [pair for pair in pairs if pair.name == name]

@@ -89,8 +89,8 @@ def pairs_of(
     lives: Mapping[int, ReaderLife] = ALL_THE_TIME,
 ) -> list[StreamPair]:
     """All pairs of a trial; `rows` are the bundle's `endpoints`, `lives` from `joining.lives`. A
-    service's client is a pair with itself, whose hosts are the client's and the service's. Raises as
-    `latency.measure`."""
+    service's client is a pair with itself, whose hosts are the client's and the service's. Raises
+    as `latency.measure`."""
     ends = {row["endpoint"]: _end(row, window) for row in rows}
     services = [row for row in rows if row["kind"] == "service"]
     heard = answered(columns, endpoints)
