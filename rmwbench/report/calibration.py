@@ -83,13 +83,13 @@ def _noise(aa: AA) -> Iterator[Text]:
             "difference is told with a warning"
         )
     for size in ("small", "large"):
-        own = [
+        texts = [
             f"{pair.middleware} {_percent(of.value)} [{_percent(of.low)} to {_percent(of.high)}]"
             for pair in aa.pairs or ()
             if pair.workload == size and (of := pair.floor)
         ]
-        if own:
-            yield Text(f"each arm's own, {size}: {', '.join(own)}", "muted")
+        if texts:
+            yield Text(f"each arm's own, {size}: {', '.join(texts)}", "muted")
 
 
 def _costs(answer: CalibrationDocument) -> Iterator[Text]:

@@ -158,7 +158,7 @@ def changed(compared: Compared) -> list[MetricRow]:
 def unchanged(compared: Compared) -> list[str]:
     """A line per metric of the rows that are not decided to differ: `pss: 5 equivalent, 2 undecided
     (0.9× to 1.2×)`."""
-    out = []
+    sentences = []
     by_metric: dict[str, list[MetricRow]] = {}
     for row in compared.rows:
         if row.verdict not in ("worse", "better"):
@@ -174,8 +174,8 @@ def unchanged(compared: Compared) -> list[str]:
             if len(ratios) > 1
             else ""
         )
-        out.append(f"{title}: {kinds}{span}")
-    return out
+        sentences.append(f"{title}: {kinds}{span}")
+    return sentences
 
 
 def change_text(row: MetricRow) -> str:
@@ -288,11 +288,11 @@ def _row(row: MetricRow, axis: "RatioAxis", waits: bool) -> list[TableCell | str
     ratio, interval = effect(row)
     tone = TONES[row.verdict]
     none = "a difference of fractions, not a ratio" if row.unit == "fraction" else "no ratio"
-    drawn = mark(row.ratio, axis)
+    interval_mark = mark(row.ratio, axis)
     better = "more is better" if row.larger_is_better else ""
     cells: list[TableCell | str] = [
         TableCell(row.title, detail=better),
-        TableCell("" if drawn else none, tone, interval=drawn, why=row.verdict),
+        TableCell("" if interval_mark else none, tone, interval=interval_mark, why=row.verdict),
         fmt.metric(row.a).text,
         fmt.metric(row.b).text,
         ratio,

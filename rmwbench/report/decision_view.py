@@ -79,7 +79,7 @@ def _machine(machine: MachineDecision) -> Section:
         for candidate in machine.candidates
     ]
     several = len(machine.cases) > 1
-    every = [
+    limit_tables = [
         Section(
             f"Every limit of {candidate.arm}",
             [Items([_met(met, several) for met in candidate.limits])],
@@ -90,7 +90,7 @@ def _machine(machine: MachineDecision) -> Section:
     blocks: list[Block] = [
         Text(", ".join(machine.campaigns), "muted"),
         Table(CANDIDATES, candidates, look="results"),
-        *every,
+        *limit_tables,
     ]
     if several:
         blocks.append(Section("Case by case", [_cases(machine)]))

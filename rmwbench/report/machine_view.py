@@ -62,9 +62,9 @@ def _groups(groups: TextGroups, mark: str, tone: Tone) -> Iterator[Block]:
 def section(machine: Machine, campaign: Mapping[str, object]) -> Section:
     """The facts of the machine, and those of the campaign by name, without empty ones."""
     facts = [(fact.name, TableCell(fact.value, detail=fact.note or "")) for fact in machine.facts]
-    own = [(name, str(value)) for name, value in campaign.items() if value is not None]
+    campaign_facts = [(name, str(value)) for name, value in campaign.items() if value is not None]
     blocks: list[Block] = [Text(machine.summary, on=On.PAGE), Facts(facts, "grid")]
-    blocks.append(Section("The campaign", [Facts(own, "grid")], on=On.PAGE))
+    blocks.append(Section("The campaign", [Facts(campaign_facts, "grid")], on=On.PAGE))
     return Section(
         "The machine", blocks, anchor="machine", nav="machine", look="panel", on=On.DOCUMENT
     )

@@ -125,9 +125,9 @@ def _writing(part: Part) -> list[Column]:
 
 
 def _is_written_long(arm: AnyArm) -> bool:
-    own = fmt.finite(arm.value(WRITING.metrics[0]))
+    writing_ns = fmt.finite(arm.value(WRITING.metrics[0]))
     wholes = (fmt.finite(arm.value(column.metrics[0])) for column in (MEDIAN, CPU))
-    return any(own and whole and own > OWN_SHARE * whole for whole in wholes)
+    return any(writing_ns and whole and writing_ns > OWN_SHARE * whole for whole in wholes)
 
 
 def family_begins(part: Part, place: int) -> str:

@@ -268,7 +268,7 @@ def panel(
     sentences: list[Block] = (
         [Items(text)] if listed and text else [Text(sentence) for sentence in text]
     )
-    drawn = [replace(picture, wide=True) for picture in pictures]
-    blocks = [*sentences, *drawn, *([] if table is None else [table])]
+    wide_pictures = [replace(picture, wide=True) for picture in pictures]
+    blocks = [*sentences, *wide_pictures, *([] if table is None else [table])]
     anchor = "-".join(title.lower().split())
     return Section(title, blocks, anchor=anchor, nav=title.lower(), look="panel")

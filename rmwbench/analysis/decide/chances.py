@@ -137,9 +137,13 @@ def _answer(
         limit: posterior(b) for limit, b in candidate.blocks.items() if b.count >= LEAST_BLOCKS
     }
     met = tuple(_met(limit, candidate, beliefs.get(limit), least, rules) for limit in limits)
-    known = [entry for entry in met if entry.outcome is not Outcome.UNKNOWN]
+    decided = [entry for entry in met if entry.outcome is not Outcome.UNKNOWN]
     probability = None
-    if limits and len(known) == len(met) and all(entry.blocks >= rules.min_blocks for entry in met):
+    if (
+        limits
+        and len(decided) == len(met)
+        and all(entry.blocks >= rules.min_blocks for entry in met)
+    ):
         probability = _joint_probability(candidate.blocks, beliefs, limits)
     outcome, why, binding = _outcome(met, probability, level, rules)
     if outcome is Outcome.MEETS and candidate.failed.trials:
@@ -150,7 +154,7 @@ def _answer(
         why=why,
         probability=probability,
         error=level,
-        blocks=min((entry.blocks for entry in known), default=0),
+        blocks=min((entry.blocks for entry in decided), default=0),
         failed=candidate.failed,
         binding=binding,
         limits=met,
@@ -161,19 +165,19 @@ def _outcome(
     met: Sequence[Met], probability: float | None, level: float, rules: Rules
 ) -> tuple[Outcome, Why, Met | None]:
     """The outcome over all limits, and the limit that decides it or leaves it open."""
-    known = [limit for limit in met if limit.probability is not None]
+    with_data = [limit for limit in met if limit.probability is not None]
     unknown = [limit for limit in met if limit.outcome is Outcome.UNKNOWN]
     few = [limit for limit in met if limit not in unknown and limit.blocks < rules.min_blocks]
-    if missed := [limit for limit in known if limit.outcome is Outcome.MISSES]:
+    if missed := [limit for limit in with_data if limit.outcome is Outcome.MISSES]:
         return Outcome.MISSES, Why.LIMIT, _worst(missed)
-    if excused := [limit for limit in known if limit.excused]:
+    if excused := [limit for limit in with_data if limit.excused]:
         return Outcome.OPEN, Why.MACHINE_BOUND, _worst(excused)
     if unknown or not met:
         return Outcome.UNKNOWN, Why.NO_DATA, unknown[0] if unknown else None
     if few:
         return Outcome.OPEN, Why.TOO_FEW_BLOCKS, min(few, key=lambda limit: limit.blocks)
     if probability is None or probability < 1 - level:
-        return Outcome.OPEN, Why.INTERVAL, _worst(known) if known else None
+        return Outcome.OPEN, Why.INTERVAL, _worst(with_data) if with_data else None
     return Outcome.MEETS, Why.LIMIT, None
 
 

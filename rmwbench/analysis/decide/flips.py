@@ -65,7 +65,7 @@ class CaseOutcomes:
 
 def along(cases: Sequence[CaseOutcomes]) -> list[Along]:
     """Every factor that varies while the others stay, in the order of the cases."""
-    out: list[Along] = []
+    lines: list[Along] = []
     for factor in dict.fromkeys(name for case in cases for name in case.levels):
         groups: dict[tuple[Any, ...], list[CaseOutcomes]] = {}
         for case in cases:
@@ -74,8 +74,8 @@ def along(cases: Sequence[CaseOutcomes]) -> list[Along]:
                 groups.setdefault((case.workload, *rest), []).append(case)
         for group in groups.values():
             if len({repr(case.levels[factor]) for case in group}) > 1:
-                out.append(_along(factor, in_order(group, factor)))
-    return out
+                lines.append(_along(factor, in_order(group, factor)))
+    return lines
 
 
 def _along(factor: str, cases: Sequence[CaseOutcomes]) -> Along:

@@ -57,14 +57,16 @@ def comparisons(plan: Iterable[AnyComparison], cells: Sequence[Row]) -> list[Com
     by_number = {c["cell"]: c for c in cells if is_compared(c)}
     groups: dict[str, tuple[AnyComparison | None, list[Row]]] = {}
     for planned in plan:
-        own = [by_number.pop(n) for n in planned.cells if n in by_number]
-        if own:
-            groups[planned.comparison] = (planned, own)
+        planned_rows = [by_number.pop(n) for n in planned.cells if n in by_number]
+        if planned_rows:
+            groups[planned.comparison] = (planned, planned_rows)
     for cell in by_number.values():
         factors = ", ".join(f"{k}={v}" for k, v in json_column(cell["factors"]).items())
         name = f"{cell['workload']} [{factors}]" if factors else cell["workload"]
         groups.setdefault(name, (None, []))[1].append(cell)
-    return [_comparison(name, planned, own) for name, (planned, own) in groups.items()]
+    return [
+        _comparison(name, planned, planned_rows) for name, (planned, planned_rows) in groups.items()
+    ]
 
 
 def is_compared(cell: Row) -> bool:

@@ -116,43 +116,43 @@ def measure(
     endpoints that join late or leave early; `beside`: all endpoints of the trial, where `endpoints`
     are some of these; `stuck`: the writers whose last publish call never returned. Raises
     ValueError where the records contradict their format."""
-    out = Messages()
+    messages = Messages()
     recorded, columns = columns, answered(columns, endpoints)
     writers, pairs = _pairs(
-        columns, endpoints, window, lives, out, _held_by(columns, beside or endpoints, stuck)
+        columns, endpoints, window, lives, messages, _held_by(columns, beside or endpoints, stuck)
     )
-    out.never_returned = any(e.endpoint in stuck for e in endpoints)
-    _legs(recorded, endpoints, writers, out)
+    messages.never_returned = any(e.endpoint in stuck for e in endpoints)
+    _legs(recorded, endpoints, writers, messages)
     if window is not None:
-        _periods(writers, pairs, window, lives, out)
+        _periods(writers, pairs, window, lives, messages)
         calls = [(w.kind, int(np.count_nonzero(window.holds(w.call_ns)))) for w in writers]
-        out.calls_in_window = sum(number for _, number in calls)
-        out.published_in_window = sum(number for kind, number in calls if kind == "publisher")
-    _count(columns, writers, pairs, out)
-    out.samples["response_latency"] = make_sample(
+        messages.calls_in_window = sum(number for _, number in calls)
+        messages.published_in_window = sum(number for kind, number in calls if kind == "publisher")
+    _count(columns, writers, pairs, messages)
+    messages.samples["response_latency"] = make_sample(
         responses := [_wanted(p.taken_ns, p.writer.intended_ns, p.places.steady) for p in pairs]
     )
     if pairs and window is not None:
         first = pairs[0]
         due_ns = first.writer.intended_ns[first.places.steady]
-        out.series = thin_series((due_ns - window.begin_ns) / 1e9, responses[0])
-    out.samples["arrival_jitter"] = make_sample([jitter(r) for r in responses])
-    out.drift = drift(responses)
-    out.by_reader = _by_reader(pairs, responses)
+        messages.series = thin_series((due_ns - window.begin_ns) / 1e9, responses[0])
+    messages.samples["arrival_jitter"] = make_sample([jitter(r) for r in responses])
+    messages.drift = drift(responses)
+    messages.by_reader = _by_reader(pairs, responses)
     del responses
 
-    _consumed(columns, pairs, out)
+    _consumed(columns, pairs, messages)
     for w in writers:
         w.intended_ns = _RELEASED
-    out.samples["service_latency"] = make_sample(
+    messages.samples["service_latency"] = make_sample(
         [_wanted(p.taken_ns, p.writer.call_ns, p.places.steady & p.places.attempted) for p in pairs]
     )
     pairs.clear()
-    out.samples["publish_call"] = make_sample(
+    messages.samples["publish_call"] = make_sample(
         [_wanted(w.placed(columns.sent("return_ns")), w.call_ns, _called(w)) for w in writers]
     )
-    out.samples["writing"] = make_sample([_writing(columns, w) for w in writers])
-    return out
+    messages.samples["writing"] = make_sample([_writing(columns, w) for w in writers])
+    return messages
 
 
 def _by_reader(
@@ -177,16 +177,19 @@ def _delivery_of(response_ns: np.ndarray) -> ReaderDelivery:
 
 
 def _count(
-    columns: Columns, writers: Sequence["_WriterColumns"], pairs: Sequence["_Pair"], out: Messages
+    columns: Columns,
+    writers: Sequence["_WriterColumns"],
+    pairs: Sequence["_Pair"],
+    messages: Messages,
 ) -> None:
     """Counts the scheduled messages and their publish calls."""
     places = [w.places for w in writers]
-    out.scheduled = sum(int(np.count_nonzero(w.steady)) for w in places)
-    out.failed_calls = sum(int(np.count_nonzero(w.steady & w.failed)) for w in places)
-    out.not_attempted = sum(int(np.count_nonzero(w.steady & ~w.attempted)) for w in places)
-    out.pairs, out.readers = len(pairs), len({p.reader.endpoint for p in pairs})
+    messages.scheduled = sum(int(np.count_nonzero(w.steady)) for w in places)
+    messages.failed_calls = sum(int(np.count_nonzero(w.steady & w.failed)) for w in places)
+    messages.not_attempted = sum(int(np.count_nonzero(w.steady & ~w.attempted)) for w in places)
+    messages.pairs, messages.readers = len(pairs), len({p.reader.endpoint for p in pairs})
     sizes = columns.sent("bytes")
-    out.longest_bytes = max((int(sizes[w.rows].max(initial=0)) for w in writers), default=0)
+    messages.longest_bytes = max((int(sizes[w.rows].max(initial=0)) for w in writers), default=0)
 
 
 def _called(writer: "_WriterColumns") -> np.ndarray:
@@ -234,10 +237,13 @@ def _writers_with_readers(
 
 
 def _each(
-    columns: Columns, heard: _WritersWithReaders, lives: Mapping[int, ReaderLife], out: Messages
+    columns: Columns,
+    heard: _WritersWithReaders,
+    lives: Mapping[int, ReaderLife],
+    messages: Messages,
 ) -> "Iterator[tuple[_Pair, Arranged]]":
-    """Each writer with each of its readers; rows without a writer are counted in `out`."""
-    received_rows = _pair_selector(columns, out)
+    """Each writer with each of its readers; rows without a writer are counted in `messages`."""
+    received_rows = _pair_selector(columns, messages)
     flags, seq, taken = (columns.received(c) for c in ("flags", "seq", "taken_ns"))
     for w, r in ((w, r) for w, readers in heard for r in readers):
         rows, life = received_rows(r.endpoint, w.endpoint), lives.get(r.endpoint)
@@ -251,7 +257,7 @@ def _pairs(
     endpoints: Sequence[EndpointRow],
     window: SteadyWindow | None,
     lives: Mapping[int, ReaderLife],
-    out: Messages,
+    messages: Messages,
     held: "Callable[[_WriterColumns], UnsentBy]",
 ) -> "tuple[list[_WriterColumns], list[_Pair]]":
     """The writers, and each writer with each of its readers; `out` gets the ledgers and the
@@ -260,11 +266,11 @@ def _pairs(
     heard, size = _writers_with_readers(columns, endpoints, window), columns.received("bytes")
     pairs: list[_Pair] = []
     stalls, runs = [], []
-    for p, arrangement in _each(columns, heard, lives, out):
+    for p, arrangement in _each(columns, heard, lives, messages):
         pairs.append(p)
         if p.reader.kind == "subscription":
-            out.taken += len(arrangement.arrivals.flags)
-            out.lent += int(np.count_nonzero(arrangement.arrivals.flags & LOANED))
+            messages.taken += len(arrangement.arrivals.flags)
+            messages.lent += int(np.count_nonzero(arrangement.arrivals.flags & LOANED))
         ledger, missing = reconcile(p.places, arrangement), p.places.steady & (p.first < 0)
         if p.writer.reliable and p.reader.reliable and (ledger.after_drain or missing.any()):
             pace = pace_of(
@@ -276,17 +282,17 @@ def _pairs(
         if ledger.not_attempted:
             ledger = ledger.held(held(p.writer))
         runs.append(longest_run(missing[p.places.steady]))
-        out.ledger += ledger
+        messages.ledger += ledger
         if window is None:
             continue
-        _count_within(window, p, size[p.rows], out)
+        _count_within(window, p, size[p.rows], messages)
         taken_ns = arrangement.arrivals.taken_ns
         ordered = taken_ns if arrangement.rows is None else taken_ns[arrangement.rows]
         presence = _both_there(p, window, lives)
         begin, stop = np.searchsorted(ordered, [presence.begin_ns, presence.end_ns])
         stalls.append(longest_gap(ordered[begin:stop], presence))
-    out.longest_stall_ns = max(stalls, default=None)
-    out.undelivered_in_a_row = max(runs, default=None)
+    messages.longest_stall_ns = max(stalls, default=None)
+    messages.undelivered_in_a_row = max(runs, default=None)
     return [w for w, _ in heard], pairs
 
 
@@ -305,8 +311,8 @@ def _held_by(
     def calls(endpoint: int) -> Calls:
         rows = selected()(endpoint)
         order = place_order(columns.sent("seq")[rows])
-        named = ("intended_ns", "call_ns", "return_ns")
-        recorded = Calls(*(_ordered(columns.sent(name), rows, order) for name in named))
+        columns_of_call = ("intended_ns", "call_ns", "return_ns")
+        recorded = Calls(*(_ordered(columns.sent(name), rows, order) for name in columns_of_call))
         return recorded.with_open_call() if endpoint in stuck else recorded
 
     @cache
@@ -335,7 +341,7 @@ def _periods(
     pairs: "Sequence[_Pair]",
     window: SteadyWindow,
     lives: Mapping[int, ReaderLife],
-    out: Messages,
+    messages: Messages,
 ) -> None:
     """The periods of each publisher, and of each subscription over all its writers together."""
     heard: dict[int, list[_Pair]] = {}
@@ -358,21 +364,23 @@ def _periods(
         ],
     }
     for stem, of_each in each.items():
-        out.samples[stem] = make_sample([own for own, _ in of_each])
+        messages.samples[stem] = make_sample([own for own, _ in of_each])
         if (longest_ns := longest(of_each)) is not None:
-            out.longest_period_ns[stem] = longest_ns
+            messages.longest_period_ns[stem] = longest_ns
 
 
-def _count_within(window: SteadyWindow, pair: "_Pair", sizes: np.ndarray, out: Messages) -> None:
+def _count_within(
+    window: SteadyWindow, pair: "_Pair", sizes: np.ndarray, messages: Messages
+) -> None:
     """First arrivals in the window and their bytes; `sizes` by row of the pair."""
     inside = window.holds(pair.taken_ns)
     count = int(np.count_nonzero(inside))
-    out.arrived_in_window += count
-    out.heard_in_window += count if pair.reader.kind == "subscription" else 0
+    messages.arrived_in_window += count
+    messages.heard_in_window += count if pair.reader.kind == "subscription" else 0
     if len(sizes) and sizes.strides == (0,):
-        out.bytes_in_window += count * int(sizes[0])
+        messages.bytes_in_window += count * int(sizes[0])
     elif count:
-        out.bytes_in_window += int(sizes[pair.first[inside]].sum(dtype=np.int64))
+        messages.bytes_in_window += int(sizes[pair.first[inside]].sum(dtype=np.int64))
 
 
 def expected_by(
@@ -389,7 +397,7 @@ def _legs(
     recorded: Columns,
     endpoints: Sequence[EndpointRow],
     writers: "Sequence[_WriterColumns]",
-    out: Messages,
+    messages: Messages,
 ) -> None:
     """The samples `request_leg` and `reply_leg`, where there are clients."""
     called = {
@@ -398,7 +406,7 @@ def _legs(
         if w.kind == "client"
     }
     if called:
-        out.samples |= {
+        messages.samples |= {
             name: make_sample([leg]) for name, leg in legs(recorded, endpoints, called).items()
         }
 
@@ -450,9 +458,9 @@ class _Pair:
         values = column[self.rows]
         if not len(values):
             return np.full(len(self.first), ABSENT)
-        out: np.ndarray = values[self.first]
-        out[self.missing] = ABSENT
-        return out
+        stamps: np.ndarray = values[self.first]
+        stamps[self.missing] = ABSENT
+        return stamps
 
 
 QUIET_NS, QUIET_LATENCIES = 1_000_000_000, 3
@@ -481,8 +489,8 @@ def pace_of(
     if not arrived.any():
         return Pace.MOVING if came_after else Pace.ENDED
     waits_ns = taken_ns - intended_ns
-    own = arrived if life is None else arrived & (intended_ns >= life.begin_ns)
-    longest_ns = int(waits_ns[own].max(initial=0))
+    within_life = arrived if life is None else arrived & (intended_ns >= life.begin_ns)
+    longest_ns = int(waits_ns[within_life].max(initial=0))
     end_ns = window.drain_end_ns if life is None else min(window.drain_end_ns, life.end_ns)
     silent_ns = end_ns - int(taken_ns[arrived].max())
     if silent_ns < QUIET_NS:
@@ -491,11 +499,11 @@ def pace_of(
     return Pace.SILENT if may_go_on else Pace.ENDED
 
 
-def _consumed(columns: Columns, pairs: list[_Pair], out: Messages) -> None:
+def _consumed(columns: Columns, pairs: list[_Pair], messages: Messages) -> None:
     consumed = columns.received("consumed_ns")
     # A reader that never stamps it gives no data; a reader without arrivals gives infinity.
     if not len(consumed) or consumed.max() != ABSENT:
-        out.samples["consumed_latency"] = make_sample(
+        messages.samples["consumed_latency"] = make_sample(
             [_wanted(p.placed(consumed), p.writer.intended_ns, p.places.steady) for p in pairs]
         )
 
@@ -511,8 +519,8 @@ def jitter(response_ns: np.ndarray) -> np.ndarray:
     from the distance intended, which is the difference of their latencies; for consecutive messages
     that both arrived, shape (≤ n−1,)."""
     arrived = np.isfinite(response_ns)
-    both: Rows = slice(None) if arrived.all() else arrived[1:] & arrived[:-1]
-    distances_ns: np.ndarray = np.abs(response_ns[1:][both] - response_ns[:-1][both])
+    consecutive: Rows = slice(None) if arrived.all() else arrived[1:] & arrived[:-1]
+    distances_ns: np.ndarray = np.abs(response_ns[1:][consecutive] - response_ns[:-1][consecutive])
     return distances_ns
 
 
@@ -587,7 +595,7 @@ def _selector(endpoint: np.ndarray) -> Callable[[int], Rows]:
     return lambda wanted: rows.get(wanted, slice(0, 0))
 
 
-def _pair_selector(columns: Columns, out: Messages) -> Callable[[int, int], Rows]:
+def _pair_selector(columns: Columns, messages: Messages) -> Callable[[int, int], Rows]:
     """(reader, writer) -> rows of `received`; rows without a writer are foreign, and counted."""
     reader, writer = columns.received("endpoint"), columns.received("writer")
     if len(reader) == 0:
@@ -597,7 +605,7 @@ def _pair_selector(columns: Columns, out: Messages) -> Callable[[int, int], Rows
         return lambda *wanted: slice(None) if wanted == pair else slice(0, 0)
     if not writer.all():
         foreign = int(np.count_nonzero((columns.received("flags") & FOREIGN)[writer == 0] != 0))
-        out.ledger += Ledger(foreign=foreign)
+        messages.ledger += Ledger(foreign=foreign)
     key = reader.astype(np.int64) << 32 | writer.astype(np.int64)
     order = np.argsort(key, kind="stable")
     keys, begins = np.unique(key[order], return_index=True)

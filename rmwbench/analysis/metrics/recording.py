@@ -81,14 +81,14 @@ class Recorded:
 
 def total(parts: Sequence[RecordingFates]) -> RecordingFates:
     """The sum over all topics, or all trials; a place that one part does not know is not known."""
-    known: dict[str, Any] = {}
+    sums: dict[str, Any] = {}
     for name in dict.fromkeys((*NUMBERED, *PLACES)):
         values = [getattr(part, name) for part in parts]
-        known[name] = None if None in values else sum(values)
+        sums[name] = None if None in values else sum(values)
     return RecordingFates(
         topic="",
         contradiction=next((p.contradiction for p in parts if p.contradiction), ""),
-        **known,
+        **sums,
     )
 
 
@@ -103,9 +103,9 @@ def recorded(
     """The recorder's fates from the bundle's tables of one trial: `sent` (endpoint, seq, flags, and
     `called`, False for a message without a publish call), `received` (writer, seq, flags), `in_bag`
     (endpoint, seq), `counters`. None where no recorder's bag was read."""
-    mine = [row for row in counters if row["role"] == ROLE]
-    counted = {(row["counter"], row["endpoint"], row["at"]): row["value"] for row in mine}
-    if ("bag.size", None, "end") not in counted:
+    rows = [row for row in counters if row["role"] == ROLE]
+    values = {(row["counter"], row["endpoint"], row["at"]): row["value"] for row in rows}
+    if ("bag.size", None, "end") not in values:
         return None
     by_topic: dict[str, list[int]] = {topic: [] for topic in topics}
     for row in endpoints:
@@ -115,10 +115,10 @@ def recorded(
         topic: _of_topic(topic, writers, sent, received, in_bag)
         for topic, writers in by_topic.items()
     }
-    placed = tuple(_placed(of_topic[topic], by_topic[topic], counted) for topic in by_topic)
-    begin, end = (counted.get(("cpu", None, at)) for at in ("steady_begin", "steady_end"))
+    placed = tuple(_placed(of_topic[topic], by_topic[topic], values) for topic in by_topic)
+    begin, end = (values.get(("cpu", None, at)) for at in ("steady_begin", "steady_end"))
     transport, bag_bytes, stop_ns, peak_rss_bytes = (
-        counted.get((name, None, "end"))
+        values.get((name, None, "end"))
         for name in ("rosbag2.lost_in_transport", "bag.size", "rosbag2.stop", "peak_rss")
     )
     return Recorded(
@@ -143,16 +143,16 @@ def _of_topic(
     for writer in writers:
         tried = (sent["endpoint"] == writer) & sent["called"] & ((sent["flags"] & FAILED) == 0)
         published = np.unique(sent["seq"][tried])
-        ours = (received["writer"] == writer) & ((received["flags"] & FOREIGN) == 0)
-        beside = np.isin(published, received["seq"][ours])
+        of_writer = (received["writer"] == writer) & ((received["flags"] & FOREIGN) == 0)
+        beside = np.isin(published, received["seq"][of_writer])
         numbers = in_bag["seq"][in_bag["endpoint"] == writer]
-        kept = np.isin(published, numbers)
-        first = published[kept].min() if kept.any() else None
+        in_bag_too = np.isin(published, numbers)
+        first = published[in_bag_too].min() if in_bag_too.any() else None
         counts["sent"] += len(published)
-        counts["kept"] += int(kept.sum())
+        counts["kept"] += int(in_bag_too.sum())
         counts["beside"] += int(beside.sum())
-        counts["only_beside"] += int((beside & ~kept).sum())
-        counts["only_kept"] += int((kept & ~beside).sum())
+        counts["only_beside"] += int((beside & ~in_bag_too).sum())
+        counts["only_kept"] += int((in_bag_too & ~beside).sum())
         counts["twice"] += len(numbers) - len(np.unique(numbers))
         counts["unheard"] += 0 if first is None else int((published < first).sum())
     return RecordingFates(
@@ -169,13 +169,13 @@ def _of_topic(
 def _placed(
     fates: RecordingFates,
     writers: Sequence[int],
-    counted: Mapping[tuple[str, int | None, str], float],
+    values: Mapping[tuple[str, int | None, str], float],
 ) -> RecordingFates:
     """The fates with the places that rosbag2 counted for the topic."""
 
     def of(counter: str) -> int | None:
-        values = [counted.get((counter, writer, "end")) for writer in writers]
-        read = [value for value in values if value is not None]
+        counts = [values.get((counter, writer, "end")) for writer in writers]
+        read = [count for count in counts if count is not None]
         return int(sum(read)) if read else None
 
     handed, in_bag, cache = (

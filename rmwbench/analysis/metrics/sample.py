@@ -88,8 +88,8 @@ def _condensed(values: np.ndarray, qs: list[float]) -> Sample:
     bits = values.view(np.int64)
     counts = np.zeros(_INFINITE_KEY + 1, np.int64)
     for part in blocks(n):
-        counted = np.bincount(bits[part] >> _SHIFT)
-        counts[: len(counted)] += counted
+        counts_of_part = np.bincount(bits[part] >> _SHIFT)
+        counts[: len(counts_of_part)] += counts_of_part
     ends = np.cumsum(counts)
     finite = int(ends[_INFINITE_KEY - 1])
     ranks = {q: rank(n, q) for q in qs}

@@ -47,8 +47,8 @@ def _paces(columns: Columns, endpoints: Sequence[Row], window: SteadyWindow | No
     if window is None or seconds < LEAST_S:
         return dict.fromkeys((VARIATION, EARLY), f"the window has no {LEAST_S} whole seconds")
     called = columns.sent("call_ns")
-    mine = np.isin(columns.sent("endpoint"), publishers) & (called != ABSENT)
-    at = (called[mine] - window.begin_ns) // 1_000_000_000
+    by_publisher = np.isin(columns.sent("endpoint"), publishers) & (called != ABSENT)
+    at = (called[by_publisher] - window.begin_ns) // 1_000_000_000
     each = np.bincount(at[(at >= 0) & (at < seconds)].astype(int), minlength=seconds)
     late = each[-(seconds // 3) :].mean()
     if not each.any() or not late:

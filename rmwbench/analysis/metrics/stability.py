@@ -88,11 +88,13 @@ def stability(
         inside = window.holds(due_ns)
         place = (seq[rows] - first).astype(np.int64)
         for subscription in readers:
-            mine = sound & (reader == subscription.endpoint) & (writer == publisher.endpoint)
-            mine &= (number >= first) & (number <= last)
+            of_stream = sound & (reader == subscription.endpoint) & (writer == publisher.endpoint)
+            of_stream &= (number >= first) & (number <= last)
             arrival = np.full(last - first + 1, np.inf)
             np.minimum.at(
-                arrival, (number[mine] - first).astype(np.int64), taken[mine].astype(float)
+                arrival,
+                (number[of_stream] - first).astype(np.int64),
+                taken[of_stream].astype(float),
             )
             arrival = arrival[place]
             waiting = call_ns == ABSENT

@@ -36,8 +36,8 @@ class ReaderLife:
 
     def expects(self, seq: np.ndarray, intended_ns: np.ndarray) -> np.ndarray:
         """Whether the reader expects each message of a writer: bool of shape (n,)."""
-        mine = (intended_ns >= self.begin_ns) & (intended_ns < self.end_ns)
-        expected: np.ndarray = mine & self.passes(seq)
+        within_life = (intended_ns >= self.begin_ns) & (intended_ns < self.end_ns)
+        expected: np.ndarray = within_life & self.passes(seq)
         return expected
 
     def passes(self, seq: np.ndarray) -> np.ndarray:
@@ -104,7 +104,7 @@ def _history(qos: Row) -> float:
 
 
 def history(
-    columns: Columns, endpoints: Sequence[EndpointRow], known: Mapping[int, ReaderLife]
+    columns: Columns, endpoints: Sequence[EndpointRow], lives: Mapping[int, ReaderLife]
 ) -> dict[str, float]:
     """The metrics of all late readers with a history: `history_wanted` and `history_delivered`, in
     messages, and `history_time`, from a reader's creation until it has the last message of its
@@ -113,7 +113,7 @@ def history(
     slowest = 0.0
     late = {
         number: life
-        for number, life in known.items()
+        for number, life in lives.items()
         if life.history and life.created_ns is not None
     }
     readers = [e for e in endpoints if e.endpoint in late and e.kind == "subscription"]
@@ -129,7 +129,7 @@ def history(
     sound = is_sound(flags)
     for late_reader in readers:
         life = late[late_reader.endpoint]
-        for source in _history_keepers(late_reader, life, endpoints, known):
+        for source in _history_keepers(late_reader, life, endpoints, lives):
             before = np.sort(
                 sent_seq[(sent_by == source.endpoint) & published & (call < life.begin_ns)]
             )
@@ -137,25 +137,25 @@ def history(
             due = before if np.isinf(depth) else before[-int(depth) :]
             due = due[life.passes(due)]
             of_pair = (reader == late_reader.endpoint) & (writer == source.endpoint)
-            mine = sound & of_pair & np.isin(seq, due)
+            delivered_rows = sound & of_pair & np.isin(seq, due)
             wanted += len(due)
-            came, copy_of = np.unique(seq[mine], return_inverse=True)
+            came, copy_of = np.unique(seq[delivered_rows], return_inverse=True)
             delivered += len(came)
             if len(due):
                 # the first copy of a message counts
                 first_ns = np.full(len(came), np.iinfo(np.int64).max)
-                np.minimum.at(first_ns, copy_of, taken[mine])
+                np.minimum.at(first_ns, copy_of, taken[delivered_rows])
                 whole = len(came) == len(due)
                 slowest = max(slowest, float(first_ns.max() - life.created_ns) if whole else np.inf)
-    out: dict[str, float] = {"history_wanted": wanted, "history_delivered": delivered}
-    return out | ({"history_time": slowest} if wanted else {})
+    values: dict[str, float] = {"history_wanted": wanted, "history_delivered": delivered}
+    return values | ({"history_time": slowest} if wanted else {})
 
 
 def _history_keepers(
     reader: EndpointRow,
     life: ReaderLife,
     endpoints: Iterable[EndpointRow],
-    known: Mapping[int, ReaderLife],
+    lives: Mapping[int, ReaderLife],
 ) -> list[EndpointRow]:
     """The publishers of the reader's topic that were still there when it was matched: the history
     of a writer ends with the writer."""
@@ -164,5 +164,5 @@ def _history_keepers(
         for publisher in endpoints
         if publisher.kind == "publisher"
         and publisher.topic == reader.topic
-        and (publisher.endpoint not in known or known[publisher.endpoint].end_ns > life.begin_ns)
+        and (publisher.endpoint not in lives or lives[publisher.endpoint].end_ns > life.begin_ns)
     ]

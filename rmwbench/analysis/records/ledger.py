@@ -181,8 +181,8 @@ def since_call_ns(
     if not (flags & LOANED).any():
         return call_ns
     filled_ns = fill_ns()
-    known = (call_ns != ABSENT) & (filled_ns != ABSENT)
-    return call_ns + np.where(known, filled_ns, 0)
+    stamped = (call_ns != ABSENT) & (filled_ns != ABSENT)
+    return call_ns + np.where(stamped, filled_ns, 0)
 
 
 _UNSOUND = CORRUPT | LATE | FOREIGN

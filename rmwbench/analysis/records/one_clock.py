@@ -166,13 +166,13 @@ class RecordsOnReference:
         return values
 
     def on_reference(self, stamps: np.ndarray, endpoints: np.ndarray) -> np.ndarray:
-        out = np.array(stamps, np.int64)
+        shifted = np.array(stamps, np.int64)
         for endpoint in np.unique(endpoints):
             clock = self._clocks.of_endpoint(int(endpoint))
             if not clock.exact:
                 rows = endpoints == endpoint
-                out[rows] = clock.to_reference(out[rows])
-        return out
+                shifted[rows] = clock.to_reference(shifted[rows])
+        return shifted
 
 
 def on_one_clock(evidence: Any) -> tuple[Any, TrialClocks]:

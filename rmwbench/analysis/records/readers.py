@@ -74,7 +74,7 @@ def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReade
         writers = writing.get(row["topic"], [])
         request = json.loads(row.get("asked") or "{}")
         host = _shared("host", row, writers)
-        asked = NamedReader(
+        settings = NamedReader(
             qos=_text(request.get("qos")),
             taking=_text([request.get(name) for name in _TAKING]),
             hold_ns=hold_ns.get(row["endpoint"], 0),
@@ -83,11 +83,11 @@ def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReade
             host=host,
             link="" if host == "all" else _link(row["host"], definition.get("network") or {}),
         )
-        groups.setdefault(asked, []).append(row)
+        groups.setdefault(settings, []).append(row)
     differ = tuple(
         name for name in get_args(DiffersIn) if len({getattr(group, name) for group in groups}) > 1
     )
-    return [AlikeReaders(tuple(own), asked, differ) for asked, own in groups.items()]
+    return [AlikeReaders(tuple(members), settings, differ) for settings, members in groups.items()]
 
 
 def _joins(late: Collection[bool]) -> Joins:
@@ -97,8 +97,8 @@ def _joins(late: Collection[bool]) -> Joins:
 
 
 def _shared(key: str, row: Row, writers: Collection[Row]) -> Shared:
-    same = sum(writer[key] == row[key] for writer in writers)
-    return "none" if not same else "all" if same == len(writers) else "some"
+    count = sum(writer[key] == row[key] for writer in writers)
+    return "none" if not count else "all" if count == len(writers) else "some"
 
 
 def _link(host: str, network: Mapping[str, Any]) -> str:

@@ -11,11 +11,11 @@ none."""
 def complete(values: Iterable[float | None]) -> list[float] | None:
     """All values; None where one is missing."""
     listed = list(values)
-    known = [value for value in listed if value is not None]
-    return known if len(known) == len(listed) else None
+    present = [value for value in listed if value is not None]
+    return present if len(present) == len(listed) else None
 
 
 def total(values: Iterable[float | None]) -> float | None:
     """The sum of the values; None where one is missing."""
-    known = complete(values)
-    return None if known is None else sum(known)
+    present = complete(values)
+    return None if present is None else sum(present)

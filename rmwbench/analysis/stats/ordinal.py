@@ -113,9 +113,9 @@ def holm(p: Sequence[float | None]) -> list[float | None]:
     his procedure rejects at alpha. None stays None and does not count.
     """
     order = sorted((value, place) for place, value in enumerate(p) if value is not None)
-    out: list[float | None] = [None] * len(p)
+    adjusted: list[float | None] = [None] * len(p)
     largest = 0.0
     for done, (value, place) in enumerate(order):
         largest = max(largest, min(1.0, value * (len(order) - done)))
-        out[place] = largest
-    return out
+        adjusted[place] = largest
+    return adjusted

@@ -37,15 +37,15 @@ def with_failed_blocks(arms: Sequence[JudgedArm]) -> list[JudgedArm]:
     many messages, none of them delivered, as a trial of this arm, or else of this workload, usually
     has. `undelivered` stays empty for metrics without messages."""
     of_workload = [wanted for arm in arms for _, wanted in arm.undelivered.values()]
-    out = []
+    judged_arms = []
     for arm in arms:
         lost = sorted(arm.failed - arm.primary.keys())
         wanted = [wanted for _, wanted in arm.undelivered.values()] or of_workload
         messages = dict.fromkeys(lost, (median_low(wanted),) * 2) if wanted else {}
         primary = dict(arm.primary) | dict.fromkeys(lost, inf)
         undelivered = dict(arm.undelivered) | messages
-        out.append(replace(arm, primary=primary, undelivered=undelivered) if lost else arm)
-    return out
+        judged_arms.append(replace(arm, primary=primary, undelivered=undelivered) if lost else arm)
+    return judged_arms
 
 
 def with_lost(

@@ -45,11 +45,11 @@ def has_ratio(left: Mapping[int, float], right: Mapping[int, float]) -> bool:
 def judge(questions: Sequence[Statement], rules: Rules) -> list[Gain]:
     """The gain for each statement, in their order; `rules.alpha` is that of the report, or of its
     last look."""
-    out = []
+    gains = []
     for answer in statements.judge(questions, rules):
         ratio = answer.effect
         if not isinstance(ratio, Ratio):
             ratio = NoRatio(no_data=answer.reason)
         relation: Relation = "undecided" if answer.verdict == "no data" else answer.verdict
-        out.append(Gain(**vars(ratio), answer=relation))
-    return out
+        gains.append(Gain(**vars(ratio), answer=relation))
+    return gains

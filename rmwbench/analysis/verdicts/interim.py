@@ -99,12 +99,12 @@ class Looks:
     def rising(self) -> dict[int, Drift]:
         """Cell -> how its latency rises within the window, in its worst topic, for the trials that
         `arms` has read."""
-        out = {}
+        rising = {}
         for cell, state in self._state.items():
             drifts = [drift for topic in state.drifts if (drift := state.drift(topic)) is not None]
-            if rising := [drift for drift in drifts if drift.rises]:
-                out[cell] = max(rising, key=lambda drift: drift.end_ns / drift.begin_ns)
-        return out
+            if drifts_of_cell := [drift for drift in drifts if drift.rises]:
+                rising[cell] = max(drifts_of_cell, key=lambda drift: drift.end_ns / drift.begin_ns)
+        return rising
 
     def arms(self) -> dict[str, list[JudgedArm]]:
         """Comparison, or topic of a comparison whose topics are judged one by one -> its arms in
@@ -133,18 +133,18 @@ class Looks:
                 json_column(evidence.definition),
                 is_bound(evidence.events),
             )
-        self.comparison_of, out = {}, {}
+        self.comparison_of, arms = {}, {}
         for x in self._comparisons:
             cells = [
                 (x.labels[c["cell"]], c, self._state.get(c["cell"], InterimCell())) for c in x.cells
             ]
             for topic in topics_of((state for *_, state in cells), x.primary_metric):
                 self.comparison_of[name := judged_name(x.name, topic)] = x.name
-                out[name] = [
+                arms[name] = [
                     state.arm(label, c, topic, lines.get(c["cell"], ()))
                     for label, c, state in cells
                 ]
-        return out
+        return arms
 
 
 @dataclass

@@ -69,7 +69,7 @@ def _of_factors(rungs: Sequence[Rung]) -> list[Ladder]:
             others = {name: level for name, level in rung.levels.items() if name != factor}
             key = (factor, rung.workload, rung.arm, _key(others))
             groups.setdefault(key, []).append(rung)
-    out = []
+    ladders = []
     for (factor, workload, arm, _), group in groups.items():
         by_level = {_key(rung.levels[factor]): rung for rung in reversed(group)}
         ordered = in_order(list(reversed(by_level.values())), factor)
@@ -77,8 +77,8 @@ def _of_factors(rungs: Sequence[Rung]) -> list[Ladder]:
             continue
         others = {name: level for name, level in ordered[0].levels.items() if name != factor}
         levels, cells = (rung.levels[factor] for rung in ordered), (rung.cell for rung in ordered)
-        out.append(Ladder(factor, workload, arm, tuple(levels), tuple(cells), others))
-    return out
+        ladders.append(Ladder(factor, workload, arm, tuple(levels), tuple(cells), others))
+    return ladders
 
 
 class HasLevels(Protocol):
@@ -105,7 +105,7 @@ def _between_workloads(rungs: Sequence[Rung]) -> list[Ladder]:
         first.setdefault(rung.workload, rung)
     shapes = {name: _shape(rung) for name, rung in first.items() if not _has_reference(rung)}
     compared: set[str] = set()
-    out = []
+    ladders = []
     for base, other in combinations(shapes, 2):
         if other in compared or (node := _difference(shapes[base], shapes[other])) is None:
             continue
@@ -116,10 +116,10 @@ def _between_workloads(rungs: Sequence[Rung]) -> list[Ladder]:
             cell = others.get((rung.arm, _key(rung.levels)))
             if cell is not None:
                 levels, cells = (base, other), (rung.cell, cell)
-                out.append(
+                ladders.append(
                     Ladder(BETWEEN_WORKLOADS, base, rung.arm, levels, cells, rung.levels, changed)
                 )
-    return out
+    return ladders
 
 
 def _has_reference(rung: Rung) -> bool:
@@ -135,15 +135,15 @@ _Shape = dict[tuple[str, ...], Any]
 def _shape(rung: Rung) -> _Shape:
     """The definition of a cell without names. A topic that has the name of its workload counts as
     the same topic in another workload."""
-    out: _Shape = {}
+    shape: _Shape = {}
     definition = rung.definition
     workload = definition.get("workload")
     if isinstance(workload, Mapping):
-        named = ("name", "title", "description")
-        out |= {("workload", k): v for k, v in workload.items() if k not in named}
+        descriptive = ("name", "title", "description")
+        shape |= {("workload", k): v for k, v in workload.items() if k not in descriptive}
     for key, value in definition.items():
         if key not in (*_NAMES, "workload", "endpoints"):
-            out[(key,)] = value
+            shape[(key,)] = value
     for endpoint in definition.get("endpoints") or ():
         topic = endpoint.get("topic")
         called = "" if topic == rung.workload else topic
@@ -153,8 +153,8 @@ def _shape(rung: Rung) -> _Shape:
                 continue
             if key == "arrival" and isinstance(value, Mapping):
                 value = {k: v for k, v in value.items() if k != "phase_ns"}
-            out[(*place, key)] = value
-    return out
+            shape[(*place, key)] = value
+    return shape
 
 
 def _difference(base: _Shape, other: _Shape) -> str | None:

@@ -45,12 +45,12 @@ def over_topics(
     by_topic = {arm: {t: by[arm] for t, by in verdicts.items() if arm in by} for arm in arms}
     contenders = [a for a in arms if any(v.verdict in _CONTENDS for v in by_topic[a].values())]
     worse = {a for a in contenders if any(v.verdict == "worse" for v in by_topic[a].values())}
-    out = {}
+    overall = {}
     for arm in arms:
         rivals = {a for a in contenders if a != arm and families.get(a) == families.get(arm)}
         lost_by_topic = {t: by.get(arm, 0.0) for t, by in (lost or {}).items()}
-        out[arm] = _overall(by_topic[arm], rivals <= worse, lost_by_topic, order, noun)
-    return out
+        overall[arm] = _overall(by_topic[arm], rivals <= worse, lost_by_topic, order, noun)
+    return overall
 
 
 MOST_LOST = 0.1
@@ -110,18 +110,18 @@ def _overall(
         reason = f"no data {PREPOSITION[noun]} {topic}"
         return Overall(Verdict("undecided", None, None, reason), topic)
     topic = max(per, key=lambda t: _size(per[t]))
-    known = per[topic]
+    verdict = per[topic]
     if others_are_worse:
         reason = (
             f"worse {PREPOSITION[noun]} no {noun}, and every other contender is decided to be worse "
             f"{PREPOSITION[noun]} one"
         )
-        return Overall(Verdict("best", known.against, known.ratio, reason), topic)
+        return Overall(Verdict("best", verdict.against, verdict.ratio, reason), topic)
     reason = (
         f"{PREPOSITION[noun]} none of {len(per)} {noun}s "
         f"{order.behind_of('any other arm that delivers as much')} by more than the margin"
     )
-    return Overall(Verdict("equivalent", known.against, known.ratio, reason), topic)
+    return Overall(Verdict("equivalent", verdict.against, verdict.ratio, reason), topic)
 
 
 def _worst(per: Mapping[str, Verdict], of: str, lost: Mapping[str, float]) -> Overall:

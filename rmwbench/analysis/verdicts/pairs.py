@@ -277,11 +277,11 @@ def _losses(arms: Sequence[JudgedArm], rules: Rules) -> tuple[np.ndarray, np.nda
 def _table(columns: Sequence[Mapping[int, float]]) -> np.ndarray:
     """The values of each column by block, nan where a column has none; shape (columns, blocks)."""
     place = {b: at for at, b in enumerate(_blocks(columns))}
-    out = np.full((len(columns), len(place)), np.nan)
-    for row, column in zip(out, columns, strict=True):
+    table = np.full((len(columns), len(place)), np.nan)
+    for row, column in zip(table, columns, strict=True):
         if column:
             row[[place[b] for b in column]] = list(column.values())
-    return out
+    return table
 
 
 def _blocks(columns: Sequence[Mapping[int, float]]) -> list[int]:
@@ -289,8 +289,8 @@ def _blocks(columns: Sequence[Mapping[int, float]]) -> list[int]:
 
 
 def _common(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    counted: np.ndarray = np.rint(a.astype(float) @ b.T.astype(float))
-    return counted.astype(int)
+    counts: np.ndarray = np.rint(a.astype(float) @ b.T.astype(float))
+    return counts.astype(int)
 
 
 def _mean_and_variance(difference: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -73,14 +73,14 @@ def words(metric: str) -> RankingWords:
     and its lower value counts as the better one."""
     if metric == "response_latency_p50":
         return TIME
-    known = GLOSSARY.get(metric)
-    if known is None:
+    entry = GLOSSARY.get(metric)
+    if entry is None:
         return _by_name(metric, "is the best by {}", "has {} as much", higher=False)
-    higher = known.better is Better.HIGHER
-    unit = "cores" if known.unit == "ns" and known.scope is MetricScope.PROCESSES else known.unit
+    higher = entry.better is Better.HIGHER
+    unit = "cores" if entry.unit == "ns" and entry.scope is MetricScope.PROCESSES else entry.unit
     best = "has the highest {}" if higher else _BEST.get(unit, "has the lowest {}")
-    ranking = _by_name(phrase(known), best, _SO_MUCH.get(unit, "has {} as much"), higher=higher)
-    if known.scope is MetricScope.NODES and known.failed_value == inf:
+    ranking = _by_name(phrase(entry), best, _SO_MUCH.get(unit, "has {} as much"), higher=higher)
+    if entry.scope is MetricScope.NODES and entry.failed_value == inf:
         return replace(ranking, infinite="a node is never active")
     return ranking
 
@@ -106,12 +106,12 @@ def phrase(metric: Metric) -> str:
 
 def is_resource(metric: str) -> bool:
     """Whether the metric needs no message: an idle process has it too."""
-    known = GLOSSARY.get(metric)
-    if known is None:
+    entry = GLOSSARY.get(metric)
+    if entry is None:
         return False
-    if known.scope is MetricScope.PROCESSES:
-        return not known.per_message
-    return known.scope is MetricScope.NODES and known.failed_value == inf
+    if entry.scope is MetricScope.PROCESSES:
+        return not entry.per_message
+    return entry.scope is MetricScope.NODES and entry.failed_value == inf
 
 
 def _plural(verb: str) -> str:

@@ -176,8 +176,8 @@ def rounding_error(a: np.ndarray, b: np.ndarray) -> float:
     """The least standard error of the mean log-ratio of two samples of values. It is not divided by
     the number of blocks, because the rounding is the same in all blocks where these scatter by less
     than the quantum. Without it a few equal ratios would count as certain."""
-    both = rounding_variance(np.concatenate([a, b]))
-    return math.sqrt(both[: len(a)].mean() + both[len(a) :].mean())
+    variance = rounding_variance(np.concatenate([a, b]))
+    return math.sqrt(variance[: len(a)].mean() + variance[len(a) :].mean())
 
 
 Bound = np.ndarray | float
@@ -200,8 +200,8 @@ def p_of_signs(
     with np.errstate(invalid="ignore", divide="ignore"):
         more = np.count_nonzero(_larger(x, y, least, of_x, of_y))
         less = np.count_nonzero(_larger(y, x, least, of_y, of_x))
-        known = np.count_nonzero(~np.isnan(x / y))
-    return float(special.bdtrc(more - 1, more + less, 0.5)) if 2 * more > known else 1.0
+        blocks = np.count_nonzero(~np.isnan(x / y))
+    return float(special.bdtrc(more - 1, more + less, 0.5)) if 2 * more > blocks else 1.0
 
 
 def p_of_ranks(

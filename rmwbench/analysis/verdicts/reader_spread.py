@@ -78,10 +78,10 @@ def spread(
     bounds = {trial.block: trial.clock_bounds.get(SAMPLE, 0.0) for trial in trials}
     readers = {number: _reader(*names[number], of.values()) for number, of in heard.items()}
     latencies = {n: reader.response_p50_ns for n, reader in readers.items()}
-    known = sorted((at, n) for n, at in latencies.items() if at is not None)
+    by_latency = sorted((at, n) for n, at in latencies.items() if at is not None)
     least, *_, most = sorted(readers, key=lambda n: readers[n].delivered)
     unlike: list[UnlikeBy] = []
-    if known and _is_slower(heard[known[0][1]], heard[known[-1][1]], bounds):
+    if by_latency and _is_slower(heard[by_latency[0][1]], heard[by_latency[-1][1]], bounds):
         unlike.append("latency")
     few, many = heard[least], heard[most]
     if _each(many[b].delivered - few[b].delivered > POINTS for b in few.keys() & many):
@@ -89,8 +89,8 @@ def spread(
     return Spread(
         readers=len(readers),
         blocks=len(bounds),
-        quickest=readers[known[0][1]] if known else None,
-        slowest=readers[known[-1][1]] if known else None,
+        quickest=readers[by_latency[0][1]] if by_latency else None,
+        slowest=readers[by_latency[-1][1]] if by_latency else None,
         least=readers[least],
         most=readers[most],
         unlike=tuple(unlike),

@@ -90,7 +90,7 @@ def shares(
         raise ValueError(f"looks are ascending numbers of blocks, not {tuple(looks)}")
     last = looks[-1]
     stops = {end for end in endings if end <= last}
-    out: dict[int, float] = {}
+    shares_of_looks: dict[int, float] = {}
     left, before, left_then, then = alpha, 0, alpha, 0
     for n in sorted({*looks, *stops}):
         if n in stops:
@@ -98,9 +98,9 @@ def shares(
             left_then, then = left - share, n
         else:  # by the spending function, of what was left at the last ending
             share = left_then * (_spent(n, last) - _spent(before, last)) / (1 - _spent(then, last))
-        out[n] = share
+        shares_of_looks[n] = share
         left, before = left - share, n
-    return out
+    return shares_of_looks
 
 
 def judge(

@@ -85,8 +85,8 @@ class Statement:
         return sorted(self.left), sorted(self.right)
 
     def values(self) -> tuple[list[Any], list[Any]]:
-        ours, theirs = self.blocks
-        return [self.left[k] for k in ours], [self.right[k] for k in theirs]
+        left, right = self.blocks
+        return [self.left[k] for k in left], [self.right[k] for k in right]
 
     def bounds_of_values(self) -> tuple[np.ndarray | float, np.ndarray | float]:
         """The bounds, with the shapes of `values` or one number for all."""
@@ -305,15 +305,15 @@ def _fractions(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Tes
 def _by_order(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Test:
     """The test by order, since infinite values and zeros have no ratio. `mean` says only whether
     there is any difference."""
-    same = len(np.unique(np.concatenate([a, b]))) == 1
-    if same:
+    all_equal = len(np.unique(np.concatenate([a, b]))) == 1
+    if all_equal:
         p_worse = p_better = 1.0
     else:
         of_b, of_a = q.bounds_of_values()
         p = p_of_signs if q.paired else p_of_ranks
         p_worse = p(b, a, rules.least(), (of_b, of_a))
         p_better = p(a, b, rules.least(), (of_a, of_b))
-    mean, trials = 0.0 if same else math.nan, min(len(a), len(b))
+    mean, trials = 0.0 if all_equal else math.nan, min(len(a), len(b))
     return _Test(mean, math.inf, 1.0, trials, p_worse, p_better, 1.0, by_order=True)
 
 
@@ -440,8 +440,8 @@ def _order_answer(q: Statement, e: _Test, claim: Direction | None) -> StatementA
         if endless:
             reason = "no trial delivered enough to reach this quantile"
             return StatementAnswer("undecided", None, reason)
-        every = "in every block that both have" if q.paired else "in every trial"
-        return StatementAnswer("equivalent", None, f"{right[0]:g} {every}")
+        in_all = "in every block that both have" if q.paired else "in every trial"
+        return StatementAnswer("equivalent", None, f"{right[0]:g} {in_all}")
     why = (
         "in some trials messages that did not arrive reach this quantile, or they failed"
         if endless

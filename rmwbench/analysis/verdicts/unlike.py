@@ -105,12 +105,12 @@ def flags(arms: Sequence[ArmFacts]) -> dict[str, list[str]]:
     """Arm -> its flags: how it differs from the others of its family, and in age from all. Floors
     are not contenders and carry no flag."""
     contenders = [a for a in arms if not a.floor]
-    out: dict[str, list[str]] = {a.arm: [] for a in arms}
+    flags_of_arms: dict[str, list[str]] = {a.arm: [] for a in arms}
     by_loan = [a for a in contenders if a.written == "loan"]
     for family in (by_loan, [a for a in contenders if a not in by_loan]):
         for attribute in _TEXTS:
             for arm, text in _differences(family, attribute):
-                out[arm].append(text)
+                flags_of_arms[arm].append(text)
     ages = _ages(contenders)
     for a in contenders:
         beside = {
@@ -128,8 +128,8 @@ def flags(arms: Sequence[ArmFacts]) -> dict[str, list[str]]:
             texts.append(f"without its vendor's support since {a.support_ended}")
         if texts and a.version:
             texts[0] = f"version {a.version}, {texts[0]}"
-        out[a.arm] += texts
-    return out
+        flags_of_arms[a.arm] += texts
+    return flags_of_arms
 
 
 def _differences(arms: Sequence[ArmFacts], attribute: str) -> Iterator[tuple[str, str]]:
@@ -173,18 +173,18 @@ def _months(earlier: date, later: date) -> int:
 def between(a: ArmFacts, b: ArmFacts) -> list[str]:
     """The flags of two arms that are compared with each other alone: `path: shared memory in A, …
     in B`."""
-    out = []
+    differences = []
     for attribute in _TEXTS:
         value_a, value_b = getattr(a, attribute), getattr(b, attribute)
         if value_a is not None and value_b is not None and value_a != value_b:
             name = _NAMES.get(attribute, attribute.replace("_", " "))
-            out.append(f"{name}: {_word(value_a)} in A, {_word(value_b)} in B")
+            differences.append(f"{name}: {_word(value_a)} in A, {_word(value_b)} in B")
     date_a, date_b = _date(a.release_date), _date(b.release_date)
     if date_a and date_b:
         months = _months(*sorted((date_a, date_b)))
         if months > MONTHS:
-            out.append(f"released {months} months apart: {date_a} in A, {date_b} in B")
-    return out
+            differences.append(f"released {months} months apart: {date_a} in A, {date_b} in B")
+    return differences
 
 
 def _date(text: str | None) -> date | None:

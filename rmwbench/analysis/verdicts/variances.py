@@ -101,17 +101,17 @@ def _fitted(levels: Sequence[Variances], room: Sequence[float]) -> list[Prior]:
     explained = float(np.concatenate([special.polygamma(1, d / 2) for _, d in usable]).mean())
     excess = scattered / free - explained
     fitted = 2 * _trigamma_inverse(excess) if excess > 0 else math.inf
-    out = []
+    priors_of_workloads = []
     for (e, d), most in zip(usable, room, strict=True):
         if not len(e) or most <= 0:
-            out.append(NOTHING)
+            priors_of_workloads.append(NOTHING)
             continue
         middle = float(np.median(d))
         finite = math.isfinite(fitted)
         shift = float(special.digamma(fitted / 2)) - math.log(fitted / 2) if finite else 0.0
         freedom = min(TRUST * fitted, min(MOST, most) * middle)
-        out.append(Prior(math.exp(float(e.mean()) + shift), freedom))
-    return out
+        priors_of_workloads.append(Prior(math.exp(float(e.mean()) + shift), freedom))
+    return priors_of_workloads
 
 
 def _usable(level: Variances) -> tuple[np.ndarray, np.ndarray]:
@@ -132,8 +132,8 @@ def _trigamma_inverse(x: float) -> float:
         return 1 / x
     y = 0.5 + 1 / x
     for _ in range(50):
-        now = float(special.polygamma(1, y))
-        step = now * (1 - now / x) / float(special.polygamma(2, y))
+        value = float(special.polygamma(1, y))
+        step = value * (1 - value / x) / float(special.polygamma(2, y))
         y += step
         if abs(step) < 1e-8 * y:
             break

@@ -204,8 +204,8 @@ def _below_the_clocks(j: TestedArm, leader: TestedArm, ratio: BlockRatio) -> str
     bound_ns = sum(max(arm.bounds.values(), default=0.0) for arm in (j.arm, leader.arm))
     if not bound_ns:
         return None
-    both = sorted(j.arm.primary.keys() & leader.arm.primary.keys())
-    apart_ns = abs(_centre(j.arm, both) - _centre(leader.arm, both))
+    blocks = sorted(j.arm.primary.keys() & leader.arm.primary.keys())
+    apart_ns = abs(_centre(j.arm, blocks) - _centre(leader.arm, blocks))
     if apart_ns > bound_ns:
         return None
     return (

@@ -37,13 +37,13 @@ def figures(answer: Searched) -> list[Picture]:
     tail = _percentile(search.curve[1])
     lost = frame.drawn(loss, answer)
     share = "Share of the messages sent that were lost."
-    what = f"up to which {search.title} the limit holds"
+    meaning = f"up to which {search.title} the limit holds"
 
     return [
         Picture(
             "capacities",
             "Capacity",
-            f"Dot: {what}. Line: its 95 % interval. An arrow to the right: at least this; to the "
+            f"Dot: {meaning}. Line: its 95 % interval. An arrow to the right: at least this; to the "
             "left: less than this.",
             wide=True,
             **frame.drawn(capacities, answer),

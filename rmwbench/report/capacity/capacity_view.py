@@ -232,8 +232,11 @@ def curve(arm: CapacityArm, search: RaisedFactor) -> Table:
     """The table of an arm's curve: a row per level from the lowest to the highest."""
     latencies = list(dict.fromkeys(search.curve))
     others = [condition.metric for condition in search.limit.conditions]
-    known = arm.levels[0].metrics
-    names = [*latencies, *(m for m in others if m not in (*latencies, *LOSSES) and m in known)]
+    first_metrics = arm.levels[0].metrics
+    names = [
+        *latencies,
+        *(m for m in others if m not in (*latencies, *LOSSES) and m in first_metrics),
+    ]
     fates = [
         name
         for name in FATES

@@ -419,9 +419,9 @@ def _outage_rows(panel: int, arm: Delivered) -> Iterator[dict[str, Any]]:
     `moment`."""
     for outage in arm.outages:
         end = round(_edges(arm)[-1], 6) if outage.end_s is None else outage.end_s
-        when = {"t": outage.begin_s, "t2": end, "text": outage.text}
+        span = {"t": outage.begin_s, "t2": end, "text": outage.text}
         moment = end - outage.begin_s < arm.bin_s / 4
-        yield {"n": panel, "kind": "outage", **when, "moment": moment}
+        yield {"n": panel, "kind": "outage", **span, "moment": moment}
 
 
 def _edges(arm: Delivered) -> list[float]:

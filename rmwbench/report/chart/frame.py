@@ -106,12 +106,12 @@ def with_card(spec: Spec, title: str, card: list[str]) -> Spec:
         "subtitleColor": MUTED,
         "subtitlePadding": 5,
     }
-    out = {**spec, "background": SURFACE, "title": heading, "padding": 14}
+    exported = {**spec, "background": SURFACE, "title": heading, "padding": 14}
     if spec["usermeta"]["rmwbench"]["facet"]:
-        out["spec"] = {**spec["spec"], "width": _WIDTH // 2 - 60}
+        exported["spec"] = {**spec["spec"], "width": _WIDTH // 2 - 60}
     else:
-        out["width"] = _WIDTH
-    return out
+        exported["width"] = _WIDTH
+    return exported
 
 
 ROWS, POINTS, PARTS = (alt.NamedData(name=name) for name in ("rows", "points", "parts"))

@@ -50,7 +50,7 @@ def _once(explanations: Sequence[Explanation]) -> Iterator[Block]:
     causes = {cause.cause: cause.text for tail in tails for cause in tail.causes}
     if causes:
         yield Facts([*causes.items()])
-    if unwatched := list(dict.fromkeys(what for tail in tails for what in tail.unwatched)):
+    if unwatched := list(dict.fromkeys(source for tail in tails for source in tail.unwatched)):
         yield Text(
             f"Not watched, and it may explain more of the slowest: {', '.join(unwatched)} "
             "(rmwbench run SUITE --schedule, --series 10Hz)"

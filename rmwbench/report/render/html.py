@@ -44,8 +44,8 @@ def _spec(picture: Picture) -> dict[str, Any]:
 
 
 def _sections(blocks: Iterable[Block]) -> list[Section]:
-    own = [block for block in blocks if isinstance(block, Section) and On.PAGE in block.on]
-    return [inner for section in own for inner in (section, *_sections(section.blocks))]
+    sections = [block for block in blocks if isinstance(block, Section) and On.PAGE in block.on]
+    return [inner for section in sections for inner in (section, *_sections(section.blocks))]
 
 
 FILTERS: dict[str, Callable[..., Any]] = {

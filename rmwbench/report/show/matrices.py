@@ -65,23 +65,25 @@ def conditions(doc: SuiteAnswer) -> Iterator[Section]:
     judged = doc.outcomes
     if judged is None:
         return
-    listed = judged.conditions
+    all_conditions = judged.conditions
     places = {workload.workload: place for place, workload in enumerate(doc.workloads)}
-    names = dict.fromkeys(name for condition in listed for name in condition.levels)
-    levels = {name: [_level(condition.levels.get(name)) for condition in listed] for name in names}
-    workloads = [doc.workloads[places[condition.workload]].name for condition in listed]
+    names = dict.fromkeys(name for condition in all_conditions for name in condition.levels)
+    levels = {
+        name: [_level(condition.levels.get(name)) for condition in all_conditions] for name in names
+    }
+    workloads = [doc.workloads[places[condition.workload]].name for condition in all_conditions]
     axes = {"workload": workloads} if len(set(workloads)) > 1 or not levels else {}
     axes |= {name: texts for name, texts in levels.items() if len(set(texts)) > 1}
-    same = ", ".join(f"{name}={texts[0]}" for name, texts in levels.items() if name not in axes)
-    everywhere = f" Everywhere: {same}." if same else ""
-    arms = list(dict.fromkeys(arm.arm for condition in listed for arm in condition.arms))
+    common = ", ".join(f"{name}={texts[0]}" for name, texts in levels.items() if name not in axes)
+    everywhere = f" Everywhere: {common}." if common else ""
+    arms = list(dict.fromkeys(arm.arm for condition in all_conditions for arm in condition.arms))
     columns = [
         *(TableColumn(axis) for axis in axes),
         *(TableColumn(arm, detail="below", key="arm") for arm in arms),
         TableColumn("all together", detail="below", key="whole"),
     ]
     rows: list[list[TableCell | str]] = []
-    for number, condition in enumerate(listed):
+    for number, condition in enumerate(all_conditions):
         cells = {arm.arm: _arm(doc, arm, places[condition.workload]) for arm in condition.arms}
         labels = [axis[number] for axis in axes.values()]
         rows.append([*labels, *(cells.get(arm, TableCell("")) for arm in arms), _whole(condition)])

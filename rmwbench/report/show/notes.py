@@ -18,24 +18,24 @@ def of_most_arms(doc: SuiteAnswer) -> list[str]:
     for arm in arms:
         for code, text in _flags(arm):
             texts_by_code.setdefault(code, []).append(text)
-    out = []
+    notes = []
     for texts in texts_by_code.values():
         if len(arms) > 1 and len(texts) > MOST * len(arms):
             who = "Every arm" if len(texts) == len(arms) else "Most arms"
             alike = "" if len({*texts}) == 1 else ", for example"
-            out.append(f"{who}{alike}: {texts[0]}")
-    return out
+            notes.append(f"{who}{alike}: {texts[0]}")
+    return notes
 
 
 def of_single_arms(doc: SuiteAnswer) -> str:
     """A sentence that names the arms with notes of their own, and says where to read them; empty
     if there are none."""
     arms = [arm for workload in doc.workloads for arm in workload.arms]
-    own = list(dict.fromkeys(arm.arm for arm in arms if set(arm.flags) - set(arm.disturbed)))
-    if not own:
+    flagged = list(dict.fromkeys(arm.arm for arm in arms if set(arm.flags) - set(arm.disturbed)))
+    if not flagged:
         return ""
     explain = command_line("explain", doc.campaign.directory)
-    return f"What is special about {', '.join(own)}: `{explain}` and the report say it."
+    return f"What is special about {', '.join(flagged)}: `{explain}` and the report say it."
 
 
 def by_text(workload: WorkloadAnswer) -> dict[str, list[str]]:

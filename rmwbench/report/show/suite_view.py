@@ -139,9 +139,9 @@ def _about(doc: SuiteAnswer, redrawn: str | None) -> Iterator[Block]:
     campaign = doc.campaign
     yield from (Text(text, "alarm") for text in progress.whole_failures(doc))
     counts = "; ".join([*progress.counts(campaign), progress.blocks(campaign)])
-    when = str(campaign.created_utc)[:10]
+    date = str(campaign.created_utc)[:10]
     took = fmt.duration(campaign.wall_s)
-    yield Text(f"{campaign.name or ''} · {counts} · {when}, took {took}", "muted")
+    yield Text(f"{campaign.name or ''} · {counts} · {date}, took {took}", "muted")
     yield Text(doc.machine.summary, "muted")
     yield from machine_view.calibrated(doc.machine)
     if redrawn:

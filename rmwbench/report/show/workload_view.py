@@ -220,10 +220,10 @@ def _resolved(workload: WorkloadAnswer) -> str:
     if measured:
         counts = _range([entry.count for entry in measured])
         primary = GLOSSARY.get(workload.primary_metric)
-        what = "messages" if primary is None else primary.items
+        items = "messages" if primary is None else primary.items
         if all(entry.count == entry.trials for entry in measured):
-            what = "trials"
-        parts.append(f"[low–high]: {intervals(measured)}; n = {counts} {what} per arm.")
+            items = "trials"
+        parts.append(f"[low–high]: {intervals(measured)}; n = {counts} {items} per arm.")
     ratio = fmt.finite(workload.resolution.resolvable_ratio)
     if ratio is not None and ratio < fmt.LARGEST_RATIO:
         blocks = fmt.counted(workload.resolution.blocks, "block")
@@ -246,10 +246,10 @@ def intervals(measured: Sequence[Estimate]) -> str:
 
 
 def _range(counts: Sequence[int | None]) -> str:
-    known = sorted(count for count in counts if count is not None)
-    if not known:
+    present = sorted(count for count in counts if count is not None)
+    if not present:
         return "unknown"
-    low, high = fmt.significant_count(known[0]), fmt.significant_count(known[-1])
+    low, high = fmt.significant_count(present[0]), fmt.significant_count(present[-1])
     return low if low == high else f"{low} to {high}"
 
 

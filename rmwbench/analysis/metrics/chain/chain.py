@@ -108,7 +108,7 @@ def measure_chains(
     numbers = {number for way in ways for link in way for number in link}
     if any(life.percent < 100 for number, life in lives.items() if number in numbers):
         return Chains(reason=FILTERED)
-    out = Chains(
+    chains = Chains(
         ends=tuple((way[0].writer, way[-1].reader) for way in ways),
         links=tuple(dict.fromkeys(link for way in ways for link in way)),
     )
@@ -116,11 +116,11 @@ def measure_chains(
     path_traces = list(traces(columns, ways, window, lives, reliable))
     nodes = {row["endpoint"]: row["node"] for row in rows}
     stretches = [list(_stretches(trace, nodes)) for trace in path_traces]
-    _samples(path_traces, stretches, out)
-    _counts(path_traces, stretches, out)
-    out.traces = path_traces
-    out.chain = replace(_chain(path_traces, stretches), series=_series(path_traces[0], window))
-    return out
+    _samples(path_traces, stretches, chains)
+    _counts(path_traces, stretches, chains)
+    chains.traces = path_traces
+    chains.chain = replace(_chain(path_traces, stretches), series=_series(path_traces[0], window))
+    return chains
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def _stretches(trace: PathTrace, nodes: Mapping[int, str]) -> Iterator[_Stretch]
 
 
 def _samples(
-    path_traces: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]], out: Chains
+    path_traces: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]], chains: Chains
 ) -> None:
     pooled = {
         kind: [s.took_ns[s.reached] for part in stretches for s in part if s.kind == kind]
@@ -184,7 +184,7 @@ def _samples(
         for kind in (TRANSPORT, RELAY)
     }
     whole = make_sample([trace.end_to_end_ns for trace in path_traces])
-    out.samples = {
+    chains.samples = {
         "end_to_end_latency": whole,
         "end_to_end_service_latency": make_sample([trace.service_ns for trace in path_traces]),
         "hop_transport": make_sample(pooled[TRANSPORT]),
@@ -193,7 +193,7 @@ def _samples(
         "chain_relay": make_sample(sums[RELAY]),
     }
     if whole.count:
-        out.values["end_to_end_latency_max"] = float(whole.values[-1])
+        chains.values["end_to_end_latency_max"] = float(whole.values[-1])
 
 
 def _sum(trace: PathTrace, parts: Sequence[_Stretch]) -> np.ndarray:
@@ -207,7 +207,7 @@ def _sum(trace: PathTrace, parts: Sequence[_Stretch]) -> np.ndarray:
 
 
 def _counts(
-    path_traces: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]], out: Chains
+    path_traces: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]], chains: Chains
 ) -> None:
     wanted, arrived = (
         _total(of)
@@ -220,7 +220,7 @@ def _counts(
     )
     under_way, overdue = _late(path_traces, stretches)
     late = under_way + overdue
-    out.fractions |= {
+    chains.fractions |= {
         "end_to_end_undelivered": (wanted - arrived - under_way, wanted),
         "end_to_end_loss": (sent - arrived - late, sent),
         "end_to_end_late_share": (late, sent),
@@ -228,7 +228,7 @@ def _counts(
     }
     for name, kind in (("lost_in_transport", TRANSPORT), ("lost_in_relays", RELAY)):
         lost = sum(part.lost for parts in stretches for part in parts if part.kind == kind)
-        out.values[name] = float(lost)
+        chains.values[name] = float(lost)
 
 
 def _late(

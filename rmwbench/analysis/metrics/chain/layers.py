@@ -164,9 +164,9 @@ def _categories(trace: PathTrace, noted: "_Noted | None") -> Iterator[tuple[str,
 
 
 def _between(since_ns: np.ndarray, until_ns: np.ndarray) -> np.ndarray:
-    known = (since_ns != ABSENT) & (until_ns != ABSENT)
+    stamped = (since_ns != ABSENT) & (until_ns != ABSENT)
     took = np.zeros(len(since_ns))
-    took[known] = (until_ns[known] - since_ns[known]).astype(float)
+    took[stamped] = (until_ns[stamped] - since_ns[stamped]).astype(float)
     return took
 
 
@@ -193,10 +193,10 @@ class _Noted:
     def of(self, hop: Hop, endpoint: int, moment: Moment) -> np.ndarray:
         """The time of the moment for each message of the source, in ns; int64 of shape (messages,),
         ABSENT where it was not recorded."""
-        out = np.full(len(hop.place), ABSENT)
+        stamps_ns = np.full(len(hop.place), ABSENT)
         number = self._index.get((endpoint, hop.writer.endpoint, moment))
         if number is None:
-            return out
+            return stamps_ns
         by_place = np.full(len(hop.writer), ABSENT)
         rows = self._rows[number]
         place = self._seq[rows] - hop.writer.first_seq
@@ -205,6 +205,6 @@ class _Noted:
         order = np.argsort(self._time[rows], kind="stable")[::-1]
         order = order[inside[order]]
         by_place[place[order]] = self._time[rows][order]
-        known = hop.place >= 0
-        out[known] = by_place[hop.place[known]]
-        return out
+        has_place = hop.place >= 0
+        stamps_ns[has_place] = by_place[hop.place[has_place]]
+        return stamps_ns

@@ -115,9 +115,9 @@ class PathTrace:
 def elapsed(until_ns: np.ndarray, since_ns: np.ndarray) -> np.ndarray:
     """until − since as float64; +inf where `until` is ABSENT. The times are subtracted as integers,
     since a clock may be above 2^53 ns."""
-    out: np.ndarray = (until_ns - since_ns).astype(float)
-    out[until_ns == ABSENT] = np.inf
-    return out
+    elapsed_ns: np.ndarray = (until_ns - since_ns).astype(float)
+    elapsed_ns[until_ns == ABSENT] = np.inf
+    return elapsed_ns
 
 
 class Tracer:
@@ -238,21 +238,21 @@ class Tracer:
                 ),
             )
             taken = np.flatnonzero(arrangement.first >= 0)
-            out = {name: np.full(len(sent), ABSENT) for name in STAMPS}
+            stamps = {name: np.full(len(sent), ABSENT) for name in STAMPS}
             for name in STAMPS:
-                out[name][taken] = self._columns.received(name)[rows[arrangement.first[taken]]]
-            out[LATE] = np.zeros(len(sent), bool)
+                stamps[name][taken] = self._columns.received(name)[rows[arrangement.first[taken]]]
+            stamps[LATE] = np.zeros(len(sent), bool)
             if len(taken) < len(sent):
                 pace = pace_of(
                     arrangement,
-                    out["taken_ns"],
+                    stamps["taken_ns"],
                     sent.intended_ns,
                     life,
                     self._window,
                     reliable=self._is_reliable(link),
                 )
-                out[LATE] = ledger.late(places, arrangement, pace)
-            self._arrivals[link] = out
+                stamps[LATE] = ledger.late(places, arrangement, pace)
+            self._arrivals[link] = stamps
         return self._arrivals[link]
 
 
@@ -277,10 +277,10 @@ def _origins(writer: PathWriter, before: PathWriter, origin: np.ndarray) -> np.n
     """For each message of `writer` the place of the source's message that caused it through
     `before`; −1 where there is none."""
     cause = writer.cause_seq - before.first_seq
-    mine = (writer.cause_endpoint == before.endpoint) & (cause >= 0) & (cause < len(before))
-    out = np.full(len(writer), -1, np.int64)
-    out[mine] = origin[cause[mine]]
-    return out
+    of_before = (writer.cause_endpoint == before.endpoint) & (cause >= 0) & (cause < len(before))
+    origins = np.full(len(writer), -1, np.int64)
+    origins[of_before] = origin[cause[of_before]]
+    return origins
 
 
 def _chosen(writer: PathWriter, taken_ns: np.ndarray, origin: np.ndarray, n: int) -> np.ndarray:
@@ -291,17 +291,17 @@ def _chosen(writer: PathWriter, taken_ns: np.ndarray, origin: np.ndarray, n: int
     arrived = np.where(taken_ns == ABSENT, np.iinfo(np.int64).max, taken_ns)[candidates]
     order = np.lexsort((writer.call_ns[candidates], arrived, ~writer.accepted[candidates], at))
     first = order[_begins(at[order])]
-    out = np.full(n, -1, np.int64)
-    out[at[first]] = candidates[first]
-    return out
+    chosen = np.full(n, -1, np.int64)
+    chosen[at[first]] = candidates[first]
+    return chosen
 
 
 def _at(
     values: np.ndarray, place: np.ndarray, exists: np.ndarray, missing: Any = ABSENT
 ) -> np.ndarray:
-    out = np.full(len(place), missing, values.dtype)
-    out[exists] = values[place[exists]]
-    return out
+    result = np.full(len(place), missing, values.dtype)
+    result[exists] = values[place[exists]]
+    return result
 
 
 def traces(

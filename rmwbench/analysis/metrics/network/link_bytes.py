@@ -232,15 +232,15 @@ def values(wire: Wire, sums: Sums) -> Measures:
 def _sent(frames: Frames) -> dict[tuple[str, str], tuple[int, int]]:
     """`Wire.sent`, with all classes of each host that sent a frame: a class without a frame is 0,
     and not absent."""
-    out = {}
+    sent = {}
     for code, host in enumerate(frames.sender.names):
-        own = frames.entered & (frames.sender.codes == code)
-        if not own.any():
+        of_host = frames.entered & (frames.sender.codes == code)
+        if not of_host.any():
             continue
         for kind in CLASSES:
-            rows = own & frames.kind.among(kind)
-            out[host, kind] = (int(np.count_nonzero(rows)), int(frames.frame_bytes[rows].sum()))
-    return out
+            rows = of_host & frames.kind.among(kind)
+            sent[host, kind] = (int(np.count_nonzero(rows)), int(frames.frame_bytes[rows].sum()))
+    return sent
 
 
 def _copies(frames: Frames) -> np.ndarray:
@@ -271,10 +271,10 @@ def _frames_by_link(
     _, first, frame = np.unique(frames.index, return_index=True, return_inverse=True)
     left_ns = (frames.in_ns[first] - window.begin_ns).astype(float)
     for code, port in enumerate(senders.names):
-        mine = np.flatnonzero(senders.codes[first] == code)
-        rows = first[mine]
-        on_link = _link_frames(frames, (port, UP), rows, at_up[rows], left_ns[mine], rates_bps)
-        left_ns[mine] = on_link.left_ns
+        of_sender = np.flatnonzero(senders.codes[first] == code)
+        rows = first[of_sender]
+        on_link = _link_frames(frames, (port, UP), rows, at_up[rows], left_ns[of_sender], rates_bps)
+        left_ns[of_sender] = on_link.left_ns
         yield on_link
     came_ns, came_down = left_ns[frame], ~at_up & ~frames.verdict.among(UNWANTED)
     for code, port in enumerate(receivers.names):
@@ -304,7 +304,7 @@ def _link_frames(
     return _LinkFrames(link=link, rows=rows, ended=ended, takes_ns=takes_ns, left_ns=left_ns)
 
 
-def _count(own: Frames, on_link: _LinkFrames, window: SteadyWindow, wire: Wire) -> None:
+def _count(frames: Frames, on_link: _LinkFrames, window: SteadyWindow, wire: Wire) -> None:
     """Adds a link to `wire`: the frames that came to it, and those that left it, within the window.
     `own`: the link's rows of the log."""
     left_ns = on_link.left_ns
@@ -313,18 +313,18 @@ def _count(own: Frames, on_link: _LinkFrames, window: SteadyWindow, wire: Wire) 
         begin, end = (np.clip(at, 0, window.length_ns) for at in (began_ns, left_ns))
         # Frames follow one another, so a sum above the window is a rounding error.
         wire.busy_ns[on_link.link] = min(float((end - begin).sum()), window.length_ns)
-    came = window.holds(own.in_ns)
+    came = window.holds(frames.in_ns)
     left = (left_ns >= 0) & (left_ns < window.length_ns)
     if not (came | left).any():
         return
-    through = left & (~on_link.ended | own.verdict.among(UNWANTED))
+    through = left & (~on_link.ended | frames.verdict.among(UNWANTED))
     wire.entered[on_link.link] = int(np.count_nonzero(came))
-    wire.carried[on_link.link] = int(own.frame_bytes[through].sum())
-    lost = came & on_link.ended & ~own.verdict.among(*NOT_LOST)
-    data = own.kind.among("data")
-    for code, verdict in enumerate(own.verdict.names):
-        here = lost & (own.verdict.codes == code)
-        for counts, rows in ((wire.lost, here), (wire.lost_data, here & data)):
+    wire.carried[on_link.link] = int(frames.frame_bytes[through].sum())
+    lost = came & on_link.ended & ~frames.verdict.among(*NOT_LOST)
+    data = frames.kind.among("data")
+    for code, verdict in enumerate(frames.verdict.names):
+        lost_here = lost & (frames.verdict.codes == code)
+        for counts, rows in ((wire.lost, lost_here), (wire.lost_data, lost_here & data)):
             if count := int(np.count_nonzero(rows)):
                 counts[*on_link.link, verdict] = count
 
@@ -386,10 +386,10 @@ def rates_of(definition: Mapping[str, Any]) -> dict[Link, float]:
     links = {
         host: link for host, link in (network.get("links") or {}).items() if host not in changed
     }
-    out = {}
+    rates = {}
     for port, link in (links | (network.get("beside") or {})).items():
         for way, spec in (link or {}).items():
             rate = spec.get("rate_bps") or (spec.get("nic") or {}).get("rate_bps")
             if rate and "trace" not in spec:
-                out[port, way] = float(rate)
-    return out
+                rates[port, way] = float(rate)
+    return rates

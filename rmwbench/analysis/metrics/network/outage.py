@@ -153,7 +153,7 @@ def recoveries(
     """An entry per outage and stream that it touches, if a message of the stream was due after the
     outage, the daemon should have come back and never served, or the stream's writer should have
     come back and is not among the `created` endpoints."""
-    out = []
+    recoveries_of_readers = []
     for outage in interruptions:
         never_served = outage.kind == "daemon" and math.isinf(outage.up_ns)
         if math.isinf(outage.up_ns) and not never_served:
@@ -165,8 +165,8 @@ def recoveries(
             first = min((int(taken.min()) for taken in new if len(taken)), default=None)
             if due or never_served or _never_came_up(outage, parts, created):
                 time_ns = math.inf if first is None else first - outage.up_ns
-                out.append(StreamRecovery(outage, *name, time_ns))
-    return out
+                recoveries_of_readers.append(StreamRecovery(outage, *name, time_ns))
+    return recoveries_of_readers
 
 
 def _never_came_up(outage: Outage, parts: Sequence[StreamPair], created: Container[int]) -> bool:

@@ -33,7 +33,7 @@ def stray(counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]) 
             sent[row["process"], interface, row["at"]] = row["value"]
     values: Measures = {}
     places = {
-        "stray_bytes": [(host, nic["name"]) for host, mine in further.items() for nic in mine],
+        "stray_bytes": [(host, nic["name"]) for host, nics in further.items() for nic in nics],
         "loopback_bytes": [(host, LOOPBACK) for host in definition["network"]["hosts"]],
     }
     for metric, wanted in places.items():

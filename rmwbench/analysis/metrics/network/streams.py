@@ -104,14 +104,14 @@ def pairs_of(
             reader = replace(reader, host=own_services[-1]["host"] if own_services else writer.host)
             servers = tuple(row["node"] for row in own_services)
         due = pair.writer.intended_ns
-        both = pair.places.steady & (due >= max(writer.begin_ns, reader.begin_ns))
-        both &= due < min(writer.end_ns, reader.end_ns)
+        due_for_both = pair.places.steady & (due >= max(writer.begin_ns, reader.begin_ns))
+        due_for_both &= due < min(writer.end_ns, reader.end_ns)
         arrivals = Arrivals(seq[pair.rows], taken[pair.rows], flags[pair.rows])
-        waiting = np.zeros(len(both), bool)
-        if (both & (pair.first < 0)).any():
+        waiting = np.zeros(len(due_for_both), bool)
+        if (due_for_both & (pair.first < 0)).any():
             reliable = pair.writer.reliable and pair.reader.reliable
             life = lives.get(pair.reader.endpoint)
-            places = replace(pair.places, steady=both)
+            places = replace(pair.places, steady=due_for_both)
             arrangement = arranged(places, arrivals)
             pace = pace_of(arrangement, pair.taken_ns, due, life, window, reliable=reliable)
             waiting = late(places, arrangement, pace)
@@ -120,11 +120,11 @@ def pairs_of(
                 topic=pair.writer.topic,
                 writer=writer,
                 reader=reader,
-                due_ns=due[both],
-                call_ns=pair.writer.call_ns[both],
-                taken_ns=pair.taken_ns[both],
-                sent=(pair.places.attempted & ~pair.places.failed)[both],
-                late=waiting[both],
+                due_ns=due[due_for_both],
+                call_ns=pair.writer.call_ns[due_for_both],
+                taken_ns=pair.taken_ns[due_for_both],
+                sent=(pair.places.attempted & ~pair.places.failed)[due_for_both],
+                late=waiting[due_for_both],
                 again_ns=_again(arrivals, pair.first),
                 servers=servers,
             )
