@@ -75,7 +75,7 @@ class JudgedCampaign:
 
     def left_out_blocks(self, workload: str) -> list[int]:
         arms = self.arms[workload]
-        return sorted({block for arm in arms for block in arm.judged[None].left_out})
+        return sorted({block for arm in arms for block in arm.judged[None].excluded_blocks})
 
 
 def judge_campaign(

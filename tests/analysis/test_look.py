@@ -190,7 +190,7 @@ def test_a_floor_that_is_machine_bound_bars_nobody_and_a_code_says_it_not_a_text
         for name, cell, bound in (("floor", floor, True), ("arm", arm, False))
     ]
     assert arms[0].busy == {0: True, 1: True}
-    assert all(a.left_out == frozenset() and a.barred is None for a in unbound(arms))
+    assert all(a.excluded_blocks == frozenset() and a.barred is None for a in unbound(arms))
 
 
 def test_a_primary_value_of_0_is_data_and_none_is_not():

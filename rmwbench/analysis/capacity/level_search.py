@@ -113,15 +113,17 @@ class Search:
         highest = np.where(tried, place, -1).max(axis=1)
         lowest = np.where(tried, place, self.levels).min(axis=1)
         none_failed, none_held = ~self.failed.any(axis=1), ~self.held.any(axis=1)
-        stepped = np.where(
-            none_failed, self._stepped(highest, up=True), self._stepped(lowest, up=False)
+        step = np.where(
+            none_failed, self._step_from(highest, up=True), self._step_from(lowest, up=False)
         )
-        bracketing = np.where(self.trials == 0, self._start, stepped)
+        bracketing = np.where(self.trials == 0, self._start, step)
         expected = self._expected()
         target = np.array(TARGETS)[self.trials % len(TARGETS)]
         testing = np.abs(expected - target[:, None]).argmin(axis=1)
         # at most a step beyond the levels tried: farther away the model has only its prior
-        testing = np.clip(testing, self._stepped(lowest, up=False), self._stepped(highest, up=True))
+        testing = np.clip(
+            testing, self._step_from(lowest, up=False), self._step_from(highest, up=True)
+        )
         return np.where(none_failed | none_held, bracketing, testing)
 
     def record(self, level: np.ndarray, held: np.ndarray, active: np.ndarray | None = None) -> None:
@@ -156,7 +158,7 @@ class Search:
         quantile: np.ndarray = t - 1 + between
         return quantile
 
-    def _stepped(self, level: np.ndarray, *, up: bool) -> np.ndarray:
+    def _step_from(self, level: np.ndarray, *, up: bool) -> np.ndarray:
         """The level a factor of two away, or the end of the range."""
         wanted = self.hardness[np.clip(level, 0, self.levels - 1)] + (STEP if up else -STEP)
         # levels are rounded, so the level in question may lie a little before the factor

@@ -260,7 +260,7 @@ def _pairs(
     messages: Messages,
     held: "Callable[[_WriterColumns], UnsentBy]",
 ) -> "tuple[list[_WriterColumns], list[_Pair]]":
-    """The writers, and each writer with each of its readers; `out` gets the ledgers and the
+    """The writers, and each writer with each of its readers; `messages` gets the ledgers and the
     arrivals within the window. `held`: a function from a writer to the cause why it did not
     send."""
     heard, size = _writers_with_readers(columns, endpoints, window), columns.received("bytes")

@@ -64,14 +64,14 @@ def unbound(arms: Sequence[JudgedArm]) -> list[JudgedArm]:
     gets no verdict. A block in which any other arm was machine-bound is left out for all arms, so
     that no arm selects its blocks. Floors are no contenders and exclude no block."""
     barred = [_why_barred(arm) for arm in arms]
-    left_out = frozenset(
+    excluded_blocks = frozenset(
         block
         for arm, why in zip(arms, barred, strict=True)
         if not arm.floor and why is None
         for block, bound in arm.busy.items()
         if bound
     )
-    return [_without(arm, left_out, why) for arm, why in zip(arms, barred, strict=True)]
+    return [_without(arm, excluded_blocks, why) for arm, why in zip(arms, barred, strict=True)]
 
 
 def _why_barred(arm: JudgedArm) -> str | None:
@@ -84,9 +84,9 @@ def _why_barred(arm: JudgedArm) -> str | None:
     )
 
 
-def _without(arm: JudgedArm, left_out: frozenset[int], barred: str | None) -> JudgedArm:
-    judged = arm.in_blocks(lambda block: barred is None and block not in left_out)
-    return replace(judged, barred=barred or arm.barred, left_out=left_out)
+def _without(arm: JudgedArm, excluded_blocks: frozenset[int], barred: str | None) -> JudgedArm:
+    judged = arm.in_blocks(lambda block: barred is None and block not in excluded_blocks)
+    return replace(judged, barred=barred or arm.barred, excluded_blocks=excluded_blocks)
 
 
 def conditions(definition: Mapping[str, Any]) -> str | None:

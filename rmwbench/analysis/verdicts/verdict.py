@@ -35,7 +35,7 @@ class JudgedArm:
     gets no verdict; it has no values then. `order`: the words for a smaller value. `since`: block
     -> the number of blocks of the campaign from which on it counts, where a look had passed before
     it ran. `busy`: block of each done trial -> whether it was machine-bound, where that matters;
-    `left_out`: the blocks that no arm of the comparison has because an arm was machine-bound
+    `excluded_blocks`: the blocks that no arm of the comparison has because an arm was machine-bound
     (disturbed.py). `family`: the arm is compared within it. `fates`: block of each done trial ->
     the fates of its messages, where they were counted."""
 
@@ -50,7 +50,7 @@ class JudgedArm:
     order: RankingWords = TIME
     since: Mapping[int, int] = field(default_factory=dict)
     busy: Mapping[int, bool] = field(default_factory=dict)
-    left_out: frozenset[int] = frozenset()
+    excluded_blocks: frozenset[int] = frozenset()
     family: Family = Family.COPY
     fates: Mapping[int, FateCounts] = field(default_factory=dict)
 

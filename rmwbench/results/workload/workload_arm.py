@@ -295,7 +295,7 @@ class ArmReport:
         entry, judged = GLOSSARY[metric], self.judged[None]
         if self.refused(entry):
             return {}
-        left_out = frozenset() if entry.load_independent else judged.left_out
+        left_out = frozenset() if entry.load_independent else judged.excluded_blocks
         blocks = judged.busy.keys() - left_out
         values = {
             t.block: value
