@@ -26,7 +26,8 @@ class Evaluated:
     reported: str = ""
 
     def sections(self, draw: bool) -> Iterator[Section]:
-        """The sections of the claims. A terminal shows the decided ones; the others are counted."""
+        """Yield the sections of the claims. A terminal shows decided claims and counts the
+        others."""
         if self.reported:
             yield Section("Reported", [Text(self.reported, "strong")], anchor="reported")
         if not self.lines:

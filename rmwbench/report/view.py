@@ -1,8 +1,9 @@
 """The view of an answer, made once for a terminal, a page and Markdown (rmwbench/report/render/):
 sections of sentences, lists, tables and pictures.
 
-A view says what a text is (a warning, a decision, an open question), never how it looks. A renderer
-leaves out the blocks that it cannot show: a terminal has no pictures, and only a page unfolds."""
+A view gives the kind of a text (a warning, a decision, an open question), never its look. A
+renderer leaves out the blocks that it cannot show: a terminal has no pictures, and only a page
+unfolds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace

@@ -53,8 +53,8 @@ class Bounds:
 
 
 class Search:
-    """The search of one arm, or of many simulated ones at once. `hardness`: logarithms of the
-    levels, ascending, shape (levels,); `start`: the level to begin with."""
+    """The search of one arm, or of many simulated campaigns at once. `hardness`: logarithms of the
+    levels, ascending, shape (levels,); `start`: the first level to try."""
 
     def __init__(self, hardness: np.ndarray, start: int, *, campaigns: int = 1):
         self.hardness = np.asarray(hardness, float)
@@ -83,9 +83,9 @@ class Search:
 
     @property
     def bounds(self) -> Bounds:
-        """The interval, its ends moved outwards to levels, and never beyond what a trial did: the
-        model alone says neither that a level holds above all that held, nor that one fails below
-        all that failed."""
+        """The interval with its ends moved outwards to levels. It begins at the highest level that
+        held or below, and ends at the lowest level that failed or above: the model alone shows
+        neither that a higher level holds nor that a lower level fails."""
         low, high = (self._quantile(q) for q in ((1 - POSTERIOR) / 2, (1 + POSTERIOR) / 2))
         place = np.arange(self.levels)
         highest_held = np.where(self.held > 0, place, -1).max(axis=1)

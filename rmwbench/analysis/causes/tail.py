@@ -212,9 +212,9 @@ def explain(pair: PairMessages, witnesses: Witnesses = Witnesses()) -> Tail | No
 
 
 def _largest(values: np.ndarray, most: int, above: float) -> np.ndarray:
-    """The places of the values `above`, in order; where these are more than `most`, of the largest
-    values, the first ones of equal values. Only these are sorted: of ten million messages a
-    thousand are wanted."""
+    """The places of the values larger than `above`, in order; at most the `most` largest values, of
+    equal values the first. Only the result is sorted, since of ten million messages a thousand are
+    needed."""
     places = np.flatnonzero(values > above)
     if len(places) > most:
         candidates = values[places]

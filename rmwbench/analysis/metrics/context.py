@@ -171,9 +171,9 @@ def endpoints_of(evidence: Evidence) -> list[EndpointRow]:
 
 
 def _may_share_its_thread(endpoint: Row) -> bool:
-    """Whether the thread that sends for the endpoint may send for others of its process. The thread
-    of a relay does not, as it sends what it receives, nor does a thread that was granted to one
-    endpoint alone."""
+    """Whether the thread that sends for the endpoint may send for other endpoints of its process.
+    The thread of a relay sends only its own messages; a thread may also be granted to one endpoint
+    alone."""
     return not relays(endpoint) and json_column(endpoint["granted"]).get("schedule") != "own"
 
 

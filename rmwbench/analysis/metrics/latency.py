@@ -413,7 +413,7 @@ def _legs(
 
 @dataclass
 class _WriterColumns:
-    """A publisher's rows, and columns of them in order of place."""
+    """A publisher's rows, and their columns in order of place."""
 
     endpoint: int
     kind: str

@@ -1,7 +1,7 @@
 """Where a recorder lost the messages of one trial that it should have kept.
 
-The sequence numbers say of every message that was sent whether it is in the bag. Where the missing
-messages were lost follows from counts alone, topic by topic, as far as these counts exist:
+The sequence numbers show for every message that was sent whether it is in the bag. The places
+where the missing messages were lost follow from counts, topic by topic, as far as counts exist:
 
 | place | known from |
 |---|---|
@@ -14,8 +14,7 @@ messages were lost follows from counts alone, topic by topic, as far as these co
 Messages lost `before` were lost by the middleware, or the executor came too late for a queue that
 was full; no count separates the two. The recorder's RMW may have reported lost messages
 (`transport`), for all topics together: the middleware lost these, and for the others either cause
-remains possible.
-"""
+remains possible."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,10 +34,11 @@ Columns = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingFates:
-    """Counts of the messages of one topic, or of all topics. `beside`: those that a reader of ours
-    took; `only_beside`: those of these that are not in the bag; `only_kept`: those in the bag that
-    no reader of ours took; `twice`: those that are in the bag more than once. The places add up to
-    the messages that were sent and not kept; a place is None where it was not counted."""
+    """Counts of the messages of one topic, or of all topics. `beside`: messages that a reader of
+    ours took; `only_beside`: messages that it took and that are not in the bag; `only_kept`:
+    messages in the bag that no reader of ours took; `twice`: messages that are in the bag more than
+    once. The places add up to the messages that were sent and not kept; a place is None where it
+    was not counted."""
 
     topic: str
     sent: int

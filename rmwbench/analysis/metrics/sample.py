@@ -1,9 +1,8 @@
-"""One trial's latencies in a form that can be pooled over trials: small ones whole, large ones in
-narrow bins.
+"""One trial's latencies in a form that can be pooled over trials: small samples are kept whole,
+large samples in narrow bins.
 
-Percentiles and the slowest messages are exact either way; the mean of a large sample, and what
-charts draw of it, are within 0.4 %.
-"""
+Percentiles and the slowest messages are exact either way; the mean of a large sample and the points
+of its charts are within 0.4 %."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,10 +12,8 @@ import numpy as np
 from rmwbench.analysis.stats.quantile import allowed, rank
 
 KEEP = 100_000
-"""Samples up to this size are kept whole for pooling over trials; larger ones as bins of 0.4 % and
-the exact upper tail.
-"""
-
+"""Samples up to this size are kept whole for pooling over trials, larger samples as bins of 0.4 %
+with the exact upper tail."""
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999)
 
 

@@ -31,7 +31,7 @@ AWAITED = ("subscription", "service")
 """Kinds of late joiners whose match is measured; a publisher may send at once, so its match is
 not."""
 LEFTOVERS = "leftovers"
-"""The event of a host that says what its processes left behind in /dev/shm and /tmp."""
+"""The event of a host that lists the files its processes left behind in /dev/shm and /tmp."""
 NOT_ASKED = "nobody looked: the suite does not say `sampling: {leftovers: true}`"
 
 
@@ -196,7 +196,7 @@ def _parts(context: Context, records: _Records) -> Iterator[Measures]:
 
 
 def _bring_up(trial: MeasuredTrial, context: Context) -> None:
-    """Adds how the lifecycle nodes came up, and what each of them cost."""
+    """Add the bring-up of the lifecycle nodes and their cost to the trial."""
     window = context.window
     end_ns, window_ns = (None, None) if window is None else (window.end_ns, window.length_ns)
     trial.bring_up = bring_up.bring_up(context.evidence.events, context.definition, end_ns)

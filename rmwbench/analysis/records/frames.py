@@ -122,7 +122,7 @@ _ENTERED = {
 
 @dataclass(frozen=True)
 class EnteredFrames:
-    """How many frames of a class a host sent, each once, and how many of them were sent again."""
+    """The number of frames of a class that a host sent, each once, and of those sent again."""
 
     frames: int = 0
     bytes: int = 0

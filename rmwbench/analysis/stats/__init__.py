@@ -1,2 +1,3 @@
 """Statistics of numbers: quantiles, intervals over trials, ordinal answers, survival, the
-resolution of a design. Does not know what a trial is. Imports no other part of `analysis`."""
+resolution of a design. The package has no notion of a trial and imports no other part of
+`analysis`."""

@@ -3,7 +3,7 @@ metric and the undelivered messages of every block that has them.
 
 A campaign judges at each of its looks and a report at the end. Both use this module, so that a
 report says the same as the look that stopped its campaign. A trial is read once, however often the
-campaign is judged; only a few numbers of it are kept."""
+campaign is judged; only a few numbers of each trial are kept."""
 
 import math
 from collections import defaultdict

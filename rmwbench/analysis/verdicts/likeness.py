@@ -26,8 +26,8 @@ GATE = 1.28
 class Likeness:
     """`lag_one`: the mean correlation of neighbouring blocks over `blocks` blocks, None where these
     are too few; `error`: the standard error of a `correlation` of 0. `usable`: whether blocks and
-    arms are enough to use the correlation; `inflates`: whether variances are multiplied because of
-    it, then with the correlation `used`."""
+    arms are enough to use the correlation; `inflates`: whether variances are multiplied for the
+    correlation, whose value is `used` then."""
 
     lag_one: float | None = None
     blocks: int = 0

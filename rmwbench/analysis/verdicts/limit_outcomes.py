@@ -93,7 +93,7 @@ class Belief(Protocol):
 
 
 INTERVAL_ERROR = 0.05
-"""The error of a printed interval: half of it on either side; for a bound all of it on one side."""
+"""The error of a printed interval, half on either side; that of a bound is all on one side."""
 
 
 @dataclass(frozen=True)

@@ -72,8 +72,8 @@ def is_carried(undelivered: float, primary: str) -> bool:
 def decisive(
     verdicts: Mapping[str, Mapping[str, Verdict]], lost: Lost, primary: str
 ) -> dict[str, dict[str, Verdict]]:
-    """The `verdicts` for `over_topics`, without open ones in topics that no contender carries: no
-    arm can be chosen for such a topic, so it leaves no arm open. All verdicts where no topic is
+    """The `verdicts` for `over_topics`, without open verdicts in topics that no contender carries:
+    no arm can be chosen for such a topic, so it leaves no arm open. All verdicts where no topic is
     carried."""
     not_carried = set()
     for topic, by in verdicts.items():

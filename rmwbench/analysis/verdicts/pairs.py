@@ -187,8 +187,8 @@ def _error(
     raw: _RawPairs, finite_blocks: np.ndarray, prior: variances.Prior, alike: Likeness
 ) -> tuple[np.ndarray, np.ndarray]:
     """The standard error of the mean over finite blocks, and its degrees of freedom. Its variance
-    is shared between arms; it is larger where blocks resemble each other, and not below what the
-    steps of the clock give."""
+    is shared between arms; it is larger where blocks resemble each other, and at least that of the
+    clock's steps."""
     variance, freedom = prior.moderated(raw.variance, np.maximum(finite_blocks - 1, 0))
     inflated = (
         np.vectorize(alike.variance_factor, otypes=[float])(finite_blocks)

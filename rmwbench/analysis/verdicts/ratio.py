@@ -191,11 +191,10 @@ def p_of_signs(
     """One-sided p of "x is not larger than y" by the signs of the same blocks, shape (n,), nan: no
     trial. `least`: the ratio minus 1 that matters; `bounds`: of x and of y.
 
-    A block in which neither is larger beyond both is a tie and counts for nobody, as in any sign
-    test, and so does one in which both are infinite or both are 0. As with a ratio, a claim needs
-    an estimate beyond `least` too: the median, so p is 1 unless x is larger in more than half of
-    the blocks that have a ratio.
-    """
+    A block in which neither is larger beyond both bounds is a tie and counts for neither side, as
+    in any sign test; so does a block in which both are infinite or both are 0. As with a ratio, a
+    claim needs an estimate beyond `least` too: the median, so p is 1 unless x is larger in more
+    than half of the blocks that have a ratio."""
     of_x, of_y = bounds
     with np.errstate(invalid="ignore", divide="ignore"):
         more = np.count_nonzero(_larger(x, y, least, of_x, of_y))

@@ -87,8 +87,8 @@ class JudgedArm:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A ratio with its interval over `blocks` blocks. `caution`: what the interval does not
-    contain. `no_data`: why there is no ratio."""
+    """A ratio with its interval over `blocks` blocks. `caution`: the error that the
+    interval leaves out. `no_data`: why there is no ratio."""
 
     value: float | None = absent()
     low: float | None = absent()

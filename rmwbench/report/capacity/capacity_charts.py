@@ -31,8 +31,8 @@ _HEIGHT = 360
 
 
 def figures(answer: Searched) -> list[Picture]:
-    """The figures in reading order. A figure without data has no specification. Nor has the loss if
-    nothing was lost, and its caption says so."""
+    """Return the figures in reading order. A figure without data has no specification, nor has the
+    loss where nothing was lost; the caption then says so."""
     search = answer.search
     tail = _percentile(search.curve[1])
     lost = frame.drawn(loss, answer)

@@ -1,5 +1,5 @@
-"""How is a workload drawn? Parts of the show document in; Vega-Lite specifications with their
-captions out, and those as picture files (`drawing`). `workload_charts` has the charts of a
-workload, `charts` what they are made of, `style` the look of an arm.
+"""How is a workload drawn? Parts of the show document become Vega-Lite specifications with
+captions. `workload_charts` has the charts of a workload, `charts` the single charts, `frame` their
+common parts, `style` the look of an arm.
 
-Imports `results`, and `analysis` for names and units of metrics."""
+The package imports `results`, and `analysis` for names and units of metrics."""

@@ -24,7 +24,7 @@ in the table only."""
 
 COUNTED, CLAIMED, INFERRED = "counted", "claimed", "inferred"
 """How certain a part is: it was counted (drawn filled); it is the middleware's word or an upper
-bound (outlined); it is what the counters leave over (dashed)."""
+bound (outlined); it is the rest that the counters leave over (dashed)."""
 _ATTESTED = {"counted": "counted by the kernel", "evidence": "the middleware's own word"}
 _CERTAINTY = {
     "evidence": CLAIMED,

@@ -1,2 +1,2 @@
-"""A view in a terminal, as one HTML file, and as Markdown: three renderers that know nothing of
-what they show."""
+"""The renderers of a view: for a terminal, as one HTML file, and as Markdown. They know views only,
+not campaigns."""

@@ -244,7 +244,7 @@ def _width(needed: Sequence[int], part: Sequence[int]) -> int:
 def _widths(
     part: Sequence[int], needed: Sequence[int], wanted: Sequence[int], width: int
 ) -> dict[int, int]:
-    """Column → its width; columns that need most get what is left over."""
+    """Return the width of each column; the columns that need most get the room left over."""
     widths = {n: needed[n] for n in part}
     room = min(width - _width(needed, part), sum(wanted[n] - needed[n] for n in part))
     for _ in range(room):

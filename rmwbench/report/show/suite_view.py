@@ -48,10 +48,10 @@ VERDICTS = {
     "no data": "nothing to compare",
 }
 MOST_OPEN = 4
-"""How many lines about what is open a terminal shows."""
+"""The most lines about open questions that a terminal shows."""
 MOST_CAUTIONS = 6
 MOST_FIRST = 3
-"""The most factors with which a page begins; with more factors it begins with what to take."""
+"""The most factors with which a page begins; with more factors it begins with the best arms."""
 METHOD = (
     Text(
         "Each trial starts fresh processes in their own namespaces, waits until they have found "
@@ -164,8 +164,8 @@ def _about(doc: SuiteAnswer, redrawn: str | None) -> Iterator[Block]:
 
 
 def _answers(doc: SuiteAnswer) -> list[tuple[WorkloadAnswer, Headline]]:
-    """The workloads with their headlines, without those of an arm that was measured alone: their
-    answer is the effect of the factor."""
+    """Return the workloads with their headlines, without workloads in which an arm was measured
+    alone: their answer is the effect of the factor."""
     limits, answered = conditions(doc), level_view.answered(doc)
     return [
         (workload, headline(workload, limits.get(workload.workload)))
@@ -175,7 +175,7 @@ def _answers(doc: SuiteAnswer) -> list[tuple[WorkloadAnswer, Headline]]:
 
 
 def _cards(doc: SuiteAnswer, pictures: Sequence[list[Picture] | None]) -> Iterator[Block]:
-    """A workload's sentence, the arms by their verdicts, and the picture of them, for a page."""
+    """Yield, for a page, each workload's sentence, its arms by verdict, and their picture."""
     numbers = {workload.workload: number for number, workload in enumerate(doc.workloads)}
     for workload, answer in _answers(doc):
         number = numbers[workload.workload]
@@ -212,7 +212,7 @@ def _worse_by(arm: WorkloadArm, cost: Callable[[float], float]) -> float:
 
 
 def _last(doc: SuiteAnswer) -> Iterator[Block]:
-    """The end of a terminal's output: a sentence per workload, and what is open."""
+    """Yield the end of a terminal's output: a sentence per workload, and the open questions."""
     facts: list[tuple[str, TableCell | str]] = [*level_view.facts(doc)]
     for workload, answer in _answers(doc):
         tone = TONES.get(answer.tone, "")
@@ -256,7 +256,7 @@ def _helps(doc: SuiteAnswer) -> Iterator[Section]:
 
 
 def _by_workload(doc: SuiteAnswer, kind: Kind) -> machine_view.TextGroups:
-    """The texts under the titles of their workloads, in the document's order; the general ones
+    """Return the texts by the titles of their workloads, in the document's order, general texts
     last."""
     titles = {workload.workload: workload.title for workload in doc.workloads}
     texts: dict[str, list[str]] = {}

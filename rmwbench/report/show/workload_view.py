@@ -1,5 +1,5 @@
-"""A workload of a campaign: its table and those of its topics, the effects of single changes,
-groups of metrics, its pictures, and the evidence of each arm."""
+"""A workload of a campaign: its table and its topics' tables, the effects of single changes, groups
+of metrics, its pictures, and the evidence of each arm."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -178,21 +178,21 @@ def metric_cell(arm: AnyArm, metric: str | None, key: str = "") -> TableCell:
     )
 
 
-def verdict_cell(arm: AnyArm, what: str, link: str = "", before: str = "in") -> TableCell:
-    """`worse 1.84×`, `worse by loss`. `what`: how the arm differs, empty without a difference;
-    `before`: the word before the topic on which the verdict rests."""
+def verdict_cell(arm: AnyArm, difference: str, link: str = "", before: str = "in") -> TableCell:
+    """Return `worse 1.84×`, `worse by loss`. `difference` is empty where the arm does not differ;
+    `before` is the word before the topic on which the verdict rests."""
     if isinstance(arm, WorkloadArm) and arm.not_supported:
         return TableCell("not supported", "muted", why=arm.not_supported)
     verdict = arm.verdict
     topic = arm.verdict.topic if isinstance(arm, WorkloadArm) else None
     where = f"{before} {topic}" if topic and verdict.verdict in ("worse", "undecided") else ""
-    detail = " ".join(filter(None, (what, where)))
+    detail = " ".join(filter(None, (difference, where)))
     tone = VERDICTS.get(verdict.verdict, "")
     return TableCell(verdict.verdict, tone, detail, verdict.reason, link, badge=True)
 
 
 def _notes(workload: WorkloadAnswer) -> Iterator[Block]:
-    """The evidence on which the table rests, and what sets single arms apart."""
+    """Yield the evidence on which the table rests, and the peculiarities of single arms."""
     for arm in workload.arms:
         if text := spread_words.unlike(arm.spread):
             yield Text(f"{arm.label}: {text}.", "strong", on=On.TERMINAL)

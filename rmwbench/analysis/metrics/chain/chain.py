@@ -51,8 +51,8 @@ class ChainPart:
 @dataclass(frozen=True)
 class Chain:
     """The chains of one trial: `paths` paths with `nodes` (fewest, most) on each; `wanted`
-    messages, once per path. Of these `under_way` were late on a reliable link, so that nobody knows
-    whether they would have arrived, and `overdue` were late on a best-effort link, so that they are
+    messages, once per path. Of these `under_way` were late on a reliable link, so that their
+    arrival is unknown, and `overdue` were late on a best-effort link, so that they are
     undelivered."""
 
     paths: int
