@@ -150,7 +150,7 @@ def counts(compared: Compared) -> str:
 
 
 def changed(compared: Compared) -> list[MetricRow]:
-    """Return the rows that are decided to differ, worse rows first."""
+    """The rows that are decided to differ, worse rows first."""
     differing = (row for row in compared.rows if row.verdict in ("worse", "better"))
     return sorted(differing, key=lambda row: row.verdict != "worse")
 

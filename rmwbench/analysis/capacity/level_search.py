@@ -127,7 +127,7 @@ class Search:
         return np.where(none_failed | none_held, bracketing, testing)
 
     def record(self, level: np.ndarray, held: np.ndarray, active: np.ndarray | None = None) -> None:
-        """Updates the posterior and the counts by a trial at `level`; arrays of shape (campaigns,).
+        """Update the posterior and the counts by a trial at `level`; arrays of shape (campaigns,).
         `active`: the campaigns that made a trial."""
         active = np.ones(self.campaigns, bool) if active is None else active
         distance = np.arange(self.levels + 1)[None, :] - level[:, None]

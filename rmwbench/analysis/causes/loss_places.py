@@ -132,7 +132,7 @@ def drops(counters: Iterable[Mapping[str, Any]]) -> Drops:
 
 
 def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> Losses:
-    """Explains the ledger's missing messages by the counted drops. `reliable`, `keep_last`: as
+    """Explain the ledger's missing messages by the counted drops. `reliable`, `keep_last`: as
     granted."""
     places = [*_before_the_wire(ledger)]
     queue = min(ledger.vanished, drops.reader_queue or 0)

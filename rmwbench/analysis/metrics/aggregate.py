@@ -57,7 +57,7 @@ class MeasuredTrial:
     another cell and are like the other readers in this one."""
 
     def take(self, measures: Measures) -> None:
-        """Adds measures to the trial, each as a reason, a fraction or a value."""
+        """Add measures to the trial, each as a reason, a fraction or a value."""
         for name, measure in measures.items():
             if isinstance(measure, str):
                 self.reasons[name] = measure

@@ -182,7 +182,7 @@ def _count(
     pairs: Sequence["_Pair"],
     messages: Messages,
 ) -> None:
-    """Counts the scheduled messages and their publish calls."""
+    """Count the scheduled messages and their publish calls."""
     places = [w.places for w in writers]
     messages.scheduled = sum(int(np.count_nonzero(w.steady)) for w in places)
     messages.failed_calls = sum(int(np.count_nonzero(w.steady & w.failed)) for w in places)

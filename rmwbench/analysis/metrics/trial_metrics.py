@@ -204,7 +204,7 @@ def _bring_up(trial: MeasuredTrial, context: Context) -> None:
 
 
 def _second_by_second(trial: MeasuredTrial, context: Context) -> None:
-    """Adds the CPU of all processes, second by second; no data, with the same reason, where it was
+    """Add the CPU of all processes, second by second; no data, with the same reason, where it was
     asked for and a process has no CPU over the window."""
     cpu = [
         (time_ns, process, value)

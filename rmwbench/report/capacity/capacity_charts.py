@@ -31,7 +31,7 @@ _HEIGHT = 360
 
 
 def figures(answer: Searched) -> list[Picture]:
-    """Return the figures in reading order. A figure without data has no specification, nor has the
+    """The figures in reading order. A figure without data has no specification, nor has the
     loss where nothing was lost; the caption then says so."""
     search = answer.search
     tail = _percentile(search.curve[1])
@@ -317,7 +317,7 @@ def loss(answer: Searched, *, narrow: bool = False) -> Spec | None:
 
 
 def _close(interval: dict[str, Any], extent: frame.LogRange) -> None:
-    """Draws an open end of an interval (0, or none) to the edge of the picture."""
+    """Draw an open end of an interval (0, or none) to the edge of the picture."""
     interval["low"] = interval["low"] or extent.low
     interval["high"] = interval["high"] or extent.high
 

@@ -59,7 +59,7 @@ LEAST_CLASS = 0.002  # of the bytes, that is drawn
 
 
 def _numbers(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], first: int) -> Table:
-    """A table whose columns from `first` on are numbers."""
+    """Return a table whose columns from `first` on are numbers."""
     columns = [TableColumn(head, right=n >= first) for n, head in enumerate(heads)]
     return Table(columns, rows, title)
 

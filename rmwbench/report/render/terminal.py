@@ -55,7 +55,7 @@ _NAMES, _LONG_NAMES = 10, 24
 
 
 def print_view(view: View, console: Console) -> None:
-    """Prints a view. Others wrote some of its texts, so control characters are made visible."""
+    """Print a view. Others wrote some of its texts, so control characters are made visible."""
     console.print()
     _paragraph(console, view.title, style="bold")
     print_blocks(view.about, console)
@@ -244,7 +244,7 @@ def _width(needed: Sequence[int], part: Sequence[int]) -> int:
 def _widths(
     part: Sequence[int], needed: Sequence[int], wanted: Sequence[int], width: int
 ) -> dict[int, int]:
-    """Return the width of each column; the columns that need most get the room left over."""
+    """The width of each column; the columns that need most get the room left over."""
     widths = {n: needed[n] for n in part}
     room = min(width - _width(needed, part), sum(wanted[n] - needed[n] for n in part))
     for _ in range(room):
@@ -272,7 +272,7 @@ def _part(
 
 
 def _print_part(table: RichTable, console: Console) -> None:
-    """Prints a part without the blanks that rich puts at the end of a line: people copy the lines,
+    """Print a part without the blanks that rich puts at the end of a line: people copy the lines,
     and tests compare them."""
     for line in console.render_lines(table, pad=False):
         while line and not line[-1].text.strip():

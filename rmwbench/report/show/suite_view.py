@@ -164,7 +164,7 @@ def _about(doc: SuiteAnswer, redrawn: str | None) -> Iterator[Block]:
 
 
 def _answers(doc: SuiteAnswer) -> list[tuple[WorkloadAnswer, Headline]]:
-    """Return the workloads with their headlines, without workloads in which an arm was measured
+    """The workloads with their headlines, without workloads in which an arm was measured
     alone: their answer is the effect of the factor."""
     limits, answered = conditions(doc), level_view.answered(doc)
     return [
@@ -175,7 +175,7 @@ def _answers(doc: SuiteAnswer) -> list[tuple[WorkloadAnswer, Headline]]:
 
 
 def _cards(doc: SuiteAnswer, pictures: Sequence[list[Picture] | None]) -> Iterator[Block]:
-    """Yield, for a page, each workload's sentence, its arms by verdict, and their picture."""
+    """Each workload's sentence, its arms by verdict, and their picture."""
     numbers = {workload.workload: number for number, workload in enumerate(doc.workloads)}
     for workload, answer in _answers(doc):
         number = numbers[workload.workload]
@@ -212,7 +212,7 @@ def _worse_by(arm: WorkloadArm, cost: Callable[[float], float]) -> float:
 
 
 def _last(doc: SuiteAnswer) -> Iterator[Block]:
-    """Yield the end of a terminal's output: a sentence per workload, and the open questions."""
+    """The end of a terminal's output: a sentence per workload, and the open questions."""
     facts: list[tuple[str, TableCell | str]] = [*level_view.facts(doc)]
     for workload, answer in _answers(doc):
         tone = TONES.get(answer.tone, "")
@@ -256,7 +256,7 @@ def _helps(doc: SuiteAnswer) -> Iterator[Section]:
 
 
 def _by_workload(doc: SuiteAnswer, kind: Kind) -> machine_view.TextGroups:
-    """Return the texts by the titles of their workloads, in the document's order, general texts
+    """The texts by the titles of their workloads, in the document's order, general texts
     last."""
     titles = {workload.workload: workload.title for workload in doc.workloads}
     texts: dict[str, list[str]] = {}

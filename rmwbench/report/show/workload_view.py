@@ -179,7 +179,7 @@ def metric_cell(arm: AnyArm, metric: str | None, key: str = "") -> TableCell:
 
 
 def verdict_cell(arm: AnyArm, difference: str, link: str = "", before: str = "in") -> TableCell:
-    """Return `worse 1.84×`, `worse by loss`. `difference` is empty where the arm does not differ;
+    """`worse 1.84×`, `worse by loss`. `difference` is empty where the arm does not differ;
     `before` is the word before the topic on which the verdict rests."""
     if isinstance(arm, WorkloadArm) and arm.not_supported:
         return TableCell("not supported", "muted", why=arm.not_supported)
@@ -192,7 +192,7 @@ def verdict_cell(arm: AnyArm, difference: str, link: str = "", before: str = "in
 
 
 def _notes(workload: WorkloadAnswer) -> Iterator[Block]:
-    """Yield the evidence on which the table rests, and the peculiarities of single arms."""
+    """The evidence on which the table rests, and the peculiarities of single arms."""
     for arm in workload.arms:
         if text := spread_words.unlike(arm.spread):
             yield Text(f"{arm.label}: {text}.", "strong", on=On.TERMINAL)

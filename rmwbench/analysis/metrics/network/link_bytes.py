@@ -305,7 +305,7 @@ def _link_frames(
 
 
 def _count(frames: Frames, on_link: _LinkFrames, window: SteadyWindow, wire: Wire) -> None:
-    """Adds a link to `wire`: the frames that came to it, and those that left it, within the window.
+    """Add a link to `wire`: the frames that came to it, and those that left it, within the window.
     `own`: the link's rows of the log."""
     left_ns = on_link.left_ns
     if on_link.link in wire.busy_ns:
