@@ -226,9 +226,7 @@ def _likeness(statements: Sequence[Statement], logs: Sequence[_Logs | None]) -> 
     return likeness([np.array(pair[::-1]) for q, pair in both if q.paired and pair is not None])
 
 
-def _effect(
-    q: Statement, rules: Rules, prior: Prior = NOTHING, alike: Likeness = NONE
-) -> _Test | str:
+def _effect(q: Statement, rules: Rules, prior: Prior, alike: Likeness) -> _Test | str:
     """The test statistic, or why there is none."""
     if q.metric is FAILED_TRIALS:
         return _failures(q)
