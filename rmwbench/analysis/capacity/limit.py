@@ -314,15 +314,15 @@ def _metric(phrase: str, part: str) -> str:
         return metric.name
     percentiles = [w for w in words if re.fullmatch(r"p\d+(\.\d+)?", w) or w == "median"]
     rest = [w for w in words if w not in percentiles]
-    names = [*LATENCIES, *dict.fromkeys(m.words[0] for m in NAMED.values()), "median"]
+    known_words = [*LATENCIES, *dict.fromkeys(m.words[0] for m in NAMED.values()), "median"]
     if len(percentiles) != 1 or len(rest) > 1:
-        wrong = next((w for w in rest if w not in names), phrase)
+        wrong = next((w for w in rest if w not in known_words), phrase)
         raise UserError(
             f"`{part}`: unknown metric `{phrase}`",
             where=WHERE,
             expected="pNN with " + ", ".join(LATENCIES) + "; or loss, late, never sent, "
             "undelivered, stall",
-            fix=did_you_mean(wrong, names),
+            fix=did_you_mean(wrong, known_words),
         )
     stem = LATENCIES.get(rest[0] if rest else "response")
     if stem is None:
@@ -330,7 +330,7 @@ def _metric(phrase: str, part: str) -> str:
             f"`{part}`: unknown latency `{rest[0]}`",
             where=WHERE,
             expected="one of " + ", ".join(LATENCIES),
-            fix=did_you_mean(rest[0], names),
+            fix=did_you_mean(rest[0], known_words),
         )
     q = 0.5 if percentiles[0] == "median" else float(percentiles[0][1:]) / 100
     names = {e.q: e.name for e in GLOSSARY.values() if e.kind == "quantile" and e.source == stem}

@@ -125,19 +125,19 @@ def judged_topics(endpoints: Sequence[Row], definition: Mapping[str, Any] = NOTH
         alike.setdefault(key, []).append(topic)
     names = _names(alike.values())
     parts: list[Topic] = []
-    for name, (key, members) in zip(names, alike.items(), strict=True):
+    for name, (traits, members) in zip(names, alike.items(), strict=True):
         of_members = [row for member in members for row in rows[member]]
-        topic = Topic(
+        whole = Topic(
             name=name,
             members=tuple(members),
-            message=key[1],
-            payload_bytes=key[2],
-            rate_hz=key[3],
+            message=traits[1],
+            payload_bytes=traits[2],
+            rate_hz=traits[3],
             reliable=is_reliable(of_members),
             endpoints=frozenset(row["endpoint"] for row in of_members),
             nodes=_nodes(of_members),
         )
-        parts += _parts(topic, of_members, definition, alone=len(alike) == 1)
+        parts += _parts(whole, of_members, definition, alone=len(alike) == 1)
     return parts if len(parts) > 1 else []
 
 
