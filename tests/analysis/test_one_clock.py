@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rmwbench.analysis.capacity.limit import Condition
+from rmwbench.analysis.capacity.limit import LimitCondition
 from rmwbench.analysis.metrics.aggregate import aggregate, clock_bound, over_trials, trial_value
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
@@ -354,5 +354,7 @@ def test_a_call_that_never_returned_is_infinite_for_its_own_topic_alone():
 
 def test_a_limit_is_held_only_where_it_is_held_at_the_far_end_of_the_bound():
     trial = measure_trial(a_trial())
-    held = [Condition("request_leg_p50", below).value(trial) < below for below in (85_000, 95_000)]
+    held = [
+        LimitCondition("request_leg_p50", below).value(trial) < below for below in (85_000, 95_000)
+    ]
     assert held == [False, True]

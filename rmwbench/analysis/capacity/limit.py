@@ -39,7 +39,7 @@ WHERE = "--limit"
 
 
 @dataclass(frozen=True)
-class Condition:
+class LimitCondition:
     """`metric` (of the glossary) is below `below`, in the metric's unit (ns, or a fraction), or at
     it where the condition is `inclusive`."""
 
@@ -112,8 +112,8 @@ def _unit(value_ns: float) -> str:
 
 
 @dataclass(frozen=True)
-class Limit:
-    conditions: tuple[Condition, ...]
+class SearchLimit:
+    conditions: tuple[LimitCondition, ...]
 
     @property
     def text(self) -> str:
@@ -125,7 +125,7 @@ class Limit:
         return self.demanding.messages
 
     @property
-    def demanding(self) -> Condition:
+    def demanding(self) -> LimitCondition:
         """The condition that needs the most messages."""
         return max(self.conditions, key=lambda condition: condition.messages)
 
@@ -155,13 +155,13 @@ class LimitFinding:
         return self.kind == "holds"
 
 
-def judge(limit: Limit, trial: MeasuredTrial, stability: Stability) -> LimitFinding | None:
+def judge(limit: SearchLimit, trial: MeasuredTrial, stability: Stability) -> LimitFinding | None:
     """The finding about one done trial; None where the trial has too few messages to be judged (the
     schedule's draw was short)."""
     if stability.unstable:
         return LimitFinding("unstable", (stability.text,))
-    broken: list[Condition] = []
-    undecided: list[Condition] = []
+    broken: list[LimitCondition] = []
+    undecided: list[LimitCondition] = []
     texts: list[str] = []
     under_way_text = "{} of the messages were still under way at the end"
     for condition in limit.conditions:
@@ -194,7 +194,7 @@ def judge(limit: Limit, trial: MeasuredTrial, stability: Stability) -> LimitFind
     return LimitFinding(kind, tuple(texts[i] for i in order))
 
 
-def _kind_of(broken: Condition, trial: MeasuredTrial) -> Kind:
+def _kind_of(broken: LimitCondition, trial: MeasuredTrial) -> Kind:
     """How a trial breaks a condition: by the fate that the condition limits; where it limits
     several fates, or a message that did not arrive broke it, by the fate of most such messages."""
     entry, ledger = GLOSSARY[broken.metric], trial.messages.ledger
@@ -210,7 +210,7 @@ def _kind_of(broken: Condition, trial: MeasuredTrial) -> Kind:
     return KIND_OF_FATE[max(counts, key=lambda fate: counts[fate])]
 
 
-def of_limits(document: Mapping[str, Any], where: str) -> Limit:
+def of_limits(document: Mapping[str, Any], where: str) -> SearchLimit:
     """The limit of a limits file for a search, which judges a whole workload. `document`: as
     `Limits.document`. Raises UserError where the file limits single topics, or a metric that a
     search does not measure."""
@@ -232,12 +232,12 @@ def of_limits(document: Mapping[str, Any], where: str) -> Limit:
             + ", ".join(dict.fromkeys(metric.name for metric in NAMED.values())),
             actual=", ".join(unknown),
         )
-    return Limit(
-        tuple(Condition(metric, at_most, inclusive=True) for metric, at_most in limits.items())
+    return SearchLimit(
+        tuple(LimitCondition(metric, at_most, inclusive=True) for metric, at_most in limits.items())
     )
 
 
-def parse_limit(text: str) -> Limit:
+def parse_limit(text: str) -> SearchLimit:
     """The conditions of a limit in words. Raises UserError where a part is not understood."""
     if comma := re.search(r"\d+,\d+", text):
         raise UserError(
@@ -264,10 +264,10 @@ def parse_limit(text: str) -> Limit:
                 where=WHERE,
                 actual=", ".join(c.text for c in twice),
             )
-    return Limit(conditions)
+    return SearchLimit(conditions)
 
 
-def _condition(part: str) -> Condition:
+def _condition(part: str) -> LimitCondition:
     match = re.fullmatch(r"(.+?)\s*(<=|≤|<|>=|≥|>|=)\s*([0-9.eE+-]+)\s*(\S*)", part)
     if not match:
         raise UserError(
@@ -305,7 +305,7 @@ def _condition(part: str) -> Condition:
             expected="at most 100 %",
             actual=f"{number} {unit}",
         )
-    return Condition(metric, below, inclusive=sign in ("<=", "≤"))
+    return LimitCondition(metric, below, inclusive=sign in ("<=", "≤"))
 
 
 def _metric(phrase: str, part: str) -> str:
