@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import binom
@@ -79,7 +79,6 @@ def test_nothing_within_the_machines_own_noise_is_claimed():
     assert near.effect.value > 1.147 and near.verdict == "undecided"
 
 
-@settings(deadline=None)
 @given(st.floats(0.7, 1.4), st.integers(5, 12), st.integers(0, 1000))
 def test_the_claim_and_the_shown_interval_agree(ratio, n, seed):
     rng = np.random.default_rng(seed)
@@ -110,17 +109,6 @@ def test_where_more_is_better_the_ratio_stays_b_over_a_and_the_verdict_turns():
     answer = one(ask(values(rng), values(rng, 1.3), entry=GLOSSARY["achieved_throughput"]))
     assert answer.verdict == "better"
     assert answer.effect.value == pytest.approx(1.3, rel=0.05)
-
-
-def test_equal_sides_are_called_different_in_few_tables():
-    """Family-wise: 300 tables of 12 rows without any difference, in fewer than 5 % a claim
-    (allowing for chance)."""
-    rng = np.random.default_rng(8)
-    wrong = 0
-    for _ in range(300):
-        rows = [ask(values(rng, sd=0.2, n=6), values(rng, sd=0.2, n=8), group=g) for g in range(12)]
-        wrong += any(a.verdict in ("worse", "better") for a in judge(rows, RULES))
-    assert wrong <= 300 * 0.05 + 3 * math.sqrt(300 * 0.05 * 0.95)
 
 
 def test_sides_that_differ_by_the_margin_are_called_equivalent_in_few_tables():

@@ -298,20 +298,10 @@ def test_a_boards_input_is_its_largest_consumer_but_for_graphics_cards():
 
 
 def test_packages_and_their_memory_are_added_and_their_parts_are_not():
-    rapl = [
-        row
-        for name, joules in (
-            ("package-0", 10.0),
-            ("package-1", 4.0),
-            ("package-0/core", 7.0),
-            ("package-0/dram", 1.0),
-        )
-        for row in at("machine", "machine", f"energy.rapl:{name}", joules, "window")
-    ]
-    got = measured(SAMPLED + rapl)
+    parts = {"rapl:package-0/core": 7.0, "rapl:package-0/dram": 1.0}
+    got = measured(SAMPLED + energy(**{"rapl:package-0": 10.0, "rapl:package-1": 4.0}, **parts))
     assert got["power"] == 7.5 and got["energy_per_message"] == 0.15
-    board = at("machine", "machine", "energy.hwmon:ina3221/VDD_IN", 8.0, "window")
-    board += at("machine", "machine", "energy.hwmon:ina3221/VDD_CPU", 3.0, "window")
+    board = energy(**{"hwmon:ina3221/VDD_IN": 8.0, "hwmon:ina3221/VDD_CPU": 3.0})
     assert measured(SAMPLED + board)["power"] == 4.0
 
 

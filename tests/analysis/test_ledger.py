@@ -179,32 +179,6 @@ def test_the_longest_run_is_that_of_a_split_text(text):
     assert longest_run(missing) == max(map(len, text.split(".")))
 
 
-def test_total_loss_counts_at_the_start_and_is_not_zero():
-    yes = np.ones(5, bool)
-    writer = WriterPlaces(0, yes, yes, ~yes)
-    known = arranged(
-        writer, Arrivals(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.uint32))
-    )
-    ledger, first = reconcile(writer, known), known.first
-    assert (ledger.vanished_start, ledger.delivered, ledger.undelivered) == (5, 0, 5)
-    assert (first == -1).all()
-
-
-def test_a_corrupt_copy_does_not_stand_for_the_sound_one():
-    yes = np.ones(2, bool)
-    arrivals = Arrivals(
-        np.array([0, 0, 1], np.uint64),
-        np.array([1, 2, 3]),
-        np.array([CORRUPT, 0, CORRUPT], np.uint32),
-    )
-    writer = WriterPlaces(0, yes, yes, ~yes)
-    known = arranged(writer, arrivals)
-    ledger, first = reconcile(writer, known), known.first
-    assert first.tolist() == [1, -1]
-    assert (ledger.delivered, ledger.corrupt) == (1, 1)
-    assert (ledger.corrupt_copies, ledger.duplicates) == (2, 0)
-
-
 @given(st.permutations(range(7)))
 def test_rows_of_a_pool_are_put_in_place(order):
     seq = np.array(order, np.uint64) + np.uint64(5)
