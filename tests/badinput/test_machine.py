@@ -84,10 +84,3 @@ def test_a_disk_that_fills_up_costs_the_trial_under_way_and_nothing_else(user):
     bundle.check()
     # A busy machine may have voided one, which was run again under another number.
     assert len(bundle.trials("done")) == 12 and bundle.journal.finished
-
-
-def test_a_report_that_cannot_be_written_is_refused(user, campaign):
-    error = user.is_refused("report", "campaign", "--out", "nowhere/report.html")
-    assert "does not exist" in error and "mkdir -p " in error
-    assert "is a directory" in user.is_refused("report", "campaign", "--out", ".")
-    assert "no such directory" in user.is_refused("report", "gone")

@@ -212,12 +212,6 @@ def test_an_alias_inside_itself_is_not_an_endless_loop():
         parse(GOOD.replace("arms:\n", "arms: &x\n  - *x\n"), where="f.yaml")
 
 
-def test_an_unknown_suite_suggests_the_nearest():
-    with pytest.raises(UserError) as caught:
-        load("quikc")
-    assert "`quick`" in caught.value.fix
-
-
 @pytest.mark.parametrize("kind", ["missing", "directory", "binary"])
 def test_an_unreadable_file_is_a_user_error(tmp_path, kind):
     path = tmp_path / "mine.yaml"
