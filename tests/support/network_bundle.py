@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from rmwbench.bundle import BundleWriter
-from rmwbench.bundle.journal import CampaignFinished, TrialEnded
+from rmwbench.bundle.journal import CampaignFinished
 from rmwbench.bundle.schema import table_from_rows
-from tests.support import kept
+from tests.support import invented, kept
 
+CREATED_UTC = "2026-11-21T11:15:00Z"
 MS = 1_000_000
 BEGIN_NS = 5_000_000_000
 LENGTH_NS = 4_000 * MS
@@ -77,62 +78,36 @@ def _write(directory: Path, blocks: int, seed: int) -> None:
         for block in range(blocks):
             for cell in cells:
                 tables = _trial(trial, cell, block, rng)
-                writer.finish_trial(
-                    TrialEnded(
-                        trial=trial,
-                        cell=cell["cell"],
-                        block=block,
-                        status="done",
-                        reason=None,
-                        finished_utc=f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
-                    ),
-                    tables,
-                )
+                invented.finish(writer, trial, cell["cell"], block, tables)
                 trial += 1
         writer.append(CampaignFinished())
 
 
 def _campaign(blocks: int, cells: list[dict], seed: int) -> dict:
-    return {
-        "campaign": "fixture-20261121-111500",
-        "tool_version": "0.1.0",
-        "created_utc": "2026-11-21T11:15:00Z",
-        "seed": seed,
-        "suite": {"name": "fixture", "text": "# a test fixture\n", "sha256": "0" * 64},
-        "plan": {
-            "schema": "rmwbench/plan",
-            "version": 1,
-            "suite": {
-                "name": "fixture",
-                "title": "Test fixture: invented networks",
-                "description": "",
-            },
-            "seed": seed,
-            "blocks": {"count": blocks, "planned": blocks, "minimum": 5},
-            "comparisons": [
-                {
-                    "comparison": w,
-                    "workload": w,
-                    "title": title,
-                    "description": "Invented.",
-                    "factors": {},
-                    "primary_metric": "recovery_time" if w == "range" else "response_latency_p50",
-                    "cells": [c["cell"] for c in cells if c["workload"] == w],
-                }
-                for w, title in WORKLOADS.items()
-            ],
-            "trials": [
-                {"trial": n, "cell": n % len(cells), "block": n // len(cells)}
-                for n in range(blocks * len(cells))
-            ],
-        },
-        "machine": {
-            "summary": "2 × Fixture CPU, Linux 6.18, 24 GB",
-            "facts": [],
-            "warnings": ["fixture: no machine"],
-        },
-        "middlewares": [],
-    }
+    comparisons = [
+        {
+            "comparison": w,
+            "workload": w,
+            "title": title,
+            "description": "Invented.",
+            "factors": {},
+            "primary_metric": "recovery_time" if w == "range" else "response_latency_p50",
+            "cells": [c["cell"] for c in cells if c["workload"] == w],
+        }
+        for w, title in WORKLOADS.items()
+    ]
+    machine = {"summary": "2 × Fixture CPU, Linux 6.18, 24 GB", "facts": []}
+    return invented.campaign(
+        "fixture-20261121-111500",
+        "invented networks",
+        comparisons,
+        [c["cell"] for c in cells],
+        blocks,
+        seed,
+        plan={},
+        created_utc=CREATED_UTC,
+        machine={**machine, "warnings": ["fixture: no machine"]},
+    )
 
 
 def _cell(cell: dict) -> dict:
@@ -258,22 +233,9 @@ def _tables(
     log: _Log,
 ) -> dict:
     n = len(due)
-    row = {
-        "trial": trial,
-        "cell": cell["cell"],
-        "block": block,
-        "position": 0,
-        "status": "done",
-        "seed": trial,
-        "started_utc": "2026-11-21T11:15:00Z",
-        "start_ns": BEGIN_NS,
-        "steady_begin_ns": BEGIN_NS,
-        "steady_end_ns": BEGIN_NS + LENGTH_NS,
-        "drain_end_ns": BEGIN_NS + LENGTH_NS + 500 * MS,
-        "setup_ns": MS,
-        "duration_ns": LENGTH_NS + 600 * MS,
-        "nonce": "00000000deadbeef",
-    }
+    times = {"begin_ns": BEGIN_NS, "steady_ns": LENGTH_NS, "drain_ns": 500 * MS}
+    row = invented.trial_row(trial, cell["cell"], block, 0, **times)
+    row |= {"started_utc": CREATED_UTC, "setup_ns": MS, "duration_ns": LENGTH_NS + 600 * MS}
     order = sorted(taken, key=taken.__getitem__)
     received = np.array([taken[k] for k in order], np.int64)
     sent = {

@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 
 from rmwbench.bundle import BundleWriter
-from rmwbench.bundle.journal import CampaignFinished, TrialEnded
+from rmwbench.bundle.journal import CampaignFinished
 from rmwbench.bundle.schema import table_from_rows
-from tests.support import kept
+from tests.support import invented, kept
 
 START_NS, WARMUP_NS, DRAIN_NS = 5_000_000_000, 150_000_000, 5_000_000_000
-NONCE = "00000000deadbeef"
 
 
 @dataclass(frozen=True)
@@ -164,17 +163,8 @@ def _write(
                     if failed
                     else _trial(trial, cell, block, position, seed, sd, rng, configuration)
                 )
-                writer.finish_trial(
-                    TrialEnded(
-                        trial=trial,
-                        cell=cell["cell"],
-                        block=block,
-                        status="failed" if failed else "done",
-                        reason=_REASON if failed else None,
-                        finished_utc=f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
-                    ),
-                    tables,
-                )
+                reason = _REASON if failed else None
+                invented.finish(writer, trial, cell["cell"], block, tables, reason)
                 trial += 1
         if merged:
             writer.merge()
@@ -191,76 +181,60 @@ _REASON = (
 def _campaign(
     blocks: int, cells: list, arms: tuple[Arm, ...], workloads: tuple[str, ...], seed: int
 ) -> dict:
+    of_levels = [json.loads(t) for t in dict.fromkeys(json.dumps(c["factors"]) for c in cells)]
+    comparisons = [
+        {
+            "comparison": f"{w} [level={factors['level']}]" if factors else w,
+            "workload": w,
+            "title": WORKLOADS[w]["title"],
+            "description": WORKLOADS[w]["description"],
+            "factors": factors,
+            "primary_metric": "response_latency_p50",
+            "cells": [c["cell"] for c in cells if (c["workload"], c["factors"]) == (w, factors)],
+        }
+        for w in workloads
+        for factors in of_levels
+    ]
+    machine = {
+        "summary": "2 × Fixture CPU, Linux 6.18, 24 GB",
+        "facts": [
+            {"name": "cores", "value": "2", "note": None},
+            {"name": "governor", "value": "unknown", "note": "a virtual machine hides it"},
+        ],
+        "warnings": ["fixture: not a machine"],
+    }
+    return invented.campaign(
+        "fixture-20261121-101500",
+        "invented numbers",
+        comparisons,
+        [c["cell"] for c in cells],
+        blocks,
+        seed,
+        description="Nothing here was measured.",
+        plan={"budget_s": None, "block_s": 50.0, "estimated_s": 50.0 * blocks},
+        machine=machine,
+        middlewares=[_described(m, arms) for m in dict.fromkeys(a.middleware for a in arms)],
+    )
+
+
+def _described(middleware: str, arms: tuple[Arm, ...]) -> dict:
+    own = [a for a in arms if a.middleware == middleware]
     return {
-        "campaign": "fixture-20261121-101500",
-        "tool_version": "0.1.0",
-        "created_utc": "2026-11-21T10:15:00Z",
-        "seed": seed,
-        "suite": {"name": "fixture", "text": "# a test fixture\n", "sha256": "0" * 64},
-        "plan": {
-            "schema": "rmwbench/plan",
-            "version": 1,
-            "suite": {
-                "name": "fixture",
-                "title": "Test fixture: invented numbers",
-                "description": "Nothing here was measured.",
-            },
-            "seed": seed,
-            "blocks": {"count": blocks, "planned": blocks, "minimum": 5},
-            "budget_s": None,
-            "block_s": 50.0,
-            "estimated_s": 50.0 * blocks,
-            "comparisons": [
-                {
-                    "comparison": f"{w} [level={factors['level']}]" if factors else w,
-                    "workload": w,
-                    "title": WORKLOADS[w]["title"],
-                    "description": WORKLOADS[w]["description"],
-                    "factors": factors,
-                    "primary_metric": "response_latency_p50",
-                    "cells": [
-                        c["cell"] for c in cells if c["workload"] == w and c["factors"] == factors
-                    ],
-                }
-                for w in workloads
-                for factors in (
-                    json.loads(t) for t in dict.fromkeys(json.dumps(c["factors"]) for c in cells)
-                )
-            ],
-            "trials": [
-                {"trial": n, "cell": cells[n % len(cells)]["cell"], "block": n // len(cells)}
-                for n in range(blocks * len(cells))
-            ],
-        },
-        "machine": {
-            "summary": "2 × Fixture CPU, Linux 6.18, 24 GB",
-            "facts": [
-                {"name": "cores", "value": "2", "note": None},
-                {"name": "governor", "value": "unknown", "note": "a virtual machine hides it"},
-            ],
-            "warnings": ["fixture: not a machine"],
-        },
-        "middlewares": [
+        "protocol": 1,
+        "middleware": middleware,
+        "layer": own[0].layer,
+        "version": own[0].version,
+        "release_date": own[0].release_date,
+        "build": {},
+        "capabilities": {},
+        "profiles": [
             {
-                "protocol": 1,
-                "middleware": m,
-                "layer": next(a.layer for a in arms if a.middleware == m),
-                "version": next(a.version for a in arms if a.middleware == m),
-                "release_date": next(a.release_date for a in arms if a.middleware == m),
-                "build": {},
-                "capabilities": {},
-                "profiles": [
-                    {
-                        "name": a.profile,
-                        "format": "json5",
-                        "text": f"{{fixture: '{a.profile}'}}",
-                        "summary": "invented",
-                    }
-                    for a in arms
-                    if a.middleware == m
-                ],
+                "name": a.profile,
+                "format": "json5",
+                "text": f"{{fixture: '{a.profile}'}}",
+                "summary": "invented",
             }
-            for m in dict.fromkeys(a.middleware for a in arms)
+            for a in own
         ],
     }
 
@@ -303,35 +277,17 @@ def _machine_row() -> dict:
 
 
 def _trial_row(
-    trial: int, cell: dict, block: int, position: int, seed: int, status: str, reason: str | None
+    trial: int, cell: dict, block: int, position: int, seed: int, reason: str | None = None
 ) -> dict:
     steady = int(WORKLOADS[cell["workload"]]["steady_s"] * 1e9)
-    begin = START_NS + WARMUP_NS
-    return {
-        "trial": trial,
-        "cell": cell["cell"],
-        "block": block,
-        "position": position,
-        "status": status,
-        "reason": reason,
-        "started_utc": f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
-        "seed": seed * 1000 + trial,
-        "start_ns": START_NS,
-        "steady_begin_ns": begin,
-        "steady_end_ns": begin + steady,
-        "drain_end_ns": begin + steady + DRAIN_NS,
-        "setup_ns": 180_000_000,
-        "duration_ns": steady + 600_000_000,
-        "nonce": NONCE,
-    }
+    times = {"begin_ns": START_NS + WARMUP_NS, "steady_ns": steady, "drain_ns": DRAIN_NS}
+    row = invented.trial_row(trial, cell["cell"], block, position, **times, reason=reason)
+    begun = {"seed": seed * 1000 + trial, "start_ns": START_NS}
+    return row | begun | {"duration_ns": steady + 600_000_000}
 
 
 def _failed(trial: int, cell: dict, block: int, position: int, seed: int) -> dict:
-    row = _trial_row(trial, cell, block, position, seed, "failed", _REASON) | {
-        "steady_begin_ns": None,
-        "steady_end_ns": None,
-        "drain_end_ns": None,
-    }
+    row = _trial_row(trial, cell, block, position, seed, _REASON)
     return {"trials": table_from_rows("trials", [row])}
 
 
@@ -346,7 +302,7 @@ def _trial(
     configuration: str,
 ) -> dict:
     arm, spec = cell["arm"], WORKLOADS[cell["workload"]]
-    row = _trial_row(trial, cell, block, position, seed, "done", None)
+    row = _trial_row(trial, cell, block, position, seed)
     period = int(1e9 / spec["rate_hz"])
     intended = np.arange(START_NS, row["steady_end_ns"], period, dtype=np.int64)
     n = len(intended)

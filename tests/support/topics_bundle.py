@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from rmwbench.bundle import BundleWriter
-from rmwbench.bundle.journal import CampaignFinished, TrialEnded
+from rmwbench.bundle.journal import CampaignFinished
 from rmwbench.bundle.schema import table_from_rows
-from tests.support import kept
+from tests.support import invented, kept
 
 FURTHER = 100
 """A further reader's endpoint has this and the number of those before it."""
@@ -104,18 +104,10 @@ def _write(
         for block in range(blocks):
             for position, cell in enumerate(rng.permutation(len(arms))):
                 carrier = carriers[arms[cell]]
-                failed = block in carrier.fails
-                writer.finish_trial(
-                    TrialEnded(
-                        trial=trial,
-                        cell=int(cell),
-                        block=block,
-                        status="failed" if failed else "done",
-                        reason="worker fixture died: invented" if failed else None,
-                        finished_utc=f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
-                    ),
-                    _trial(trial, int(cell), block, position, flows, carrier, sd, rng, failed),
-                )
+                reason = "worker fixture died: invented" if block in carrier.fails else None
+                place = trial, int(cell), block
+                tables = _trial(*place, position, flows, carrier, sd, rng, reason)
+                invented.finish(writer, *place, tables, reason)
                 trial += 1
         writer.append(CampaignFinished())
 
@@ -123,43 +115,27 @@ def _write(
 def _campaign(
     blocks: int, carriers: Mapping[str, Carrier], seed: int, plan: Mapping[str, Any], primary: str
 ) -> dict[str, Any]:
-    return {
-        "campaign": "robot-20261121-101500",
-        "tool_version": "0.1.0",
-        "created_utc": "2026-11-21T10:15:00Z",
-        "seed": seed,
-        "suite": {"name": "fixture", "text": "# a test fixture\n", "sha256": "0" * 64},
-        "plan": {
-            "schema": "rmwbench/plan",
-            "version": 1,
-            "suite": {
-                "name": "fixture",
-                "title": "Test fixture: an invented robot",
-                "description": "Not measured.",
-            },
-            "seed": seed,
-            "blocks": {"count": blocks, "planned": blocks, "minimum": 5},
-            "block_s": 10.0,
-            "comparisons": [
-                {
-                    "comparison": "whole",
-                    "workload": "whole",
-                    "title": "all at once",
-                    "description": "three topics",
-                    "factors": {},
-                    "primary_metric": primary,
-                    "cells": list(range(len(carriers))),
-                }
-            ],
-            "trials": [
-                {"trial": n, "cell": n % len(carriers), "block": n // len(carriers)}
-                for n in range(blocks * len(carriers))
-            ],
-            **plan,
-        },
-        "machine": {"summary": "2 × Fixture CPU", "facts": [], "warnings": []},
-        "middlewares": [],
+    cells = list(range(len(carriers)))
+    whole = {
+        "comparison": "whole",
+        "workload": "whole",
+        "title": "all at once",
+        "description": "three topics",
+        "factors": {},
+        "primary_metric": primary,
+        "cells": cells,
     }
+    return invented.campaign(
+        "robot-20261121-101500",
+        "an invented robot",
+        [whole],
+        cells,
+        blocks,
+        seed,
+        description="Not measured.",
+        plan={"block_s": 10.0, **plan},
+        machine={"summary": "2 × Fixture CPU", "facts": [], "warnings": []},
+    )
 
 
 def _cell(number: int, name: str, carrier: Carrier) -> dict[str, Any]:
@@ -194,26 +170,11 @@ def _trial(
     carrier: Carrier,
     sd: float,
     rng: np.random.Generator,
-    failed: bool,
+    reason: str | None,
 ) -> dict[str, Any]:
-    row = {
-        "trial": trial,
-        "cell": cell,
-        "block": block,
-        "position": position,
-        "status": "failed" if failed else "done",
-        "reason": "worker fixture died: invented" if failed else None,
-        "started_utc": f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
-        "seed": trial,
-        "start_ns": BEGIN_NS,
-        "steady_begin_ns": None if failed else BEGIN_NS,
-        "steady_end_ns": None if failed else BEGIN_NS + STEADY_NS,
-        "drain_end_ns": None if failed else BEGIN_NS + STEADY_NS + DRAIN_NS,
-        "setup_ns": 180_000_000,
-        "duration_ns": STEADY_NS,
-        "nonce": "00000000deadbeef",
-    }
-    if failed:
+    times = {"begin_ns": BEGIN_NS, "steady_ns": STEADY_NS, "drain_ns": DRAIN_NS}
+    row = invented.trial_row(trial, cell, block, position, **times, reason=reason)
+    if reason:
         return {"trials": table_from_rows("trials", [row])}
     endpoints, sent, received = [], [], []
     for place, (topic, flow) in enumerate(flows.items()):
