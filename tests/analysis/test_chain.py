@@ -26,42 +26,10 @@ from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import ABSENT, Ledger
 from rmwbench.analysis.verdicts.interim import BlockFacts
 from rmwbench.codes import FAILED, LATE, LOANED, WARMUP
+from tests.analysis.test_latency import Records
 from tests.analysis.test_one_clock import Evidence, a_trial
 
 WINDOW = SteadyWindow(0, 10_000)
-
-
-class Records:
-    """Columns from two lists of dictionaries."""
-
-    def __init__(self, sent, received):
-        self._sent = [
-            {"flags": 0, "cause_endpoint": ABSENT, "cause_seq": ABSENT} | row for row in sent
-        ]
-        self._received = [
-            {"flags": 0, "notified_ns": ABSENT, "callback_ns": ABSENT} | row for row in received
-        ]
-
-    def sent(self, column):
-        return np.array([row[column] for row in self._sent], np.int64)
-
-    def received(self, column):
-        return np.array([row[column] for row in self._received], np.int64)
-
-
-class Stamped:
-    """The same with the stamps that a latency needs besides."""
-
-    def __init__(self, records):
-        self._records = records
-
-    def sent(self, column):
-        same = {"begun_ns": "call_ns", "return_ns": "call_ns", "bytes": "flags"}
-        return self._records.sent(same.get(column, column))
-
-    def received(self, column):
-        same = {"consumed_ns": "taken_ns", "bytes": "flags"}
-        return self._records.received(same.get(column, column))
 
 
 def endpoint(number, kind, topic, node, relays=None, reliability=None):
@@ -95,9 +63,8 @@ def chain(relays):
 
 def sent(writer, seq, intended, call, cause=None, **more):
     caused = {} if cause is None else {"cause_endpoint": cause[0], "cause_seq": cause[1]}
-    return (
-        {"endpoint": writer, "seq": seq, "intended_ns": intended, "call_ns": call} | caused | more
-    )
+    stamps = {"intended_ns": intended, "call_ns": call, "return_ns": call}
+    return {"endpoint": writer, "seq": seq} | stamps | caused | more
 
 
 def got(reader, writer, seq, taken, **more):
@@ -233,7 +200,7 @@ def test_what_comes_after_the_drain_of_a_chain_is_slow_and_not_lost():
     rows = granted(ROWS, True, True)
     assert lost_and_late(records, rows) == (0, 0, 2, 0)
     ends = [EndpointRow(row["endpoint"], row["kind"], row["topic"], True) for row in rows]
-    ledger = measure(Stamped(records), ends, STREAM).ledger
+    ledger = measure(records, ends, STREAM).ledger
     assert (ledger.under_way, ledger.undelivered) == (2, 0)
     assert lost_and_late(records, granted(ROWS, True, False)) == (0, 0, 2, 2)
 
@@ -508,6 +475,6 @@ def test_why_layers_have_no_shares_is_what_kept_them(monkeypatch):
     monkeypatch.setattr(chain_paths, "MOST_PATHS", 0)
     assert "more than 0 ways" in reason(traced)
     monkeypatch.undo()
-    tables = traced.records.tables
-    tables["received"] = {name: column[:0] for name, column in tables["received"].items()}
+    records = traced.records
+    records._received = {name: column[:0] for name, column in records._received.items()}
     assert reason(traced) == NOTHING_ARRIVED

@@ -18,20 +18,19 @@ from rmwbench.codes import FAILED
 from tests.support.columns import PAIR
 
 MS = 1_000_000
+UNSTAMPED = ("return_ns", "cause_endpoint", "cause_seq")
+UNSTAMPED += ("notified_ns", "callback_ns", "consumed_ns")
 
 
 class Records:
     """Columns from two lists of dictionaries, defaults filled in."""
 
     def __init__(self, sent, received):
+        usual, absent = {"flags": 0, "bytes": 100}, dict.fromkeys(UNSTAMPED, ABSENT)
         self._sent = [
-            {"endpoint": 1, "flags": 0, "bytes": 100, "begun_ns": r["intended_ns"]} | r
-            for r in sent
+            {**usual, "endpoint": 1, **absent, "begun_ns": r["intended_ns"], **r} for r in sent
         ]
-        self._received = [
-            {"endpoint": 2, "writer": 1, "flags": 0, "bytes": 100, "consumed_ns": ABSENT} | r
-            for r in received
-        ]
+        self._received = [{**usual, "endpoint": 2, "writer": 1, **absent, **r} for r in received]
 
     def sent(self, column):
         return np.array([r[column] for r in self._sent], np.uint64 if column == "seq" else np.int64)

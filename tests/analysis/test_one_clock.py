@@ -19,6 +19,7 @@ from rmwbench.analysis.records.one_clock import clocks, on_one_clock
 from rmwbench.analysis.stats.estimate import Measured, NoData
 from rmwbench.analysis.verdicts.verdict import JudgedArm
 from rmwbench.errors import UserError
+from tests.support.columns import Columns
 from tests.support.judging import judged
 
 AHEAD_NS, DRIFT = 1_000 * 10**9, 4e-5
@@ -38,21 +39,10 @@ def base_ns(t_ns):
 
 
 @dataclass
-class Records:
-    tables: dict[str, dict[str, np.ndarray]]
-
-    def sent(self, column):
-        return self.tables["sent"][column]
-
-    def received(self, column):
-        return self.tables["received"][column]
-
-
-@dataclass
 class Evidence:
     clock_map: list[dict[str, Any]]
     endpoints: list[dict[str, Any]]
-    records: Records
+    records: Columns
     events: list[dict[str, Any]] = field(default_factory=list)
     counters: tuple = ()
     row: dict[str, Any] = field(default_factory=dict)
@@ -147,7 +137,7 @@ def a_trial(latency_ns=LATENCY_NS, rows=None, reader_host="base", told_early_ns=
     ]
     row = {"start_ns": BEGIN_NS, "steady_begin_ns": BEGIN_NS, "steady_end_ns": BEGIN_NS + LENGTH_NS}
     rows = clock_map() if rows is None else rows
-    return Evidence(rows, endpoints, Records({"sent": sent, "received": received}), events, row=row)
+    return Evidence(rows, endpoints, Columns(sent, received), events, row=row)
 
 
 def latencies(trial, stem="response_latency"):
