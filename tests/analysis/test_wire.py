@@ -3,7 +3,7 @@ the log holds."""
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmwbench.analysis.metrics.aggregate import over_trials
@@ -26,8 +26,7 @@ from rmwbench.analysis.records.frames import CLASSES, frames_of
 from tests.analysis.test_latency import Records
 
 WINDOW = SteadyWindow(1000, 2000)
-PATIENT = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""A busy machine is not a failure."""
+PATIENT = settings(max_examples=60)
 HOSTS = ("robot", "base", "tablet")
 AT_UP = ("lost_up", "queue_full_up", "no_destination")
 AT_DOWN = ("lost_down", "queue_full_down", "refused")

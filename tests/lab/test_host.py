@@ -199,7 +199,8 @@ time.sleep(1000)
 """
 
 
-def _orphans_after(how: int) -> None:
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_nothing_survives_the_orchestrator_however_it_ends(how):
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
     )
@@ -225,11 +226,6 @@ def _orphans_after(how: int) -> None:
     ) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not found
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_nothing_survives_the_orchestrator_however_it_ends(how):
-    _orphans_after(how)
 
 
 def test_a_stray_init_is_found_by_its_marker_and_a_living_one_is_not():
