@@ -136,25 +136,19 @@ def test_a_cut_answer_is_asked_for_again(api, base, clock, answer):
 
 
 @pytest.mark.parametrize(
-    ("status", "message", "words"),
+    ("status", "message", "error", "words"),
     [
-        (404, "Not Found", "no such repository"),
-        (401, "Bad credentials", "does not accept the token"),
+        (404, "Not Found", UserError, "no such repository"),
+        (401, "Bad credentials", UserError, "does not accept the token"),
+        (410, "Issues are disabled for this repo", Missing, "Issues are disabled for this repo"),
+        (409, "Git Repository is empty.", Missing, "Git Repository is empty."),
     ],
 )
-def test_what_the_user_can_mend(api, base, clock, status, message, words):
+def test_what_the_user_can_mend_and_what_a_repository_does_not_have(
+    api, base, clock, status, message, error, words
+):
     api.scripted[ISSUES] = [(status, {}, json.dumps({"message": message}).encode())]
-    with pytest.raises(UserError, match=words):
-        numbers(clock.client(base))
-
-
-@pytest.mark.parametrize(
-    ("status", "message"),
-    [(410, "Issues are disabled for this repo"), (409, "Git Repository is empty.")],
-)
-def test_what_a_repository_does_not_have_is_missing(api, base, clock, status, message):
-    api.scripted[ISSUES] = [(status, {}, json.dumps({"message": message}).encode())]
-    with pytest.raises(Missing, match=message):
+    with pytest.raises(error, match=words):
         numbers(clock.client(base))
 
 
