@@ -12,7 +12,6 @@ import io
 import os
 import re
 import shlex
-import subprocess
 import tempfile
 from pathlib import Path
 
@@ -21,6 +20,7 @@ import pytest
 from rmwbench.cli.main import main
 from tests.published.importers import original
 from tests.support.command import rmwbench
+from tests.support.program import run_program
 
 PAGE = Path(__file__).parents[1] / "docs/findings.md"
 COMMANDS = list(
@@ -91,9 +91,7 @@ def test_a_command_says_something(command):
     assert code == 0, out
     assert out.strip()
     if rest:
-        found = subprocess.run(
-            ["bash", "-c", rest], input=out, capture_output=True, text=True, timeout=300
-        )
+        found = run_program("bash", "-c", rest, input=out)
         assert found.returncode == 0, f"{rest}: nothing in {len(out.splitlines())} lines"
         assert found.stdout.strip()
 

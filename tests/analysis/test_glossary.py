@@ -1,6 +1,5 @@
 """A metric is declared once: all that the program knows of it follows from the declaration."""
 
-import subprocess
 import sys
 
 import pytest
@@ -14,6 +13,7 @@ from rmwbench.analysis.metrics.glossary import (
     Use,
     names_for,
 )
+from tests.support.program import run_program
 
 DUMMY = """
 from rmwbench.analysis.metrics import glossary
@@ -52,12 +52,7 @@ print_view(view(shown), Console(width=200))
 def test_a_metric_is_one_declaration(tmp_path):
     """It is in the document, in the table of its group and in limits, with no other file touched;
     in an interpreter of its own, since modules select their metrics when they are imported."""
-    done = subprocess.run(
-        [sys.executable, "-c", DUMMY, str(tmp_path / "campaign")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_program(sys.executable, "-c", DUMMY, tmp_path / "campaign")
     assert done.returncode == 0, done.stderr
     assert "of dummies" in done.stdout
 

@@ -3,7 +3,6 @@ of wrong types."""
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
@@ -15,6 +14,7 @@ from rmwbench.input_file import parse_json, read_input
 from tests.badinput.conftest import SUITE
 from tests.support import synthetic_bundle
 from tests.support.command import rmwbench
+from tests.support.program import run_program
 
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\x9b31m"
 
@@ -239,9 +239,7 @@ def test_an_interrupt_ends_a_query_while_it_is_worked_on(damaged):
         "main(['query', 'select count(*) from range(10000000) a, range(10000000) b', "
         f"{str(damaged)!r}])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
-    )
+    done = run_program(sys.executable, "-c", program)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
@@ -253,8 +251,7 @@ def test_a_mistake_of_ours_ends_with_2_and_a_file_with_its_details(tmp_path):
         "from rmwbench.cli.main import main; main(['plan', 'quick'])"
     )
     environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+    done = run_program(sys.executable, "-c", program, env=environment)
     assert done.returncode == 2 and done.stdout == ""
     first, second = done.stderr.splitlines()
     assert first.startswith("error: ") and "TypeError: nobody foresaw" in first

@@ -1,13 +1,13 @@
 """Machines that lack something: disk, memory, shared memory, a place that can be written to."""
 
 import json
-import subprocess
 
 import pytest
 
 from rmwbench.bundle import Bundle
 from tests.badinput.conftest import private_mounts
 from tests.support.command import COMMAND
+from tests.support.program import run_program
 
 TINY = "mkdir -p small && mount -t tmpfs -o size=2m tmpfs small"
 
@@ -69,9 +69,7 @@ def test_a_disk_that_fills_up_costs_the_trial_under_way_and_nothing_else(user):
     cp -r small/out copied
     """
     command = [*private_mounts(), "sh", "-c", script, "sh", *COMMAND]
-    done = subprocess.run(
-        command, cwd=user.path, env=user._environ(), capture_output=True, text=True, timeout=120
-    )
+    done = run_program(*command, cwd=user.path, env=user._environ(), timeout=120)
     assert done.stdout.split("\n")[:4] == ["ended with 2", "shown", "small/out", "resumed"], (
         done.stdout,
         done.stderr,

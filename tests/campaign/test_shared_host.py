@@ -8,7 +8,6 @@ sent there is heard by a packet socket.
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from rmwbench.lab.host.hosts import NAMESPACES, HostKind
 from rmwbench.lab.middleware import Worker, find_workers
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
+from tests.support.program import run_program
 
 REPOSITORY = Path(__file__).parents[2]
 SUITE = Path(__file__).with_name("shared_suite.yaml")
@@ -73,13 +73,7 @@ print(json.dumps({"code": done.returncode, "out": done.stdout + done.stderr, "he
 
 def on_a_robots_computer(*words: str, kind: str) -> dict:
     environment = os.environ | {"RMWBENCH_HOST_KIND": kind}
-    done = subprocess.run(
-        [sys.executable, "-c", COMPUTER, *words],
-        capture_output=True,
-        text=True,
-        cwd=REPOSITORY,
-        env=environment,
-    )
+    done = run_program(sys.executable, "-c", COMPUTER, *words, cwd=REPOSITORY, env=environment)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -1,12 +1,12 @@
 """setup/apt for those who may not install: what is missing is said with the command, and the rest
 goes on."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.cli.stand_in import program
+from tests.support.program import run_program
 
 SETUP = Path(__file__).resolve().parents[2] / "setup"
 
@@ -22,11 +22,8 @@ def place(tmp_path):
     return tmp_path
 
 
-def apt(place: Path) -> subprocess.CompletedProcess:
-    command = [SETUP / "apt", "run"]
-    return subprocess.run(
-        command, env={"PATH": str(place)}, capture_output=True, text=True, timeout=300
-    )
+def apt(place: Path):
+    return run_program(SETUP / "apt", "run", env={"PATH": str(place)})
 
 
 def test_without_sudo_the_rest_goes_on(place):

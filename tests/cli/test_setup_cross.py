@@ -2,12 +2,12 @@
 what to do, and what is there is built for that kind."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.cli.stand_in import program
+from tests.support.program import run_program
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = "aarch64-unknown-linux-gnu"
@@ -43,7 +43,7 @@ def place(tmp_path):
     return tmp_path
 
 
-def cross(place: Path, target: str = TARGET) -> subprocess.CompletedProcess:
+def cross(place: Path, target: str = TARGET):
     environment = {
         "PATH": str(place),
         "HOME": str(place),
@@ -51,13 +51,7 @@ def cross(place: Path, target: str = TARGET) -> subprocess.CompletedProcess:
         "CALLS": str(place / "calls"),
         "RMWBENCH_TARGET_DIR": str(place / "target"),
     }
-    return subprocess.run(
-        [ROOT / "setup" / "cross", target],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    return run_program(ROOT / "setup" / "cross", target, env=environment)
 
 
 def refused(place: Path, what: str, fix: str, target: str = TARGET) -> None:
@@ -97,15 +91,7 @@ def test_make_takes_the_target_from_its_command_line():
     environment.pop("TARGET", None)
 
     def shown(*variables: str) -> str:
-        return subprocess.run(
-            [*asked, *variables],
-            cwd=ROOT,
-            env=environment,
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        ).stdout
+        return run_program(*asked, *variables, cwd=ROOT, env=environment, check=True).stdout
 
     plain, other = shown(), shown(f"TARGET={TARGET}")
     assert "middlewares build" in plain and "setup/cross" not in plain

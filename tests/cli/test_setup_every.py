@@ -1,9 +1,10 @@
 """setup/every.py: `make test` goes on after a part that failed, and its last lines name all that
 did."""
 
-import subprocess
 import sys
 from pathlib import Path
+
+from tests.support.program import run_program
 
 PROGRAM = Path(__file__).resolve().parents[2] / "setup" / "every.py"
 MAKE = """\
@@ -28,18 +29,12 @@ esac
 """
 
 
-def run(directory: Path, *words: str, build: int = 0) -> subprocess.CompletedProcess:
+def run(directory: Path, *words: str, build: int = 0):
     make = directory / "make"
     make.write_text(MAKE)
     make.chmod(0o755)
     environment = {"MAKE": str(make), "BUILD": str(build), "PATH": "/usr/bin:/bin"}
-    return subprocess.run(
-        [sys.executable, PROGRAM, *words],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    return run_program(sys.executable, PROGRAM, *words, env=environment)
 
 
 def test_all_parts_run_and_the_last_lines_name_what_failed(tmp_path):

@@ -2,12 +2,12 @@
 built, and changing nothing."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.cli.stand_in import program
+from tests.support.program import run_program
 
 SETUP = Path(__file__).resolve().parents[2] / "setup"
 TOOLS = (
@@ -31,11 +31,9 @@ def with_free_mb(place: Path, amount: int) -> None:
     program(place, "df", f"echo heading; echo disk 1 1 {amount} 1% /")
 
 
-def preflight(place: Path) -> subprocess.CompletedProcess[str]:
+def preflight(place: Path):
     environment = {"PATH": str(place), "HOME": str(place / "home")}
-    return subprocess.run(
-        [SETUP / "preflight"], env=environment, capture_output=True, text=True, timeout=60
-    )
+    return run_program(SETUP / "preflight", env=environment, timeout=60)
 
 
 def line(place: Path, name: str) -> str:

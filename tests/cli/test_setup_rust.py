@@ -3,13 +3,14 @@ into the project's own place."""
 
 import hashlib
 import platform
-import subprocess
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+
+from tests.support.program import run_program
 
 ROOT = Path(__file__).resolve().parents[2]
 INIT = """#!/bin/sh
@@ -58,10 +59,8 @@ def place(tmp_path):
         server.shutdown()
 
 
-def run(program: str, environment: dict[str, str]) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [ROOT / program], env=environment, capture_output=True, text=True, timeout=300
-    )
+def run(program: str, environment: dict[str, str]):
+    return run_program(ROOT / program, env=environment)
 
 
 def test_rust_is_fetched_into_a_place_of_its_own_and_found_there(place):

@@ -1,10 +1,11 @@
 """setup/rust-test-summary: tests in Rust that could not run and that failed are told at the end; the
 command ends as it did."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests.support.program import run_program
 
 PROGRAM = Path(__file__).resolve().parents[2] / "setup" / "rust-test-summary"
 SKIPS = 'echo "SKIPPED b: no TAP" >&2; echo "SKIPPED a: no namespaces" >&2'
@@ -35,10 +36,8 @@ error: test failed, to rerun pass `-p rmwbench-harness --lib`
 """
 
 
-def run(*command: str, text: str = "") -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [PROGRAM, *command], input=text, capture_output=True, text=True, timeout=300
-    )
+def run(*command: str, text: str = ""):
+    return run_program(PROGRAM, *command, input=text)
 
 
 @pytest.mark.parametrize("status", [0, 3])

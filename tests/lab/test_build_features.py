@@ -3,12 +3,12 @@ them is a build of its own, which costs a build from nothing minutes of a proces
 (native/harness/Cargo.toml, and native/shared/unified/Cargo.toml for what only some share)."""
 
 import json
-import subprocess
 from functools import cache
 
 import pytest
 
 from rmwbench.lab.middleware import build, catalogue, workspace
+from tests.support.program import run_program
 
 FIRST = [
     recipe.crate
@@ -20,14 +20,8 @@ FIRST = [
 environment = cache(workspace.cargo_environment)
 
 
-def cargo(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        ["cargo", *words],
-        cwd=workspace.root(),
-        env=environment(),
-        capture_output=True,
-        text=True,
-    )
+def cargo(*words: str):
+    return run_program("cargo", *words, cwd=workspace.root(), env=environment(), timeout=None)
 
 
 @cache

@@ -15,6 +15,7 @@ from rmwbench.lab.machine import fixes
 from rmwbench.lab.machine.checks import checks
 from rmwbench.lab.machine.finding import FixChange
 from tests.lab.test_doctor_checks import GOOD, changed
+from tests.support.program import run_program
 
 RMEM = "proc/sys/net/core/rmem_max"
 GOVERNOR = "sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor"
@@ -246,13 +247,7 @@ def test_the_kernel_itself_takes_and_gives_back_a_value(tmp_path):
         "print(kernel.now(steps[0]))\n"
     )
     environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
-    done = subprocess.run(
-        ["unshare", "--net", sys.executable, "-c", words],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
-    )
+    done = run_program("unshare", "--net", sys.executable, "-c", words, env=environment)
     if "unshare" in done.stderr:
         pytest.skip(done.stderr.strip())
     assert done.stdout.split("\n")[:3] == ["30 ['']", "7 ['']", "30"], done.stderr

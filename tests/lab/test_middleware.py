@@ -4,7 +4,6 @@ once, with its command."""
 import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from rmwbench.lab.middleware import build, catalogue, find, workspace
 from rmwbench.lab.middleware.catalogue import Recipe
 from rmwbench.lab.middleware.find import differences, status
 from tests.lab import fake_worker
+from tests.support.program import run_program
 
 
 @pytest.fixture
@@ -151,22 +151,21 @@ def test_a_build_that_fails_does_not_stop_the_others(monkeypatch, tmp_path):
     assert said[-1].startswith("[1/2] good is built")
 
 
-def target_dir(**environment: str) -> subprocess.CompletedProcess:
+def target_dir(native: Path, **environment: str):
     clean = {
         k: v for k, v in os.environ.items() if k not in ("RMWBENCH_TARGET_DIR", "XDG_CACHE_HOME")
     }
-    return subprocess.run(
-        [workspace.root() / "target-dir"], env=clean | environment, capture_output=True, text=True
-    )
+    return run_program(native / "target-dir", env=clean | environment)
 
 
 def test_the_target_directory_lies_outside_the_clone_and_can_be_chosen(tmp_path):
-    assert target_dir(RMWBENCH_TARGET_DIR="/else where").stdout == "/else where\n"
+    native = workspace.root()
+    assert target_dir(native, RMWBENCH_TARGET_DIR="/else where").stdout == "/else where\n"
     assert (
-        "rustup" in target_dir(PATH="/usr/bin:/bin", HOME=str(tmp_path)).stderr
-        or target_dir().returncode == 0
+        "rustup" in target_dir(native, PATH="/usr/bin:/bin", HOME=str(tmp_path)).stderr
+        or target_dir(native).returncode == 0
     )
-    completed = target_dir(XDG_CACHE_HOME=str(tmp_path))
+    completed = target_dir(native, XDG_CACHE_HOME=str(tmp_path))
     if completed.returncode:
         pytest.skip("no Rust toolchain here")
     path = Path(completed.stdout.strip())
@@ -183,12 +182,7 @@ def test_two_checkouts_share_nothing_that_they_build(tmp_path):
         (tmp_path / name / "setup").mkdir(exist_ok=True)
         shutil.copy(workspace.root() / "target-dir", native)
         shutil.copy(workspace.root().parent / "setup" / "rust-here", tmp_path / name / "setup")
-        done = subprocess.run(
-            [native / "target-dir"],
-            env={k: v for k, v in os.environ.items() if k != "RMWBENCH_TARGET_DIR"},
-            capture_output=True,
-            text=True,
-        )
+        done = target_dir(native)
         if done.returncode:
             pytest.skip("no Rust toolchain here")
         directories.append(done.stdout)

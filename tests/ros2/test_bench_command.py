@@ -14,6 +14,7 @@ import pytest
 
 from rmwbench.lab.middleware import ros2
 from tests.ros2 import sourced
+from tests.support.program import run_program
 
 PACKAGE = Path(__file__).parents[2] / "ros2" / "ros2bench"
 
@@ -98,10 +99,5 @@ def test_ros2_knows_the_command(tmp_path):
     kept = [p for p in paths["PYTHONPATH"].split(":") if not (Path(p) / "rmwbench").is_dir()]
     environment = os.environ | paths | {"PYTHONPATH": ":".join(kept)}
     environment.pop("RMWBENCH_COMMAND", None)
-    done = subprocess.run(
-        [python, shutil.which("ros2"), "bench", "run", "--help"],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+    done = run_program(python, shutil.which("ros2"), "bench", "run", "--help", env=environment)
     assert (done.returncode, done.stdout) == (7, "ros2 bench: run --help\n"), done.stderr

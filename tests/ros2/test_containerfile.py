@@ -5,8 +5,9 @@ import json
 import os
 import re
 import shlex
-import subprocess
 from pathlib import Path
+
+from tests.support.program import run_program
 
 REPOSITORY = Path(__file__).parents[2]
 LINES = (REPOSITORY / "Containerfile").read_text().splitlines()
@@ -18,7 +19,7 @@ def steps(instruction: str) -> list[str]:
 
 def test_every_step_is_shell_that_parses():
     for step in steps("RUN"):
-        done = subprocess.run(["sh", "-n", "-c", step], capture_output=True, text=True)
+        done = run_program("sh", "-n", "-c", step)
         assert done.returncode == 0, (step, done.stderr)
 
 
@@ -33,9 +34,7 @@ def test_every_program_of_the_project_is_here():
 
 def test_what_is_not_copied_is_what_a_build_makes():
     ignored = (REPOSITORY / ".dockerignore").read_text().split()
-    tracked = subprocess.run(
-        ["git", "ls-files", *ignored], cwd=REPOSITORY, capture_output=True, text=True
-    )
+    tracked = run_program("git", "ls-files", *ignored, cwd=REPOSITORY)
     assert tracked.stdout == ""
 
 
@@ -46,9 +45,5 @@ def test_the_entry_point_sources_the_ros_2_of_the_distribution(tmp_path):
     (tmp_path / "setup.sh").write_text("export SOURCED=yes\n")
     script = tmp_path / "beside-ros"
     script.write_text(entry.replace(place, shlex.quote(str(tmp_path / "setup.sh"))))
-    done = subprocess.run(
-        ["sh", script, "sh", "-c", "echo $SOURCED $1; exit 3", "sh", "run"],
-        capture_output=True,
-        text=True,
-    )
+    done = run_program("sh", script, "sh", "-c", "echo $SOURCED $1; exit 3", "sh", "run")
     assert (done.returncode, done.stdout) == (3, "yes run\n")

@@ -3,7 +3,6 @@ reads the file that lies beside it."""
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
@@ -12,6 +11,7 @@ from rmwbench.robot.deployment import write
 from tests.network.laboratory import taps
 from tests.ros2 import sourced
 from tests.ros2.test_rclpy import needed
+from tests.support.program import run_program
 
 pytestmark = [sourced.needed, pytest.mark.timing]
 NODE = """
@@ -29,14 +29,7 @@ def segment_bytes(directory, rmw_worker, profile):
     write(rmw_worker.middleware, profile, rmw_worker, directory)
     shell = ["bash", "-c", ALONE, str(directory), sys.executable, NODE]
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("RMW_", "FAST"))}
-    ran = subprocess.run(
-        ["unshare", "--mount", "--net", *shell],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env=environment,
-        check=False,
-    )
+    ran = run_program("unshare", "--mount", "--net", *shell, env=environment, timeout=60)
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout.splitlines()[-1])
 

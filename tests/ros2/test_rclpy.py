@@ -2,7 +2,6 @@
 what each needs."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from rmwbench.lab.middleware import find_workers, ros2
 from tests.ros2 import sourced
 from tests.ros2.rclpy_cases import CASES
 from tests.ros2.test_campaign import campaign, everything_arrived, finished_trials, rows, run
+from tests.support.program import run_program
 
 pytestmark = [sourced.needed, pytest.mark.timing]
 CALLS = """
@@ -85,12 +85,6 @@ def test_the_workers_own_objects(case):
     name = needed("rmw_cyclonedds_cpp")
     environment = os.environ | find_workers([name])[name].environment
     environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.ros2.rclpy_cases", case],
-        cwd=Path(__file__).parents[2],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    words = [sys.executable, "-m", "tests.ros2.rclpy_cases", case]
+    done = run_program(*words, cwd=Path(__file__).parents[2], env=environment)
     assert done.returncode == 0, done.stdout + done.stderr

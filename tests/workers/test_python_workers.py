@@ -3,7 +3,6 @@ whole trial."""
 
 import json
 import queue
-import subprocess
 import sys
 import threading
 import time
@@ -21,6 +20,7 @@ from rmwbench.lab import machine
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.lab import tools
+from tests.support.program import run_program
 
 SUITE = """
 suite: mini
@@ -64,11 +64,8 @@ def test_directives_and_comments_are_left_out_and_numbers_kept():
 
 def test_a_missing_library_says_how_to_build_it(tmp_path):
     program = Path(sys.executable).parent / "rmwbench-zenoh-python"
-    done = subprocess.run(
-        [program, "--describe"],
-        env={header.LIBRARY_VARIABLE: str(tmp_path / "none.so")},
-        capture_output=True,
-        text=True,
+    done = run_program(
+        program, "--describe", env={header.LIBRARY_VARIABLE: str(tmp_path / "none.so")}
     )
     assert done.returncode == 2 and "rmwbench middlewares build" in done.stderr
 
@@ -90,14 +87,12 @@ def test_connext_says_in_one_sentence_what_is_missing(tmp_path, licence, package
         {"RTI_LICENSE_FILE": str(tmp_path / licence)} if licence else {}
     )
     program = Path(sys.executable).parent / "rmwbench-connext"
-    described = subprocess.run(
-        [program, "--describe"], env=environment, capture_output=True, text=True
-    )
+    described = run_program(program, "--describe", env=environment)
     document = json.loads(described.stdout)
     assert (
         described.returncode == 0 and document["middlewares"] == [] and words in document["reason"]
     )
-    started = subprocess.run([program], env=environment, capture_output=True, text=True)
+    started = run_program(program, env=environment)
     assert started.returncode == 2 and started.stderr == document["reason"] + "\n"
     assert started.stderr.startswith("not supported: ")
 

@@ -2,7 +2,8 @@
 configuration."""
 
 import os
-import subprocess
+
+from tests.support.program import run_program
 
 ANN = ("Ann Reed", "ann@example.org")
 BOB = ("Bob Stone", "bob@example.org")
@@ -23,13 +24,12 @@ class Git:
         `at`."""
         committer = through or by
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        done = subprocess.run(
-            ["git", *arguments],
+        done = run_program(
+            "git",
+            *arguments,
             cwd=self.path,
             input=given,
             check=True,
-            capture_output=True,
-            text=True,
             env=kept
             | {
                 "GIT_CONFIG_GLOBAL": "/dev/null",
