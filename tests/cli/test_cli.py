@@ -16,16 +16,13 @@ from tests.lab import fake_worker
 from tests.published.importers.logs import Second, text_2020
 from tests.support import synthetic_bundle
 from tests.support.command import COMMAND, rmwbench
-
-
-def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+from tests.support.program import run_program
 
 
 def imported_by(*words):
     """What `rmwbench WORDS` prints in a new interpreter, and the modules that are loaded at its
     end. Start-up is much of what a verb takes, and a loaded machine cannot be timed."""
-    done = run(
+    done = run_program(
         sys.executable,
         "-c",
         f"import sys\nfrom rmwbench.cli.main import main\ntry: main({list(words)!r})\n"
@@ -38,7 +35,7 @@ def imported_by(*words):
 
 @pytest.mark.parametrize("command", [COMMAND, [sys.executable, "-m", "rmwbench"]])
 def test_version(command):
-    done = run(*command, "--version")
+    done = run_program(*command, "--version")
     assert done.returncode == 0
     assert done.stdout.startswith("rmwbench ")
 
@@ -216,7 +213,7 @@ def test_a_reader_that_left_early_never_reads_no(verb, code):
 
 
 def test_a_closed_stdout_is_not_a_crash():
-    done = run("sh", "-c", '"$@" >&-', "sh", *COMMAND, "--version")
+    done = run_program("sh", "-c", '"$@" >&-', "sh", *COMMAND, "--version")
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -265,7 +262,7 @@ def test_an_interrupt_exits_130():
         "places.read = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
         "from rmwbench.cli.main import main; main(['plan', 'quick'])"
     )
-    done = run(sys.executable, "-c", program)
+    done = run_program(sys.executable, "-c", program)
     assert done.returncode == 128 + signal.SIGINT
     assert "Traceback" not in done.stderr
 
