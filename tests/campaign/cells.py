@@ -25,7 +25,6 @@ def only_cell(text: str) -> Cell:
 
 
 SUITE = """
-blocks: {{planned: 2, minimum: 2}}
 timeline: {{warmup_s: 0.05, drain_s: 0.1, grace_s: 0.1, match_s: {match_s}}}
 arms:
   - {{name: a, middleware: fake, options: {{{options}}}}}

@@ -16,7 +16,6 @@ from tests.lab import fake_worker
 pytestmark = pytest.mark.usefixtures("any_machine")
 
 SUITE = """
-blocks: {{planned: 2, minimum: 2}}
 timeline: {{warmup_s: 0.05, drain_s: 0.2, grace_s: 0.1, match_s: 20, steady_s: {steady_s}}}
 arms: [{{name: a, middleware: fake{arm}}}]
 workloads:

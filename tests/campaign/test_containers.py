@@ -11,7 +11,6 @@ from tests.campaign.ended import rows
 from tests.lab import tools
 
 SUITE = """
-blocks: {planned: 2, minimum: 2}
 timeline: {warmup_s: 0.2, drain_s: 0.3, match_s: 3, steady_s: 0.5}
 arms:
   - {name: arm, middleware: MIDDLEWARE}

@@ -12,7 +12,6 @@ from tests.lab import tools
 pytestmark = [pytest.mark.traffic, pytest.mark.usefixtures("any_machine")]
 
 SUITE = """
-blocks: {{planned: 1, minimum: 1}}
 timeline: {{warmup_s: 0.2, drain_s: 0.2, grace_s: 0.1, match_s: 10, steady_s: 1.5}}
 arms: [{{name: a, middleware: zenoh, profile: {profile}}}]
 workloads:

@@ -20,7 +20,6 @@ from tests.lab import tools
 pytestmark = [pytest.mark.traffic, pytest.mark.usefixtures("any_machine")]
 
 HEAD = """
-blocks: {planned: 1, minimum: 1}
 timeline: {warmup_s: 0.3, drain_s: 0.5, grace_s: 0.5, match_s: 10, steady_s: 1.0}
 """
 

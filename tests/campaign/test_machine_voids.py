@@ -25,7 +25,6 @@ from tests.lab import tools
 pytestmark = [pytest.mark.timing, pytest.mark.smoke]
 
 SUITE = """
-blocks: {planned: 2, minimum: 2}
 timeline: {warmup_s: 0.1, drain_s: 0.5, grace_s: 0.2, match_s: 5}
 arms:
   - {name: floor, middleware: floor, options: {transport: shm_ring}}

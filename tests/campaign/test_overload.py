@@ -17,8 +17,6 @@ timeline: {warmup_s: 0.5, steady_s: 9.5, drain_s: 1}
 arms: [{name: zenoh, middleware: zenoh, profile: untouched}]
 workloads:
   - name: camera
-    title: camera
-    description: two readers on one other host, one beside the writer
     rate_hz: 100
     primary_metric: response_latency_p50
     network: NETWORK

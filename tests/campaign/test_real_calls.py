@@ -11,7 +11,6 @@ from tests.lab import tools
 pytestmark = [pytest.mark.traffic, pytest.mark.usefixtures("any_machine")]
 
 SUITE = """
-blocks: {{planned: 2, minimum: 2}}
 timeline: {{warmup_s: 0.1, drain_s: 0.2, grace_s: 0.1, match_s: 5, steady_s: 1.0}}
 arms: [{{name: a, middleware: floor, options: {{transport: {transport}}}}}]
 workloads:

@@ -18,7 +18,6 @@ from tests.campaign.cells import only_cell, order
 from tests.lab import tools
 
 SUITE = """
-blocks: {{planned: 5, minimum: 5}}
 timeline: {{warmup_s: 0.05, drain_s: 0.05, steady_s: 0.3}}
 arms:
   - {{name: a, middleware: floor, wait: {wait}, options: {{transport: unix}}}}

@@ -23,7 +23,6 @@ actions = pytest.mark.skipif(
 SUITE = """
 suite: actions
 title: calls as actions
-description: by one client and by three
 blocks: {{minimum: 1, planned: 1}}
 timeline: {{warmup_s: 0.2, drain_s: 1.0, steady_s: 1}}
 arms:
@@ -31,8 +30,6 @@ arms:
 workloads:
   - &one
     name: one
-    title: one client
-    description: small replies
     clients: 1
     request: Bytes(64)
     reply: Bytes(64)
@@ -40,7 +37,6 @@ workloads:
     qos: {{history: keep_last, depth: 20}}
   - <<: *one
     name: three
-    title: three clients
     clients: 3
     reply: Bytes(20000)
 """

@@ -18,15 +18,12 @@ READER = [7, 8, 9, 10, 11, 12]
 SUITE = """
 suite: ros2
 title: rclcpp
-description: every way
 blocks: {{minimum: 2, planned: 2}}
 timeline: {{warmup_s: 0.1, drain_s: 0.5}}
 arms:
 {arms}
 workloads:
   - name: stream
-    title: a stream
-    description: small
 {topology}
     message: {message}
     rate_hz: 100

@@ -28,7 +28,6 @@ pytestmark = [
 SUITE = """
 suite: images
 title: images through image_transport
-description: every codec
 blocks: {{minimum: 1, planned: 1}}
 timeline: {{warmup_s: 0.2, drain_s: 1.0, steady_s: 2}}
 networks: {{wire: {{links: {{all: {{both: {{rate_mbps: 400, bottleneck: nic}}}}}}}}}}
@@ -36,8 +35,6 @@ arms:
 {arms}
 workloads:
   - name: images
-    title: images
-    description: of two hosts
     message: Image(320x240)
     frames: photo
     rate_hz: 10

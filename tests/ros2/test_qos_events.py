@@ -16,7 +16,6 @@ TELLS = ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp")
 SUITE = """
 suite: events
 title: deadline, lifespan, liveliness
-description: kept, missed, killed
 blocks: {{minimum: 1, planned: 1}}
 timeline: {{warmup_s: 0.3, drain_s: 1.5, steady_s: 6}}
 arms:
@@ -24,8 +23,6 @@ arms:
 workloads:
   - &one
     name: kept
-    title: in time
-    description: in time
     message: Bytes(100)
     rate_hz: 50
     qos: {{reliability: reliable, durability: volatile, history: keep_last, depth: 4}}

@@ -17,7 +17,6 @@ pytestmark = [sourced.needed, pytest.mark.timing]
 CALLS = """
 suite: calls
 title: rclpy
-description: a service
 blocks: {{planned: 2, minimum: 2}}
 timeline: {{warmup_s: 0.2, drain_s: 1.0, match_s: 20, steady_s: 0.5}}
 arms: [{{name: service, middleware: {middleware}, wait: callback}}]
