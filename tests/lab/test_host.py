@@ -22,11 +22,11 @@ from rmwbench.lab.host import (
     Spawned,
     SpawnFailed,
     check_own,
-    host,
     marker,
 )
 from tests.lab.fake_worker import INTERPRETER
 from tests.support.namespaces import Held
+from tests.support.program import run_as_nobody
 
 REPOSITORY = Path(__file__).parents[2]
 pytestmark = pytest.mark.own_host
@@ -264,16 +264,7 @@ with Host("nobody") as host:
 
 
 def test_a_user_without_any_capability_gets_the_same_host():
-    if os.geteuid() != 0 or not shutil.which("setpriv"):
-        pytest.skip("needs root to become nobody")
-    system_python = "/usr/bin/python3"
-    become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", system_python, "-c"]
-    readable = subprocess.run([*become, f"open({host.__file__!r})"], capture_output=True)
-    if readable.returncode:
-        pytest.skip(f"nobody cannot run {system_python} or read this checkout")
-    done = subprocess.run(
-        [*become, NOBODY, str(REPOSITORY)], input=MULTICAST, capture_output=True, text=True, cwd="/"
-    )
+    done = run_as_nobody(NOBODY, input=MULTICAST)
     if "HostBroken" in done.stderr and "Operation not permitted" in done.stderr:
         pytest.skip("this machine forbids user namespaces")
     assert done.stdout.split() == ["0", "10.77.0.1"], done.stdout + done.stderr

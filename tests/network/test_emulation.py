@@ -4,9 +4,7 @@ built link and TAP devices."""
 import errno
 import json
 import os
-import shutil
 import socket
-import subprocess
 import time
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from rmwbench.lab.process.crew import Crew
 from rmwbench.suite.network.network import Links
 from tests.lab import tools
 from tests.network.laboratory import links, taps
+from tests.support.program import run_as_nobody
 
 TIMEOUT_S = 10.0
 END_NS = 1 << 62
@@ -516,22 +515,7 @@ else:
 
 
 def test_a_user_without_capabilities_joins_hosts_or_is_told_what_is_missing():
-    become = [
-        "setpriv",
-        "--reuid=65534",
-        "--regid=65534",
-        "--clear-groups",
-        "/usr/bin/python3",
-        "-c",
-    ]
-    root = str(Path(__file__).parents[2])
-    if os.geteuid() != 0 or not shutil.which("setpriv"):
-        pytest.skip("needs root to become nobody")
-    if subprocess.run(
-        [*become, f"open({host_network.__file__!r})"], capture_output=True
-    ).returncode:
-        pytest.skip("nobody cannot run /usr/bin/python3 or read this checkout")
-    done = subprocess.run([*become, NOBODY, root], capture_output=True, text=True, cwd="/")
+    done = run_as_nobody(NOBODY)
     said = done.stdout.strip()
     if said.startswith("cannot make the isolated host"):
         pytest.skip("this machine forbids user namespaces")

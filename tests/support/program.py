@@ -1,10 +1,29 @@
 """Any program as a process of its own, until it ends."""
 
+import os
+import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
+
+import pytest
+
+import rmwbench
+
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c"]
 
 
 def run_program(*words: object, timeout: float | None = 300, **how: Any) -> Any:
     """What it wrote, as text, and its exit code; `how` is for `subprocess.run`."""
     command = [str(word) for word in words]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, **how)
+
+
+def run_as_nobody(program: str, **how: Any) -> Any:
+    """The same of a program in Python whose user has no capability; its argument is the directory
+    of the package. Skips the test where that cannot be."""
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("needs root to become nobody")
+    if run_program(*NOBODY, f"open({rmwbench.__file__!r})").returncode:
+        pytest.skip("nobody cannot run /usr/bin/python3 or read this checkout")
+    return run_program(*NOBODY, program, Path(rmwbench.__file__).parents[1], cwd="/", **how)
