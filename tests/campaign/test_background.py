@@ -23,6 +23,7 @@ from tests.campaign.cells import only_cell, order
 from tests.campaign.ended import rows, well
 from tests.lab import tools
 from tests.network.laboratory import taps
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.timing
 
@@ -208,10 +209,7 @@ def test_loads_die_with_an_orchestrator_that_is_killed():
         running.send_signal(signal.SIGKILL)
         running.wait()
     assert len(pids) == 2
-    deadline = time.monotonic() + 60
-    while loads() & {*pids}:
-        assert time.monotonic() < deadline, "loads outlive their orchestrator"
-        time.sleep(0.02)
+    until(lambda: not loads() & {*pids})
     if group != "-":
         assert Path(group) in stale_groups()
         assert Path(group) in remove_stale_groups() and not Path(group).exists()

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -26,6 +25,7 @@ from rmwbench.suite.file.load import parse
 from tests.lab import fake_worker, tools
 from tests.support.command import captured
 from tests.support.shown import show_document
+from tests.support.waiting import until
 
 SUITE = """
 suite: mini
@@ -128,12 +128,8 @@ class Bench:
         return [line["trial"] for line in self.lines() if line["type"] == "trial"]
 
     def until_trials(self, count: int) -> None:
-        deadline = time.monotonic() + 300
-        while time.monotonic() < deadline:
-            if (self.out / "journal.jsonl").exists() and len(self.finished()) >= count:
-                return
-            time.sleep(0.02)
-        raise AssertionError("the campaign does not get on")
+        journal = self.out / "journal.jsonl"
+        until(lambda: journal.exists() and len(self.finished()) >= count, timeout_s=300)
 
 
 @pytest.fixture

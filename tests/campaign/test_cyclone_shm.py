@@ -16,6 +16,7 @@ from rmwbench.lab.middleware import Worker
 from tests.campaign.running import run_suite
 from tests.lab import tools
 from tests.support.command import COMMAND
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.traffic, pytest.mark.own_host]  # RouDi has one name on a machine
 
@@ -170,10 +171,7 @@ def test_roudi_and_what_it_made_go_with_a_killed_campaign(tmp_path):
     finally:
         campaign.send_signal(signal.SIGKILL)
         campaign.wait()
-    deadline = time.monotonic() + 20
-    while any(_words(pid) for pid in family) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not [_words(pid) for pid in family if _words(pid)]
+    until(lambda: not any(map(_words, family)), 20, lambda: [*map(_words, family)])
     assert leftovers() == before
     assert json.loads((tmp_path / "out" / "campaign.json").read_text())
 

@@ -11,8 +11,6 @@ import contextlib
 import os
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
@@ -21,6 +19,8 @@ from rmwbench.codes import Code
 from tests.campaign.cells import only_cell, order
 from tests.campaign.ended import rows
 from tests.lab import tools
+from tests.support.cpu_group import cpu_group
+from tests.support.program import run_program
 
 pytestmark = [pytest.mark.timing, pytest.mark.smoke]
 
@@ -100,24 +100,8 @@ print(*(reason.code for reason in machine.voids(machine.edge_probes(begin, machi
 def test_a_used_up_quota_voids_the_trial():
     """As in a container with --cpus 0.3: whoever wants more stands still for the rest of each
     period."""
-    group = Path("/sys/fs/cgroup/cpu") / f"rmwbench-test-{os.getpid()}"
-    try:
-        group.mkdir()
-        (group / "cpu.cfs_quota_us").write_text("30000")
-    except OSError as error:
-        if group.is_dir():
-            group.rmdir()
-        pytest.skip(f"no CPU group can be made here: {error.strerror}")
-    try:
+    with cpu_group(30_000) as group:
         enter = f'echo $$ > {group}/cgroup.procs; exec "$@"'
-        command = ["sh", "-c", enter, "sh", sys.executable, "-c", BURN]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = run_program("sh", "-c", enter, "sh", sys.executable, "-c", BURN, timeout=120)
         codes = done.stdout.split()
         assert "throttled" in codes and set(codes) <= {"throttled", "steal"}, (codes, done.stderr)
-    finally:
-        deadline = time.monotonic() + 60
-        while group.is_dir():
-            assert time.monotonic() < deadline
-            with contextlib.suppress(OSError):
-                group.rmdir()
-            time.sleep(0.01)

@@ -19,6 +19,7 @@ from rmwbench.cluster.fleet import SHARED
 from rmwbench.lab.host.marker import VARIABLE
 from tests.cluster.nodes import Nodes, why_not
 from tests.lab import tools
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.timing, pytest.mark.skipif(why_not() is not None, reason=why_not() or "")]
 
@@ -135,10 +136,7 @@ def test_a_campaign_on_three_nodes_is_the_one_that_runs_here(bench):
                 nices.setdefault(name, set()).add(os.getpriority(os.PRIO_PROCESS, pid))
         return process.poll() is not None
 
-    deadline = time.monotonic() + 180
-    while not seen():
-        assert time.monotonic() < deadline, bench.log("on-nodes")
-        time.sleep(0.02)
+    until(seen, 180, lambda: bench.log("on-nodes"))
     assert process.returncode == 0, bench.log("on-nodes")
     there = Bundle(bench.path / "on-nodes")
     there.check()
@@ -219,10 +217,7 @@ def test_a_node_that_dies_in_a_trial_costs_its_part_and_leaves_nothing(bench):
         all(len(machines) == 1 for machines in per_part(bundle).values())
         and bundle.journal.finished
     )
-    deadline = time.monotonic() + 20
-    while trials_under_way() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not trials_under_way()
+    until(lambda: not trials_under_way(), 20)
 
 
 def _raylet_above(pid: int) -> int | None:

@@ -4,7 +4,6 @@ the last test loses one. Nothing here is about speed."""
 import json
 import os
 import signal
-import time
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.lab.middleware import find_workers
 from tests.cluster.nodes import Nodes, why_not
 from tests.cluster.test_real import Bench, trials_under_way
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.timing, pytest.mark.skipif(why_not() is not None, reason=why_not() or "")]
 
@@ -120,7 +120,4 @@ def test_a_machine_that_dies_in_a_trial_of_a_gang_is_replaced(over_two):
         if f"machine {victim.name} is gone; " in note and "queued again" in note
     ], notes
     assert len({row["machine"] for row in bundle.rows("trials")}) == 2
-    deadline = time.monotonic() + 20
-    while trials_under_way() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not trials_under_way()
+    until(lambda: not trials_under_way(), 20)

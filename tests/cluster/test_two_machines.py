@@ -3,7 +3,6 @@ through an agent: what a real middleware sends crosses a real device, is recorde
 its one-way latencies mean something."""
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from rmwbench.suite.placement import place_cells
 from tests.campaign.cells import order
 from tests.campaign.evidence import TableEvidence, evidence_of
 from tests.cluster.pair import AHEAD_S, Pair, why_not
+from tests.support.waiting import until
 
 pytestmark = [
     pytest.mark.traffic,
@@ -131,16 +131,11 @@ def test_a_machine_that_is_lost_in_a_trial_fails_it_and_nothing_is_left(pair, wo
     """Its agent is stopped, as a machine without power is: it answers nothing, and no connection is
     closed."""
     process = pair.start(ordered(workers, steady_s=60), workers)
-    deadline = time.monotonic() + 30
-    while not _workers_on(pair, "base") or not _workers_on(pair, "robot"):
-        assert time.monotonic() < deadline and process.poll() is None
-        time.sleep(0.05)
+    until(lambda: _workers_on(pair, "base") and _workers_on(pair, "robot"), 30)
     pair.agent.stdin.close()  # the agent ends, and with it what it made
     result, (lost,) = pair.result(process)
     assert result.status == "failed" and "is lost" in result.reason and lost in result.reason
-    while (left := [_workers_on(pair, host) for host in ("robot", "base")]) != [[], []]:
-        assert time.monotonic() < deadline + 30, left
-        time.sleep(0.05)
+    until(lambda: not _workers_on(pair, "base") and not _workers_on(pair, "robot"))
 
 
 def _workers_on(pair: Pair, host: str) -> list[str]:

@@ -21,6 +21,7 @@ from rmwbench.lab.host import HostBroken, RemoteHost, allocations, connection, p
 from rmwbench.lab.host.connection import Connection, Disconnected
 from rmwbench.lab.host.permissions import NotPermitted
 from rmwbench.lab.host.remote_host import Agent
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.traffic, pytest.mark.own_host]
 
@@ -237,12 +238,8 @@ def test_what_is_changed_or_repeated_on_the_way_ends_the_connection(agent):
 def begun(agent: Agent) -> Connection:
     caller = session(agent)
     caller.send({"begin": "test"})
-    deadline = time.monotonic() + 300
-    while time.monotonic() < deadline:
-        if any("ready" in header for header, _ in caller.receive()):
-            return caller
-        time.sleep(0.01)
-    raise AssertionError("no host")
+    until(lambda: any("ready" in header for header, _ in caller.receive()), timeout_s=300)
+    return caller
 
 
 def spawn(**other) -> dict:

@@ -7,7 +7,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from rmwbench.lab import trial_view
 from rmwbench.lab.machine import machine_facts, processes
 from tests.badinput.conftest import private_mounts
 from tests.support.command import COMMAND, rmwbench
+from tests.support.cpu_group import cpu_group
 
 ROOT = os.geteuid() == 0
 
@@ -139,30 +139,13 @@ def test_our_own_workers_are_nobodys_robot(tmp_path):
 
 
 def test_a_cpu_quota_is_red():
-    group = Path("/sys/fs/cgroup/cpu") / f"rmwbench-test-{os.getpid()}"
-    try:
-        group.mkdir()
-        (group / "cpu.cfs_quota_us").write_text("90000")
-    except OSError as error:
-        if group.is_dir():
-            group.rmdir()
-        pytest.skip(f"no CPU group can be made here: {error.strerror}")
-    try:
+    with cpu_group(90_000) as group:
         status, findings = doctor(f"echo $$ > {group}/cgroup.procs", isolated=False)
         assert (
             status == 1
             and findings["CPU quota"]["level"] == "red"
             and "0.9 cores" in findings["CPU quota"]["found"]
         )
-    finally:
-        deadline = time.monotonic() + 300
-        while True:
-            try:
-                group.rmdir()
-                break
-            except OSError:
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
 
 
 def test_the_terminal_shows_the_worst_first_and_the_good_in_one_paragraph():

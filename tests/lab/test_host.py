@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
@@ -27,6 +26,7 @@ from rmwbench.lab.host import (
 from tests.lab.fake_worker import INTERPRETER
 from tests.support.namespaces import Held
 from tests.support.program import run_as_nobody
+from tests.support.waiting import until
 
 REPOSITORY = Path(__file__).parents[2]
 pytestmark = pytest.mark.own_host
@@ -212,20 +212,13 @@ def test_nothing_survives_the_orchestrator_however_it_ends(how):
         owner.send_signal(how)
         owner.wait()
         owner.stdout.close()
-        deadline = time.monotonic() + 300
-        while within.processes() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert not within.processes()
+        until(lambda: not within.processes(), timeout_s=300)
     # No process and no mount holds the network namespace: its identity occurs nowhere any more.
     identity = inside["net"].split("[")[1].rstrip("]")
     assert identity not in Path("/proc/self/mountinfo").read_text()
     assert Path("/proc/self/mountinfo").read_text() == mounts_before
     assert not Path("/dev/shm/x").exists()
-    while (
-        found := [s for s in marker.strays() if s.marker.pid == owner.pid]
-    ) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not found
+    until(lambda: owner.pid not in [stray.marker.pid for stray in marker.strays()], timeout_s=300)
 
 
 def test_a_stray_init_is_found_by_its_marker_and_a_living_one_is_not():
@@ -237,9 +230,7 @@ def test_a_stray_init_is_found_by_its_marker_and_a_living_one_is_not():
         stray = subprocess.Popen(["/bin/sleep", "1000"], env={marker.VARIABLE: text})
         try:
             # Popen returns within the exec, a moment before the kernel shows the new environment.
-            while not Path(f"/proc/{stray.pid}/environ").read_bytes():
-                assert stray.poll() is None
-                time.sleep(0.01)
+            until(Path(f"/proc/{stray.pid}/environ").read_bytes)
             found = [s for s in marker.strays() if s.pid in (stray.pid, living._init.pid)]
             assert [(s.pid, s.marker.name) for s in found] == [(stray.pid, "stray:with:colons")]
         finally:

@@ -8,7 +8,6 @@ import select
 import socket
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from tests.lab import fake_worker
 from tests.lab.test_worker import failure, life
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.traffic, pytest.mark.own_host]
 
@@ -140,10 +140,7 @@ def test_a_host_dies_with_its_connection(machine, tmp_path):
         life(crew)
         assert _inits(machine.process.pid)
         hosts["away"]._connection.close()
-        deadline = time.monotonic() + 300
-        while _inits(machine.process.pid):
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        until(lambda: not _inits(machine.process.pid), timeout_s=300)
         hosts["away"]._lose("the test")
         hosts.close()
     with RemoteHost("again", machine.agent) as again:  # and the agent serves the next one

@@ -20,6 +20,7 @@ from tests.network.laboratory import cell, links, taps
 from tests.network.test_emulation import SEND, Lab, verdicts
 from tests.network.test_trial import order, ours
 from tests.support.namespaces import Held
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.traffic
 
@@ -159,10 +160,7 @@ def test_nothing_flows_on_where_the_trial_is_killed():
         running.kill()
         running.wait()
         running.stdout.close()
-    deadline = time.monotonic() + 10
-    while left := ours(running.pid):
-        assert time.monotonic() < deadline, f"still there: {left}"
-        time.sleep(0.02)
+    until(lambda: not ours(running.pid), 10, lambda: ours(running.pid))
 
 
 def test_nothing_flows_on_where_the_network_breaks(monkeypatch):

@@ -11,7 +11,6 @@ import resource
 import signal
 import subprocess
 import tarfile
-import time
 
 import pytest
 
@@ -25,6 +24,7 @@ from rmwbench.published.importers.imported_bundle import collect
 from tests.published.importers.samples import put
 from tests.published.importers.test_malformed import encoded, tar, tree
 from tests.support.command import COMMAND
+from tests.support.waiting import until
 
 
 def refused(path, tmp_path, kind=None) -> str:
@@ -284,13 +284,8 @@ def test_a_signal_leaves_nothing_behind(number, tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    deadline = time.monotonic() + 300
-    while (
-        not (tmp_path / "out.partial").exists()
-        and process.poll() is None
-        and time.monotonic() < deadline
-    ):
-        time.sleep(0.01)
+    partial = tmp_path / "out.partial"
+    until(lambda: partial.exists() or process.poll() is not None, timeout_s=300)
     assert process.poll() is None, process.communicate()
     process.send_signal(number)
     _, said = process.communicate(timeout=300)
