@@ -9,6 +9,7 @@ import pytest
 from rmwbench.cli.gate import own_arm_failed
 from rmwbench.suite.file.places import suites_directory
 from tests.lab import fake_worker, tools
+from tests.support.program import script
 
 pytestmark = pytest.mark.traffic
 
@@ -68,11 +69,9 @@ def test_a_missing_sampler_is_told_before_anything_is_written(user):
 
 def test_a_sampler_of_another_version_is_not_a_sampler(user):
     path = user.workers / "rmwbench-sampler"
-    path.unlink()
-    path.write_text('#!/bin/sh\necho \'{"tool": "sampler", "protocol": 99}\'\n')
-    path.chmod(0o755)
+    script(path, 'echo \'{"tool": "sampler", "protocol": 99}\'')
     assert "protocol 99" in user.is_refused("run", "mini.yaml", "--out", "out")
-    path.write_text("#!/bin/sh\nexit 3\n")
+    script(path, "exit 3")
     assert "the sampler does not answer" in user.is_refused("run", "mini.yaml", "--out", "out")
 
 

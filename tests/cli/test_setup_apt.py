@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.stand_in import program
-from tests.support.program import run_program
+from tests.support.program import run_program, script
 
 SETUP = Path(__file__).resolve().parents[2] / "setup"
 
@@ -16,9 +15,9 @@ def place(tmp_path):
     """A PATH on which no package is installed and nobody is root."""
     for name in ("sh", "dirname", "grep", "env", "echo", "cat", "awk"):
         (tmp_path / name).symlink_to(Path("/usr/bin", name))
-    program(tmp_path, "dpkg-query", "exit 1")
-    program(tmp_path, "id", "echo 1000")
-    program(tmp_path, "cc")
+    script(tmp_path / "dpkg-query", "exit 1")
+    script(tmp_path / "id", "echo 1000")
+    script(tmp_path / "cc")
     return tmp_path
 
 
@@ -27,15 +26,15 @@ def apt(place: Path):
 
 
 def test_without_sudo_the_rest_goes_on(place):
-    program(place, "apt-get", "echo called; exit 0")
+    script(place / "apt-get", "echo called; exit 0")
     done = apt(place)
     assert done.returncode == 0 and "called" not in done.stdout
     assert "no sudo" in done.stderr and "do: " in done.stderr and "cmake" in done.stderr
 
 
 def test_a_sudo_that_refuses_does_not_end_the_demo(place):
-    program(place, "apt-get")
-    program(place, "sudo", "echo 'a password is required' >&2; exit 1")
+    script(place / "apt-get")
+    script(place / "sudo", "echo 'a password is required' >&2; exit 1")
     done = apt(place)
     assert done.returncode == 0 and "Not installed:" in done.stderr
 
@@ -47,8 +46,8 @@ def test_without_a_compiler_it_ends_here(place):
 
 
 def test_with_sudo_it_is_shown_and_done(place):
-    program(place, "apt-get", f"echo $DEBIAN_FRONTEND $@ >>{place}/calls")
-    program(place, "sudo", 'exec "$@"')
+    script(place / "apt-get", f"echo $DEBIAN_FRONTEND $@ >>{place}/calls")
+    script(place / "sudo", 'exec "$@"')
     done = apt(place)
     assert done.returncode == 0 and "+ sudo apt-get update && sudo apt-get install" in done.stdout
     update, install = (place / "calls").read_text().splitlines()

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.stand_in import program
-from tests.support.program import run_program
+from tests.support.program import run_program, script
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = "aarch64-unknown-linux-gnu"
@@ -30,13 +29,13 @@ def place(tmp_path):
             other = path.name.startswith("aarch64-") or path.name in ("cargo", "rustc", "rustup")
             if not other and not (tmp_path / path.name).exists():
                 (tmp_path / path.name).symlink_to(path)
-    program(tmp_path, "uname", "echo x86_64")
-    program(tmp_path, "dpkg", "echo arm64")
-    program(tmp_path, "dpkg-query", "echo install ok installed")
-    program(tmp_path, "cargo", CARGO)
-    program(tmp_path, "rustc", RUSTC)
+    script(tmp_path / "uname", "echo x86_64")
+    script(tmp_path / "dpkg", "echo arm64")
+    script(tmp_path / "dpkg-query", "echo install ok installed")
+    script(tmp_path / "cargo", CARGO)
+    script(tmp_path / "rustc", RUSTC)
     for name in COMPILERS:
-        program(tmp_path, name)
+        script(tmp_path / name)
     (tmp_path / "rustlib").mkdir()
     (tmp_path / "rustlib" / "libstd-0123.rlib").touch()
     (tmp_path / "target" / TARGET / "release").mkdir(parents=True)
@@ -81,7 +80,7 @@ def test_tools_and_then_workers_are_built_for_the_target(place):
 
 def test_an_unknown_target_and_the_machine_itself_are_refused(place):
     refused(place, "aarch64-unknown-linux-gnu alone", "make wheel", "riscv64gc-unknown-linux-gnu")
-    program(place, "uname", "echo aarch64")
+    script(place / "uname", "echo aarch64")
     refused(place, "of that kind itself", "make wheel")
 
 

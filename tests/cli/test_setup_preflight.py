@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.stand_in import program
-from tests.support.program import run_program
+from tests.support.program import run_program, script
 
 SETUP = Path(__file__).resolve().parents[2] / "setup"
 TOOLS = (
@@ -28,7 +27,7 @@ TOOLS = (
 
 
 def with_free_mb(place: Path, amount: int) -> None:
-    program(place, "df", f"echo heading; echo disk 1 1 {amount} 1% /")
+    script(place / "df", f"echo heading; echo disk 1 1 {amount} 1% /")
 
 
 def preflight(place: Path):
@@ -46,11 +45,11 @@ def place(tmp_path):
     (tmp_path / "home").mkdir()
     for name in TOOLS:
         (tmp_path / name).symlink_to(shutil.which(name))
-    program(tmp_path, "id", "echo 1000")
-    program(tmp_path, "unshare")
-    program(tmp_path, "dpkg-query", "echo install ok installed")
-    program(tmp_path, "rustc", "echo rustc 1.95.0")
-    program(tmp_path, "cargo", "echo cargo 1.95.0")
+    script(tmp_path / "id", "echo 1000")
+    script(tmp_path / "unshare")
+    script(tmp_path / "dpkg-query", "echo install ok installed")
+    script(tmp_path / "rustc", "echo rustc 1.95.0")
+    script(tmp_path / "cargo", "echo cargo 1.95.0")
     with_free_mb(tmp_path, 90_000)
     return tmp_path
 
@@ -66,9 +65,9 @@ def test_a_machine_that_has_everything_is_said_to_and_nothing_is_changed(place):
 def test_missing_packages_are_named_and_who_cannot_install_them_hears_that_it_goes_on_without(
     place,
 ):
-    program(place, "dpkg-query", 'case "$*" in *cmake*) exit 1 ;; esac; echo install ok installed')
+    script(place / "dpkg-query", 'case "$*" in *cmake*) exit 1 ;; esac; echo install ok installed')
     assert line(place, "packages").endswith("this user cannot install them: cmake")
-    program(place, "sudo", "exit 1")
+    script(place / "sudo", "exit 1")
     assert line(place, "packages").endswith("to be installed: cmake")
 
 
@@ -81,7 +80,7 @@ def test_too_little_disk_is_refused_before_the_build(place):
 
 @pytest.mark.parametrize(("granted", "told"), [("4194304", True), ("16777216", False), ("", False)])
 def test_a_receive_buffer_that_tuned_is_not_granted_is_said_before_the_build(place, granted, told):
-    program(place, "cat", f"case $1 in */rmem_max) echo {granted};; esac")
+    script(place / "cat", f"case $1 in */rmem_max) echo {granted};; esac")
     done = preflight(place)
     assert done.returncode == 0 and not done.stderr
     assert ("sysctl -w net.core.rmem_max=33554432" in done.stdout) == told

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from rmwbench.lab.middleware import ros2
-from tests.cli.stand_in import program
+from tests.support.program import script
 
 ROOT = Path(__file__).resolve().parents[2]
 OBJDUMP = """cat <<'END'
@@ -57,11 +57,11 @@ def built(tmp_path, monkeypatch):
     binutils = tmp_path / "bin"
     binutils.mkdir()
     # strip --strip-all -o TO FROM
-    program(binutils, f"{OTHER}-linux-gnu-strip", 'cp "$4" "$3"')
-    program(binutils, f"{OTHER}-linux-gnu-objdump", OBJDUMP)
-    program(binutils, "dpkg-query", 'echo "libacl1:other: $2"; echo "$2" >>"$ASKED"')
+    script(binutils / f"{OTHER}-linux-gnu-strip", 'cp "$4" "$3"')
+    script(binutils / f"{OTHER}-linux-gnu-objdump", OBJDUMP)
+    script(binutils / "dpkg-query", 'echo "libacl1:other: $2"; echo "$2" >>"$ASKED"')
     for name in ("strip", "objdump"):
-        program(binutils, name, "exit 1")
+        script(binutils / name, "exit 1")
     monkeypatch.setenv("PATH", f"{binutils}:/usr/bin:/bin")
     monkeypatch.setenv("ASKED", str(tmp_path / "asked"))
     monkeypatch.setenv("RMWBENCH_WHEEL", str(directory))

@@ -13,6 +13,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab.middleware import build, catalogue, find, ros2, tool, workspace
 from rmwbench.lab.middleware.find import status
 from tests.lab import fake_worker
+from tests.support.program import script
 
 
 @pytest.fixture
@@ -30,11 +31,6 @@ def wheel(tmp_path, monkeypatch):
     yield directory
     catalogue._needs.cache_clear()
     tool._places.cache_clear()
-
-
-def script(path: Path, text: str) -> None:
-    path.write_text("#!/bin/sh\n" + text)
-    path.chmod(0o755)
 
 
 def needs(wheel: Path, system: str) -> None:

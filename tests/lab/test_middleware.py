@@ -13,7 +13,7 @@ from rmwbench.lab.middleware import build, catalogue, find, workspace
 from rmwbench.lab.middleware.catalogue import Recipe
 from rmwbench.lab.middleware.find import differences, status
 from tests.lab import fake_worker
-from tests.support.program import run_program
+from tests.support.program import run_program, script
 
 
 @pytest.fixture
@@ -26,12 +26,6 @@ def workers(tmp_path, monkeypatch):
     monkeypatch.setattr(find, "python_programs", lambda: ())
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
     return directory
-
-
-def script(path: Path, text: str) -> Path:
-    path.write_text("#!/bin/sh\n" + text)
-    path.chmod(0o755)
-    return path
 
 
 def test_a_worker_is_found_by_its_name_and_answers(workers):
@@ -301,8 +295,7 @@ def test_without_rust_the_reason_is_rust(monkeypatch, tmp_path):
     entry = status("m", recipe(), None)
     assert entry["reason"] == "there is no Rust toolchain" and Path(entry["command"]).is_file()
     cargo = tmp_path / "rmwbench" / "rust" / "cargo" / "bin" / "cargo"
-    cargo.parent.mkdir(parents=True)
-    script(cargo, "")
+    script(cargo)
     # what setup/rust puts there is used, with the PATH as it was
     assert workspace.cargo() == str(cargo)
     assert status("m", recipe(), None)["reason"] == "not built yet"

@@ -16,6 +16,7 @@ from rmwbench.lab.middleware.debian import apt, source_build
 from rmwbench.lab.middleware.debian.apt import SourcePackage, package_needs, plan_build
 from tests.lab import fake_worker
 from tests.support.command import exit_code
+from tests.support.program import script
 
 TARGETS = """\
 http://mirror.example/debian/|main|Packages|Debian|Debian
@@ -99,9 +100,7 @@ class Machine:
         self.program("dpkg-buildflags", 'echo "-O2 of $2 $DEB_BUILD_MAINT_OPTIONS"')
 
     def program(self, name: str, text: str) -> None:
-        path = self.directory / "bin" / name
-        path.write_text(f'#!/bin/sh\necho "{name} $*" >> {self.log}\n{text}\n')
-        path.chmod(0o755)
+        script(self.directory / "bin" / name, f'echo "{name} $*" >> {self.log}\n{text}')
 
     def calls(self, program: str) -> list[str]:
         lines = self.log.read_text().splitlines() if self.log.exists() else []

@@ -12,6 +12,7 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import build, ros2, workspace
 from rmwbench.lab.middleware.find import find_workers, require_workers
+from tests.support.program import script
 
 
 @pytest.fixture
@@ -71,9 +72,7 @@ def test_what_was_built_is_found_once_per_rmw_and_only_in_its_ros_2(target, tmp_
         for rmw in ("rmw_a", "rmw_b")
     ]
     document = json.dumps({"middlewares": described})
-    program = directory / "rmwbench-rclcpp"
-    program.write_text(f"#!/bin/sh\ncat <<'END'\n{document}\nEND\n")
-    program.chmod(0o755)
+    program = script(directory / "rmwbench-rclcpp", f"cat <<'END'\n{document}\nEND")
     worker_of = {
         name: worker for name, worker in find_workers().items() if name.startswith("rclcpp")
     }
@@ -104,13 +103,11 @@ def pythons(tmp_path, monkeypatch, **modules: str | None) -> str:
     """A PATH of directories with a python3 each that has those modules, or that does not run; of
     this interpreter itself only the standard library is seen."""
     for name, has in modules.items():
-        program = tmp_path / name / "python3"
-        program.parent.mkdir()
+        place = tmp_path / name
+        runs = f'PYTHONPATH={place} exec {sys.executable} -S "$@"'
+        script(place / "python3", "exit 1" if has is None else runs)
         for module in (has or "").split():
-            (program.parent / f"{module}.py").touch()
-        runs = f'PYTHONPATH={program.parent} exec {sys.executable} -S "$@"'
-        program.write_text("#!/bin/sh\n" + ("exit 1" if has is None else runs) + "\n")
-        program.chmod(0o755)
+            (place / f"{module}.py").touch()
     path = os.pathsep.join(str(tmp_path / name) for name in modules)
     monkeypatch.setenv("PATH", path)
     return path

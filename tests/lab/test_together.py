@@ -8,6 +8,7 @@ import pytest
 
 from rmwbench.lab.middleware import build
 from rmwbench.lab.middleware.catalogue import Recipe
+from tests.support.program import script
 
 
 def artifact(crate: str, kind: str, fresh: bool = False) -> str:
@@ -63,9 +64,7 @@ def test_what_is_built_together_takes_less_than_the_sum_and_no_less_than_the_lon
 
 def with_cargo(place: Path, text: str) -> dict[str, str]:
     """An environment whose cargo is this script."""
-    cargo = place / "cargo"
-    cargo.write_text(f"#!/bin/sh\n{text}\n")
-    cargo.chmod(0o755)
+    script(place / "cargo", text)
     path = f"{place}:{os.environ['PATH']}"
     return os.environ | {"PATH": path, "CARGO_TARGET_DIR": str(place / "target")}
 

@@ -15,6 +15,7 @@ from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.lab.sampling.sampler import Sampler
 from rmwbench.suite.timeline import Sampling
 from tests.lab import fake_worker, tools
+from tests.support.program import script
 
 
 @pytest.fixture
@@ -95,9 +96,7 @@ def test_a_daemon_must_say_who_it_is(tmp_path):
 
 def test_without_a_toolchain_it_says_why_no_place_is_known(tmp_path, monkeypatch):
     """As for a user for whom rustup has no toolchain: there is a rustc, and it ends with an error."""
-    rustc = tmp_path / "rustc"
-    rustc.write_text("#!/bin/sh\necho 'no default is configured' >&2\nexit 1\n")
-    rustc.chmod(0o755)
+    script(tmp_path / "rustc", "echo 'no default is configured' >&2\nexit 1")
     for name in ("RMWBENCH_WORKERS", "RMWBENCH_TARGET_DIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -110,8 +109,6 @@ def test_without_a_toolchain_it_says_why_no_place_is_known(tmp_path, monkeypatch
 def test_a_tool_that_changes_is_asked_again(workers):
     path = workers / "rmwbench-sampler"
     assert tool.find("sampler") == path
-    path.unlink()
-    path.write_text('#!/bin/sh\necho \'{"tool": "other", "protocol": 1}\'\n')
-    path.chmod(0o755)
+    script(path, 'echo \'{"tool": "other", "protocol": 1}\'')
     with pytest.raises(UserError, match="not the sampler that fits"):
         tool.find("sampler")

@@ -7,6 +7,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.robot.twin.graph import read_graph
+from tests.support.program import script
 
 GRAPH = {
     "nodes": [
@@ -44,12 +45,11 @@ def worker(tmp_path, monkeypatch):
     monkeypatch.delenv("ROS_LOCALHOST_ONLY", raising=False)
 
     def make(answer: str) -> None:
-        program = tmp_path / "rmwbench-rclcpp"
-        program.write_text(
-            f"#!/bin/sh\n[ $1 = --describe ] && exec echo '{json.dumps(DESCRIBED)}'\n"
-            f'[ "$*" = "--graph 42" ] || exit 2\n{answer}\n'
+        script(
+            tmp_path / "rmwbench-rclcpp",
+            f"[ $1 = --describe ] && exec echo '{json.dumps(DESCRIBED)}'\n"
+            f'[ "$*" = "--graph 42" ] || exit 2\n{answer}',
         )
-        program.chmod(0o755)
 
     return make
 

@@ -14,7 +14,7 @@ import pytest
 
 from rmwbench.lab.middleware import ros2
 from tests.ros2 import sourced
-from tests.support.program import run_program
+from tests.support.program import run_program, script
 
 PACKAGE = Path(__file__).parents[2] / "ros2" / "ros2bench"
 
@@ -87,10 +87,7 @@ def test_ros2_knows_the_command(tmp_path):
     into = ["--install-dir", tmp_path / "lib"]
     install = ["setup.py", "--quiet", "install_lib", *into, "install_egg_info", *into]
     subprocess.run([python, *install], cwd=tmp_path / "package", check=True, capture_output=True)
-    (tmp_path / "bin").mkdir()
-    program = tmp_path / "bin" / "rmwbench"
-    program.write_text('#!/bin/sh\necho "$RMWBENCH_COMMAND: $*"\nexit 7\n')
-    program.chmod(0o755)
+    script(tmp_path / "bin" / "rmwbench", 'echo "$RMWBENCH_COMMAND: $*"\nexit 7')
     paths = {
         "PYTHONPATH": f"{tmp_path / 'lib'}:{os.environ.get('PYTHONPATH', '')}",
         "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",

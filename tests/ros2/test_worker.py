@@ -19,6 +19,7 @@ from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.suite.workload.message_type import message_type, message_type_names
 from tests.ros2 import sourced
+from tests.support.program import script
 
 pytestmark = [sourced.needed, pytest.mark.timing]
 QOS = {"reliability": "reliable", "durability": "volatile", "history": "keep_last", "depth": 5}
@@ -189,9 +190,7 @@ def test_describe_has_the_profile_of_fast_dds_3_in_the_words_of_that_version(tmp
 def test_describe_finds_an_iceoryx_that_only_the_shell_and_the_loader_know(tmp_path, linked):
     """colcon gives each package a prefix of its own, and ament's variable has no Cyclone DDS."""
     worker = sourced.worker("rmw_cyclonedds_cpp")
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "iox-roudi").write_text("#!/bin/sh")
-    (tmp_path / "bin" / "iox-roudi").chmod(0o755)
+    script(tmp_path / "bin" / "iox-roudi")
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "libddsc.so.0").write_bytes(
         b"\0libiceoryx_binding_c.so\0" if linked else b"\0libc.so.6\0"

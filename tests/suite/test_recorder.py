@@ -21,6 +21,7 @@ from rmwbench.campaign.plan.unsupported import described
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
+from tests.support.program import script
 
 from .suite_text import one_arm
 
@@ -131,10 +132,7 @@ def test_without_rosbag2_a_cell_is_not_supported_and_says_what_brings_it(tmp_pat
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
     monkeypatch.setenv("ROS_DISTRO", "jazzy")
     assert "apt-get install -y ros-jazzy-rosbag2-transport" in reason_of(cell_of())
-    program = tmp_path / "lib" / "rosbag2_transport" / "recorder"
-    program.parent.mkdir(parents=True)
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
+    program = script(tmp_path / "lib" / "rosbag2_transport" / "recorder")
     assert "apt-get install -y ros-jazzy-rosbag2-storage-mcap" in reason_of(cell_of())
     (tmp_path / "share" / "rosbag2_storage_mcap").mkdir(parents=True)
     assert reason_of(cell_of()) is None

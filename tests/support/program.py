@@ -1,4 +1,4 @@
-"""Any program as a process of its own, until it ends."""
+"""Programs of a test: any as a process of its own, until it ends, and scripts in the place of others."""
 
 import os
 import shutil
@@ -27,3 +27,12 @@ def run_as_nobody(program: str, **how: Any) -> Any:
     if run_program(*NOBODY, f"open({rmwbench.__file__!r})").returncode:
         pytest.skip("nobody cannot run /usr/bin/python3 or read this checkout")
     return run_program(*NOBODY, program, Path(rmwbench.__file__).parents[1], cwd="/", **how)
+
+
+def script(path: Path, text: str = "") -> Path:
+    """A shell script there, in the place of whatever is; its directory where there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path

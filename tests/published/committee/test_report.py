@@ -33,6 +33,7 @@ from tests.report.test_ros_variables import DEAF_TO_ALL, OBEDIENT, table
 from tests.support import synthetic_bundle
 from tests.support.command import exit_code
 from tests.support.edited import campaign_json
+from tests.support.program import script
 
 pytestmark = pytest.mark.long
 
@@ -260,9 +261,7 @@ def test_the_page_is_printed_where_there_is_a_browser(tmp_path, monkeypatch, ses
 
 
 def test_a_printer_that_fails_says_why(tmp_path):
-    broken = tmp_path / "broken"
-    broken.write_text("#!/bin/sh\necho no display >&2\nexit 3\n")
-    broken.chmod(0o755)
+    broken = script(tmp_path / "broken", "echo no display >&2\nexit 3")
     assert page.write_pdf(tmp_path / "a.html", tmp_path / "a.pdf", str(broken)) == "no display"
 
 

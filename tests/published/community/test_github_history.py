@@ -13,6 +13,7 @@ from rmwbench.published.community.github.engagement import measure
 from rmwbench.published.community.github.project import is_bot_name
 from tests.published.community.git_repository import ANN, BOB, BOT, WEB, Git, lines
 from tests.published.community.test_github import document, run
+from tests.support.program import script
 from tests.support.views import texts
 
 EVE = ("E\x1b[31mve\x07 Malory", "eve@example.org")
@@ -142,9 +143,7 @@ def test_programs_that_a_repository_configures_are_not_run(git, tmp_path):
     )
     git("update-ref", "refs/heads/main", commit)
     ran = tmp_path / "ran"
-    program = tmp_path / "program"
-    program.write_text(f"#!/bin/sh\ntouch {ran}\n")
-    program.chmod(0o755)
+    program = script(tmp_path / "program", f"touch {ran}")
     for name, value in (
         ("log.showSignature", "true"),
         ("gpg.program", program),

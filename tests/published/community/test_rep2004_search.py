@@ -14,6 +14,7 @@ from rmwbench.published.community.rep2004.side_by_side import compare, view
 from rmwbench.report.render.markdown import render_markdown
 from tests.published.community.git_repository import Git
 from tests.support.command import captured
+from tests.support.program import script
 
 
 @pytest.fixture
@@ -61,9 +62,8 @@ def test_one_on_the_default_branch_is_named(git):
 def test_programs_that_a_repository_configures_are_not_run_for_a_date(git, tmp_path):
     git.commit("2024-05-02", "pkg/QUALITY.md", "## Version Scheme [1.i]\n\nIt is semver.\n")
     git.commit("2024-05-03", ".gitattributes", "*.md diff=shown\n")
-    ran, program = tmp_path / "ran", tmp_path / "program"
-    program.write_text(f'#!/bin/sh\ntouch {ran}\ncat "$1"\n')
-    program.chmod(0o755)
+    ran = tmp_path / "ran"
+    program = script(tmp_path / "program", f'touch {ran}\ncat "$1"')
     git("config", "diff.shown.textconv", str(program))
     git("blame", "pkg/QUALITY.md")
     assert ran.exists()  # git alone would run it
