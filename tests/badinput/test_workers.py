@@ -75,10 +75,9 @@ def test_a_sampler_of_another_version_is_not_a_sampler(user):
     assert "the sampler does not answer" in user.is_refused("run", "mini.yaml", "--out", "out")
 
 
-def test_an_arm_of_ones_own_that_never_came_to_its_end_is_said_first_and_no_success(user, tmp_path):
+def test_an_arm_of_ones_own_that_never_came_to_its_end_is_said_first_and_no_success(user):
     """The other arm has good trials, but what was asked is not answered."""
-    broken = fake_worker.install(tmp_path, "exit", "window", describe={"middleware": "broken"})
-    broken.rename(user.workers / "rmwbench-broken")
+    fake_worker.install(user.workers, "exit", "window", describe={"middleware": "broken"})
     user.edit("arms:", "arms:\n  - {name: mine, middleware: broken}")
     done = user.types("run", "mini.yaml", "--out", "out")
     assert done.returncode == 2

@@ -297,17 +297,15 @@ def install(
     hello: dict | None = None,
     describe: dict | None = None,
 ) -> Path:
-    """The program `rmwbench-fake` in `directory`, with this fault at this stage: `hello`, `window`,
-    or the name of a command."""
-    path = directory / "rmwbench-fake"
+    """The program `rmwbench-fake` in `directory`, or of the middleware that it is told to describe,
+    with this fault at this stage: `hello`, `window`, or the name of a command."""
+    described = DESCRIBE | (describe or {})
+    path = directory / f"rmwbench-{described['middleware']}"
     body = FAULTS[fault] if fault else "pass"
-    text = SOURCE.format(
-        python=INTERPRETER,
-        fault=body,
-        stage=stage,
-        hello=hello or {},
-        describe=DESCRIBE | (describe or {}),
+    path.write_text(
+        SOURCE.format(
+            python=INTERPRETER, fault=body, stage=stage, hello=hello or {}, describe=described
+        )
     )
-    path.write_text(text)
     path.chmod(0o755)
     return path

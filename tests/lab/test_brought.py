@@ -39,7 +39,7 @@ def needs(wheel: Path, system: str) -> None:
 
 
 def test_workers_and_tools_of_a_wheel_are_found(wheel):
-    fake_worker.install(wheel, describe={"middleware": "floor"}).rename(wheel / "rmwbench-floor")
+    fake_worker.install(wheel, describe={"middleware": "floor"})
     script(
         wheel / "rmwbench-sampler", "echo '" + json.dumps({"tool": "sampler", "protocol": 1}) + "'"
     )

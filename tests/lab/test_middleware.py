@@ -77,19 +77,12 @@ def test_a_worker_under_another_name_is_refused(workers):
 def test_the_users_directory_comes_before_cargos(workers, tmp_path):
     release = tmp_path / "target" / "release"
     release.mkdir(parents=True)
-    (tmp_path / "other").mkdir()
-    fake_worker.install(
-        tmp_path / "other", describe={"middleware": "floor", "version": "cargo"}
-    ).rename(release / "rmwbench-floor")
-    fake_worker.install(
-        tmp_path / "other", describe={"middleware": "bench", "version": "x"}
-    ).rename(release / "rmwbench-bench")
+    fake_worker.install(release, describe={"middleware": "floor", "version": "cargo"})
+    fake_worker.install(release, describe={"middleware": "bench", "version": "x"})
     assert find.find_workers()["floor"].description["version"] == "cargo"
     # cargo's directory also holds programs that are not workers
     assert "bench" not in find.find_workers()
-    fake_worker.install(
-        tmp_path / "other", describe={"middleware": "floor", "version": "mine"}
-    ).rename(workers / "rmwbench-floor")
+    fake_worker.install(workers, describe={"middleware": "floor", "version": "mine"})
     assert find.find_workers()["floor"].description["version"] == "mine"
 
 

@@ -274,10 +274,7 @@ def installed(version: str) -> source_build.NewestPrefix:
 
 def worker_in(directory: Path, version: str) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
-    fake_worker.install(directory, describe={"middleware": "fastdds", "version": version}).rename(
-        directory / "rmwbench-fastdds"
-    )
-    return directory / "rmwbench-fastdds"
+    return fake_worker.install(directory, describe={"middleware": "fastdds", "version": version})
 
 
 def test_once_there_its_worker_is_built_with_the_systems_in_a_place_of_its_own(machine):
