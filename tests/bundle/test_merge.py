@@ -14,6 +14,7 @@ from rmwbench.bundle.schema import TABLES, table_from_rows
 from rmwbench.bundle.sql import run
 from rmwbench.errors import UserError
 from tests.support import synthetic_bundle
+from tests.support.edited import journal
 from tests.support.shown import show_document
 
 pytestmark = pytest.mark.long
@@ -97,10 +98,8 @@ def test_a_merged_file_from_before_a_column_was_added_is_read(merged):
 
 
 def test_a_merged_file_that_the_journal_does_not_name_is_not_part_of_the_bundle(merged, said):
-    journal = merged / "journal.jsonl"
-    journal.write_text(
-        "".join(x for x in journal.read_text().splitlines(True) if '"merged"' not in x)
-    )
+    with journal(merged) as lines:
+        lines[:] = [line for line in lines if line["type"] != "merged"]
     bundle = Bundle(merged)
     assert len(bundle.paths("sent")) == 72
     assert {p.name for p in bundle.unnamed()} == {"merged-000000.parquet"}

@@ -24,6 +24,7 @@ from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.lab import fake_worker, tools
 from tests.support.command import captured
+from tests.support.edited import campaign_json, journal
 from tests.support.shown import show_document
 from tests.support.waiting import until
 
@@ -128,8 +129,8 @@ class Bench:
         return [line["trial"] for line in self.lines() if line["type"] == "trial"]
 
     def until_trials(self, count: int) -> None:
-        journal = self.out / "journal.jsonl"
-        until(lambda: journal.exists() and len(self.finished()) >= count, timeout_s=300)
+        path = self.out / "journal.jsonl"
+        until(lambda: path.exists() and len(self.finished()) >= count, timeout_s=300)
 
 
 @pytest.fixture
@@ -378,10 +379,9 @@ def test_a_resume_on_another_machine_is_refused(bench, monkeypatch, fact, change
 
 def of_machine(bench, fact, change):
     """Changes a fact of the machine that a campaign says it began on; what it is now."""
-    document = json.loads((bench.out / "campaign.json").read_text())
-    hardware = document["machine"]["hardware"]
-    hardware[fact] = change(hardware[fact])
-    (bench.out / "campaign.json").write_text(json.dumps(document))
+    with campaign_json(bench.out) as document:
+        hardware = document["machine"]["hardware"]
+        hardware[fact] = change(hardware[fact])
     return hardware[fact]
 
 
@@ -450,12 +450,10 @@ def test_what_is_sampled_is_kept_with_the_campaign_and_resumed_the_same(bench):
         for d in definitions
     )
     assert len(bundle.rows("samples")) > 100
-    lines = (bench.out / "journal.jsonl").read_text().splitlines()
-    kept = [
-        line for line in lines if json.loads(line)["type"] not in ("finished", "merged", "removed")
-    ]
-    cut = max(i for i, line in enumerate(kept) if json.loads(line)["type"] == "trial")
-    (bench.out / "journal.jsonl").write_text("".join(line + "\n" for line in kept[:cut]))
+    with journal(bench.out) as lines:
+        kept = [line for line in lines if line["type"] not in ("finished", "merged", "removed")]
+        cut = max(i for i, line in enumerate(kept) if line["type"] == "trial")
+        lines[:] = kept[:cut]
     code, output = bench.command("resume", bench.out, "--no-report")
     assert code == 0 and "traced" in output
     assert len(Bundle(bench.out).trials("done")) == 8

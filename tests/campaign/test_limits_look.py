@@ -1,6 +1,5 @@
 """When the limits of a robot are settled, and how often what is settled is false."""
 
-import json
 import math
 from types import SimpleNamespace
 
@@ -21,6 +20,7 @@ from rmwbench.campaign.limits_look import LimitsJudge, is_settled
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import ArmInCondition
 from tests.support import synthetic_bundle
+from tests.support.edited import limit_median
 
 LIMIT = 100.0
 P50 = AtMost(metric="response_latency_p50", at_most=LIMIT)
@@ -88,12 +88,7 @@ def test_only_the_workloads_that_the_suite_decides_are_waited_for(tmp_path):
     workloads = ("imu", "camera")
     arms = synthetic_bundle.ARMS[1:4]
     path = synthetic_bundle.write(tmp_path / "c", blocks=6, workloads=workloads, arms=arms)
-    campaign = json.loads((path / "campaign.json").read_text())
-    campaign["plan"]["outcomes"] = {
-        "acceptable": [{"metric": "response_latency_p50", "at_most": 50_000}],
-        "none": {"metric": "undelivered", "at_least": 0.95},
-    }
-    (path / "campaign.json").write_text(json.dumps(campaign))
+    limit_median(path, 50_000)
 
     def look(*decide):
         plan = SimpleNamespace(

@@ -11,6 +11,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.lab import machine
 from tests.lab import fake_worker, tools
 from tests.support.command import captured
+from tests.support.edited import journal
 from tests.support.shown import show_document
 
 SUITE = """
@@ -138,11 +139,8 @@ def test_what_only_a_trial_finds_ends_its_cell_alone(bench):
     assert len(unsupported) == 2
     assert not bundle.trials("failed") and len(bundle.trials("done")) == 4
     assert show_document(bundle)["campaign"]["blocks_complete"] == 2
-    journal = bench.out / "journal.jsonl"
-    kept = [
-        line for line in journal.read_text().splitlines() if json.loads(line)["type"] != "finished"
-    ]
-    journal.write_text("".join(line + "\n" for line in kept))
+    with journal(bench.out) as lines:
+        lines[:] = [line for line in lines if line["type"] != "finished"]
     code, output = bench.command("resume", bench.out, "--no-report")
     assert code == 0 and len(bench.lines("unsupported")) == 2
     assert len(Bundle(bench.out).trials()) == 4

@@ -7,7 +7,7 @@ from rmwbench.cli.verbs.capacity import code_of
 from rmwbench.results.shown import SuiteAnswer
 from tests.support import synthetic_bundle
 from tests.support.command import rmwbench
-from tests.support.edited import campaign_json
+from tests.support.edited import campaign_json, limit_median
 from tests.support.typed import typed
 
 
@@ -87,11 +87,8 @@ def test_limits_of_what_is_not_judged_are_refused(tmp_path, about):
 )
 def test_show_ends_with_the_answer(tmp_path, at_most_ns, blocks, minimum, code):
     path = written(tmp_path, blocks=blocks)
+    limit_median(path, at_most_ns)
     with campaign_json(path) as document:
-        document["plan"]["outcomes"] = {
-            "acceptable": [{"metric": "response_latency_p50", "at_most": at_most_ns}],
-            "none": {"metric": "undelivered", "at_least": 0.95},
-        }
         document["plan"]["blocks"]["minimum"] = minimum
     for form in ([], ["--json"]):
         done = rmwbench("show", path, *form)

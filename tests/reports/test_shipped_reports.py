@@ -20,6 +20,7 @@ from rmwbench.suite.file.load import parse
 from rmwbench.suite.file.places import suite_file
 from tests.reports.recorded import answer, bundle
 from tests.support.command import rmwbench
+from tests.support.edited import campaign_json
 
 REPORTS = {one.name: one for one in shipped_reports()}
 SUITE = """suite: mine
@@ -111,10 +112,8 @@ def test_what_is_finished_is_not_run_again(tmp_path):
 def test_a_campaigns_own_report_stands_beside_its_answer(tmp_path):
     directory = bundle("image", tmp_path / "image")
     assert evaluated(summarise(Bundle(directory))).reported == ""
-    path = directory / "campaign.json"
-    document = json.loads(path.read_text())
-    document["suite"]["text"] = suite_file("reports/image").read_text()
-    path.write_text(json.dumps(document))
+    with campaign_json(directory) as document:
+        document["suite"]["text"] = suite_file("reports/image").read_text()
     told = evaluated(summarise(Bundle(directory))).reported
     assert "eProsima/Fast-DDS#5686" in told and "seen here" in told
     shutil.rmtree(directory)

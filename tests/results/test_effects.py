@@ -14,6 +14,7 @@ from rmwbench.results import suite_document
 from rmwbench.results.suite_document import summarise
 from rmwbench.results.workload import workload_arm as arm_report
 from tests.support import kept, synthetic_bundle, topics_bundle
+from tests.support.edited import journal
 from tests.support.shown import show_document
 
 (BASE,) = [arm for arm in synthetic_bundle.ARMS if arm.arm == "fastdds tuned"]
@@ -118,10 +119,8 @@ def test_arms_that_differ_in_more_than_the_profile_do_not_show_what_tuning_is_wo
 
 def test_a_block_that_ran_behind_the_last_look_is_in_no_ratio(pair, effect, tmp_path):
     def put_behind(path):
-        journal = path / "journal.jsonl"
-        lines = journal.read_text().splitlines(keepends=True)
-        late = [line for line in lines if json.loads(line).get("block") == 0]
-        journal.write_text("".join([x for x in lines if x not in late] + late))
+        with journal(path) as lines:
+            lines.sort(key=lambda line: line.get("block") == 0)
 
     put_behind(pair)
     assert [ratio["blocks"] for ratio in ratios(pair)] == [5, 5, 5]

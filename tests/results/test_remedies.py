@@ -1,7 +1,6 @@
 """What is known to help: the file is true, the documents say the same, and a symptom that is seen
 in a bundle has its remedy, its command, and what it gained."""
 
-import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from rmwbench.results.remedies.remedies_file import known_remedies
 from rmwbench.results.remedies.remedy_model import TriedRemedy
 from rmwbench.results.suite_document import summarise
 from rmwbench.suite.file.candidates_file import shipped_candidates
+from tests.support.edited import campaign_json
 from tests.support.synthetic_bundle import Arm, write
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -114,9 +114,8 @@ OTHER = replace(SLOW, arm="zenoh", middleware="zenoh", base_ns=2e6)
 def advised(directory: Path, *arms: Arm, suite: str = "/elsewhere/image.yaml"):
     """Of a campaign of cameras with these arms."""
     path = write(directory / "bundle", blocks=5, arms=arms, workloads=("camera",))
-    campaign = json.loads((path / "campaign.json").read_text())
-    campaign["request"] = {"suite_file": suite}
-    (path / "campaign.json").write_text(json.dumps(campaign))
+    with campaign_json(path) as document:
+        document["request"] = {"suite_file": suite}
     return summarise(Bundle(path)).advice
 
 

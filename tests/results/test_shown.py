@@ -11,6 +11,7 @@ from rmwbench.bundle.schema import table_from_rows
 from rmwbench.results.shown import UngrantedBuffer, WorkloadArm
 from rmwbench.results.suite_document import summarise
 from tests.support import synthetic_bundle
+from tests.support.edited import campaign_json
 from tests.support.typed import typed
 
 OLD = {"arm": "fastdds tuned", "middleware": "fastdds", "version": "2.9.1", "outdated": True}
@@ -42,11 +43,10 @@ def test_a_middleware_has_its_bare_name_while_its_vendor_supports_that_version(
         for arm in synthetic_bundle.ARMS
     )
     path = synthetic_bundle.write(tmp_path / "c", arms=arms, workloads=("imu",), blocks=2)
-    document = json.loads((path / "campaign.json").read_text())
-    for described in document["middlewares"]:
-        if described["middleware"] == "fastdds" and month:
-            described["build"]["end_of_life"] = month
-    (path / "campaign.json").write_text(json.dumps(document))
+    with campaign_json(path) as document:
+        for described in document["middlewares"]:
+            if described["middleware"] == "fastdds" and month:
+                described["build"]["end_of_life"] = month
     (workload,) = summarise(Bundle(path)).workloads
     (arm,) = [arm for arm in workload.arms if arm.arm == "fastdds untouched"]
     assert arm.label == (label or arm.arm)

@@ -24,6 +24,7 @@ from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import plain
 from rmwbench.suite.file.places import suites_directory
 from tests.support import command, synthetic_bundle
+from tests.support.edited import limit_median
 from tests.support.views import of_view, texts
 
 FLOOR, FAST, SLOW = synthetic_bundle.ARMS[:3]
@@ -37,13 +38,8 @@ def campaign(place, *, at_most_ns=BETWEEN_NS, slow=SLOW, blocks=8, **asked):
     path = synthetic_bundle.write(
         place, workloads=("imu",), arms=arms, blocks=blocks, merged=True, **asked
     )
-    stored = json.loads((path / "campaign.json").read_text())
     if at_most_ns is not None:
-        stored["plan"]["outcomes"] = {
-            "acceptable": [{"metric": "response_latency_p50", "at_most": at_most_ns}],
-            "none": {"metric": "undelivered", "at_least": 0.95},
-        }
-    (path / "campaign.json").write_text(json.dumps(stored))
+        limit_median(path, at_most_ns)
     return Bundle(path)
 
 

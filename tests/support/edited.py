@@ -23,3 +23,12 @@ def journal(directory: Path) -> Iterator[list[dict[str, Any]]]:
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     yield lines
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def limit_median(directory: Path, at_most_ns: float) -> None:
+    """Gives the plan the limit above which no arm's median is acceptable."""
+    with campaign_json(directory) as document:
+        document["plan"]["outcomes"] = {
+            "acceptable": [{"metric": "response_latency_p50", "at_most": at_most_ns}],
+            "none": {"metric": "undelivered", "at_least": 0.95},
+        }
