@@ -16,6 +16,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.program import run_program
+
 RAY = Path(sys.executable).with_name("ray")
 STORE_BYTES = 80_000_000  # Ray's least is 75 MiB
 START_TIMEOUT_S = 90.0
@@ -57,8 +59,8 @@ class Nodes:
 
     def __enter__(self) -> "Nodes":
         try:
-            _ip("link", "add", self._bridge, "type", "bridge")
-            _ip("link", "set", self._bridge, "up")
+            ip(f"link add {self._bridge} type bridge")
+            ip(f"link set {self._bridge} up")
             for node in self.nodes:
                 self._network(node)
             options = [
@@ -96,11 +98,7 @@ class Nodes:
         return ["ip", "netns", "exec", (node or self.nodes[0]).namespace, *map(str, arguments)]
 
     def pids(self, node: Node) -> list[int]:
-        """Of processes in the node's own network namespace."""
-        done = subprocess.run(
-            ["ip", "netns", "pids", node.namespace], capture_output=True, text=True
-        )
-        return [int(word) for word in done.stdout.split()]
+        return pids_in(node.namespace)
 
     def raylet(self, node: Node) -> int:
         """Its PID."""
@@ -111,12 +109,12 @@ class Nodes:
 
     def _network(self, node: Node) -> None:
         port = f"{node.namespace}v"
-        _ip("netns", "add", node.namespace)
-        _ip("link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", node.namespace)
-        _ip("link", "set", port, "master", self._bridge, "up")
-        _ip("-n", node.namespace, "addr", "add", f"{node.address}/24", "dev", "eth0")
-        _ip("-n", node.namespace, "link", "set", "eth0", "up")
-        _ip("-n", node.namespace, "link", "set", "lo", "up")
+        ip(f"netns add {node.namespace}")
+        ip(f"link add {port} type veth peer name eth0 netns {node.namespace}")
+        ip(f"link set {port} master {self._bridge} up")
+        ip(f"-n {node.namespace} addr add {node.address}/24 dev eth0")
+        ip(f"-n {node.namespace} link set eth0 up")
+        ip(f"-n {node.namespace} link set lo up")
 
     def _start(self, node: Node, options: list[str]) -> None:
         """One after the other, and twice where need be: Ray gives a node 30 s to come up, whatever
@@ -150,8 +148,13 @@ class Nodes:
         return Path(self._directory) / f"start-{node.name}.log"
 
 
-def _ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True)
+def ip(words: str) -> None:
+    run_program("ip", *words.split(), check=True)
+
+
+def pids_in(namespace: str) -> list[int]:
+    """Of processes in that network namespace."""
+    return [int(word) for word in run_program("ip", "netns", "pids", namespace).stdout.split()]
 
 
 def _kill(pid: int) -> None:

@@ -14,6 +14,8 @@ from pathlib import Path
 from rmwbench.lab.host.remote_host import Agent
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.network.interfaces import Gang, Spot
+from tests.cluster.nodes import ip, pids_in
+from tests.support.program import run_program
 
 AHEAD_S = 1000
 TOKEN = "a-word-of-the-tests"
@@ -43,7 +45,7 @@ def why_not() -> str | None:
             (["ip", "netns", "add", name], "named network namespaces"),
             (["ip", "netns", "exec", name, "true"], "processes in them"),  # not in a plain chroot
         ):
-            done = subprocess.run(command, capture_output=True, text=True)
+            done = run_program(*command)
             if done.returncode:
                 return f"no {what} here: {done.stderr.strip()}"
     finally:
@@ -65,26 +67,13 @@ class Pair:
         robot, base = self.namespaces.values()
         try:
             for namespace in (robot, base):
-                _ip("netns", "add", namespace)
-            _ip(
-                "link",
-                "add",
-                "eth0",
-                "netns",
-                robot,
-                "type",
-                "veth",
-                "peer",
-                "name",
-                "eth0",
-                "netns",
-                base,
-            )
+                ip(f"netns add {namespace}")
+            ip(f"link add eth0 netns {robot} type veth peer name eth0 netns {base}")
             for host, namespace in self.namespaces.items():
-                _ip("-n", namespace, "addr", "add", f"{self.addresses[host]}/24", "dev", "eth0")
+                ip(f"-n {namespace} addr add {self.addresses[host]}/24 dev eth0")
                 for device in ("lo", "eth0"):
-                    _ip("-n", namespace, "link", "set", device, "up")
-                _ip("-n", namespace, "route", "add", "default", "dev", "eth0")
+                    ip(f"-n {namespace} link set {device} up")
+                ip(f"-n {namespace} route add default dev eth0")
         except BaseException:
             self.__exit__()
             raise
@@ -103,25 +92,10 @@ class Pair:
     def start_agent(self, workers: dict[str, Worker], tools: list[Path]) -> None:
         paths = [*(worker.executable for worker in workers.values()), *tools]
         programs = {path.name: {"path": str(path), "inherit": {}} for path in paths}
-        command = [
-            "unshare",
-            "--time",
-            "--monotonic",
-            str(AHEAD_S),
-            "--fork",
-            "--kill-child",
-            sys.executable,
-        ]
+        ahead = f"unshare --time --monotonic {AHEAD_S} --fork --kill-child"
+        there = f"ip netns exec {self.namespaces['base']} {ahead}".split()
         self.agent = subprocess.Popen(
-            [
-                "ip",
-                "netns",
-                "exec",
-                self.namespaces["base"],
-                *command,
-                "-m",
-                "rmwbench.lab.agent",
-            ],
+            [*there, sys.executable, "-m", "rmwbench.lab.agent"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -154,11 +128,4 @@ class Pair:
 
     def pids(self, host: str) -> list[int]:
         """Of processes on a machine."""
-        done = subprocess.run(
-            ["ip", "netns", "pids", self.namespaces[host]], capture_output=True, text=True
-        )
-        return [int(word) for word in done.stdout.split()]
-
-
-def _ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True)
+        return pids_in(self.namespaces[host])
