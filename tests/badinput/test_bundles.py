@@ -45,32 +45,11 @@ def test_a_damaged_table_is_named(user, campaign, damage, arguments):
     assert "restore the campaign from a copy" in error
 
 
-@pytest.mark.parametrize(
-    ("damage", "complaint"),
-    [
-        (lambda path: path.unlink(), "no campaign here"),
-        (lambda path: path.write_text("{"), "campaign.json cannot be read"),
-        (lambda path: path.write_text("[]"), "not a campaign of rmwbench"),
-        (
-            lambda path: path.write_text('{"schema": "other", "version": 1}'),
-            "not a campaign of rmwbench",
-        ),
-        (
-            lambda path: path.write_text(
-                path.read_text().replace('"version": 1,', '"version": 7,', 1)
-            ),
-            "version 7",
-        ),
-    ],
-    ids=["gone", "cut", "list", "other", "newer"],
-)
-def test_a_campaign_json_that_is_not_valid_or_of_another_version_is_refused(
-    user, campaign, damage, complaint
-):
-    damage(campaign / "campaign.json")
-    assert complaint in user.is_refused("show", "campaign")
-    if complaint == "version 7":
-        assert complaint in user.is_refused("resume", "campaign")
+def test_a_campaign_of_another_version_is_refused(user, campaign):
+    path = campaign / "campaign.json"
+    path.write_text(path.read_text().replace('"version": 1,', '"version": 7,', 1))
+    for verb in ("show", "resume"):
+        assert "version 7" in user.is_refused(verb, "campaign")
 
 
 def test_a_journal_that_lacks_the_end_of_its_last_line_loses_that_step_only(user, campaign):
@@ -97,17 +76,6 @@ def test_a_campaign_that_lacks_only_its_last_word_is_finished_by_resuming(user, 
     done = user.types("resume", "campaign", "--no-report")
     assert done.returncode == 0 and "every trial of this campaign is finished" in done.stderr
     assert Bundle(campaign).journal.finished
-
-
-def test_a_journal_damaged_in_the_middle_is_named_with_its_line(user, campaign):
-    journal = campaign / "journal.jsonl"
-    lines = journal.read_text().splitlines(keepends=True)
-    journal.write_text(lines[0] + lines[1][:20] + "\n" + "".join(lines[2:]))
-    assert "campaign/journal.jsonl:2: unreadable journal line" in user.is_refused(
-        "show", "campaign"
-    )
-    journal.unlink()
-    assert "has no journal" in user.is_refused("show", "campaign")
 
 
 def test_resuming_what_is_not_a_campaign_is_refused(user):
@@ -163,10 +131,6 @@ def test_resuming_with_an_edited_profile_is_refused_and_the_suite_may_change(use
     ("sql", "complaint"),
     [
         ("selec 1", "syntax error"),
-        ("select * from sennt", "did you mean the table sent?"),
-        ("select nothing from sent", "nothing"),
-        ("", "the query is empty"),
-        ("select * from read_csv('/etc/passwd')", "disabled"),
         ("copy (select 1) to 'stolen.csv'", "disabled"),
         ("attach 'mine.db'", "disabled"),
     ],

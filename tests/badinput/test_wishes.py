@@ -23,15 +23,6 @@ EDITS = {
     "profile": (*of_arm("profile: untuched"), "no profile", "did you mean 'untouched'?"),
     "profile file": (*of_arm("profile: ./mine.xml"), "cannot be read", "relative to the suite"),
     "path": (*of_arm("options: {path: smh}"), "unknown path `smh`", "did you mean `shm`?"),
-    "key of an arm": (*of_arm("optons: {}"), "unknown key `optons`", "did you mean `options`?"),
-    "workload key": (
-        RATE,
-        "rate_hzz: 400}",
-        8,
-        "unknown key `rate_hzz`",
-        "did you mean `rate_hz`?",
-    ),
-    "key of the suite": ("blocks:", "bloks:", 3, "unknown key `bloks`", "did you mean `blocks`?"),
     "factor": (
         "workloads:",
         "factors: {depht: [1, 2]}\nworkloads:",
@@ -39,7 +30,6 @@ EDITS = {
         "unknown factor `depht`",
         "mean `depth`?",
     ),
-    "message": ("Bytes(100)", "Aray1k", 8, "unknown message type", "did you mean `Array1k`?"),
     "quality of service": (
         RATE,
         "rate_hz: 400, qos: {history: keep_all, depth: 3}}",

@@ -169,12 +169,6 @@ def test_an_arm_that_is_not_here_is_left_out_with_the_command_and_stays_out(benc
     assert code == 0 and "nothing is left to run" in output
 
 
-def test_a_suite_of_which_nothing_is_here_says_what_to_build(bench):
-    edit = ("middleware: fake", "middleware: zenoh")
-    code, output = bench.run(edit=edit)
-    assert code == 2 and "do: rmwbench middlewares build zenoh" in output and not bench.out.exists()
-
-
 @pytest.mark.long
 def test_two_middlewares_meet_in_one_trial_each_with_its_own_worker_and_version(bench):
     bench.install(version="1.0", release_date="2020-01-01")

@@ -101,11 +101,6 @@ def test_a_workload_that_has_no_level_says_why(workload, along, part):
     assert part in str(error.value)
 
 
-def test_an_unknown_axis_gets_a_suggestion():
-    with pytest.raises(UserError, match="did you mean `size`"):
-        axis("sise")
-
-
 @pytest.mark.parametrize("resolution", [0.01, 0.05, 0.2, 1.0])
 def test_levels_are_no_further_apart_than_asked_and_doubling_finds_one(resolution):
     all_levels = levels(AXES["rate"], 30.0, resolution, 1.0, 30_000.0)
