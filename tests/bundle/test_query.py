@@ -5,16 +5,14 @@ import io
 import json
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.newest import newest_campaign
 from rmwbench.bundle.schema import TABLES
 from rmwbench.bundle.sql import run
-from rmwbench.cli.verbs import query as verb
 from rmwbench.errors import UserError
 from tests.support import synthetic_bundle
+from tests.support.command import captured
 
 
 @pytest.fixture(scope="module")
@@ -88,21 +86,17 @@ def test_newest_campaign_is_by_creation_and_ignores_rubbish(tmp_path):
         newest_campaign(tmp_path / "none")
 
 
-def invoke(*arguments):
-    app = typer.Typer()
-    app.callback()(lambda: None)
-    verb.register(app)
-    return CliRunner().invoke(app, ["query", *map(str, arguments)], catch_exceptions=False)
+def test_output_as_table_json_and_csv(bundle, capsys):
+    def printed(*form):
+        return captured(capsys, "query", sql, bundle.directory, *form)[1]
 
-
-def test_output_as_table_json_and_csv(bundle):
     sql = "select cell, arm, null as nothing, 'a [b], c' as text from cells order by cell limit 2"
-    text = invoke(sql, bundle.directory).output
+    text = printed()
     assert "floor futex" in text
     assert "a [b], c" in text
     assert "–" in text
-    rows = json.loads(invoke(sql, bundle.directory, "--json").output)
+    rows = json.loads(printed("--json"))
     assert rows[0] == {"cell": 0, "arm": "floor futex", "nothing": None, "text": "a [b], c"}
-    table = list(csv.reader(io.StringIO(invoke(sql, bundle.directory, "--csv").output)))
+    table = list(csv.reader(io.StringIO(printed("--csv"))))
     assert table[0] == ["cell", "arm", "nothing", "text"]
     assert table[1] == ["0", "floor futex", "", "a [b], c"]

@@ -257,46 +257,32 @@ def broken(whole, tmp_path, damage):
     return copy
 
 
+SENT, RECEIVED = "tables/sent/000003.parquet", "tables/received/000003.parquet"
+
+
 @pytest.mark.parametrize(
-    ("damage", "says"),
+    ("name", "content", "says"),
     [
-        (lambda c: (c / "campaign.json").unlink(), "no campaign here"),
-        (lambda c: (c / "campaign.json").write_text("{"), "cannot be read"),
-        (lambda c: (c / "campaign.json").write_text("[]"), "not a campaign of rmwbench"),
-        (
-            lambda c: (c / "campaign.json").write_text('{"schema": "rosbag", "version": 1}'),
-            "not a campaign of rmwbench",
-        ),
-        (
-            lambda c: (c / "campaign.json").write_text(
-                '{"schema": "rmwbench/campaign", "version": 2}'
-            ),
-            "another version",
-        ),
-        (lambda c: (c / "journal.jsonl").unlink(), "no journal"),
-        (
-            lambda c: (c / "journal.jsonl").write_text(
-                '{"type": "note"}\nrubbish\n{"type": "finished"}\n'
-            ),
-            "journal.jsonl:2",
-        ),
-        (lambda c: (c / "tables/sent/000003.parquet").unlink(), "not there"),
-        (lambda c: (c / "tables/sent/000003.parquet").write_bytes(b"PAR1"), "truncated or corrupt"),
-        (
-            lambda c: (c / "tables/sent/000003.parquet").write_bytes(
-                (c / "tables/sent/000003.parquet").read_bytes()[:-100]
-            ),
-            "truncated or corrupt",
-        ),
-        (
-            lambda c: shutil.copy(
-                c / "tables/received/000003.parquet", c / "tables/sent/000003.parquet"
-            ),
-            "lacks columns",
-        ),
+        ("campaign.json", None, "no campaign here"),
+        ("campaign.json", b"{", "cannot be read"),
+        ("campaign.json", b"[]", "not a campaign of rmwbench"),
+        ("campaign.json", b'{"schema": "rosbag", "version": 1}', "not a campaign of rmwbench"),
+        ("campaign.json", b'{"schema": "rmwbench/campaign", "version": 2}', "another version"),
+        ("journal.jsonl", None, "no journal"),
+        ("journal.jsonl", b'{"type": "note"}\nrubbish\n{"type": "finished"}\n', "journal.jsonl:2"),
+        (SENT, None, "not there"),
+        (SENT, b"PAR1", "truncated or corrupt"),
+        (SENT, lambda copy: (copy / SENT).read_bytes()[:-100], "truncated or corrupt"),
+        (SENT, lambda copy: (copy / RECEIVED).read_bytes(), "lacks columns"),
     ],
 )
-def test_a_broken_bundle_says_what_where_and_how_to_go_on(whole, tmp_path, damage, says):
+def test_a_broken_bundle_says_what_where_and_how_to_go_on(whole, tmp_path, name, content, says):
+    def damage(copy):
+        if content is None:
+            (copy / name).unlink()
+        else:
+            (copy / name).write_bytes(content if isinstance(content, bytes) else content(copy))
+
     with pytest.raises(UserError) as error:
         Bundle(broken(whole, tmp_path, damage)).check()
     assert says in str(error.value)
@@ -305,7 +291,7 @@ def test_a_broken_bundle_says_what_where_and_how_to_go_on(whole, tmp_path, damag
 
 def test_damage_in_the_middle_of_a_file_is_found_on_reading(whole, tmp_path):
     def damage(copy):
-        path = copy / "tables/sent/000003.parquet"
+        path = copy / SENT
         content = bytearray(path.read_bytes())
         content[8:800] = bytes(792)
         path.write_bytes(content)
