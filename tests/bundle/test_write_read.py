@@ -344,17 +344,10 @@ def test_a_bundle_from_before_a_column_was_added_reads_it_as_null(tmp_path):
         "payload_bytes": 64,
         "peers": "[2]",
     }
-    line = {
-        "cell": 1,
-        "block": 0,
-        "status": "done",
-        "reason": None,
-        "finished_utc": "2026-01-01T00:00:00Z",
-    }
     with BundleWriter.create(tmp_path / "c", {"campaign": "c"}) as writer:
         for trial in (1, 2):
             columns = {name: [value] for name, value in row.items()} | {"trial": [trial]}
-            writer.finish_trial(TrialEnded(trial=trial, **line), {"endpoints": columns})
+            finish(writer, trial, endpoints=columns)
     path = tmp_path / "c" / "tables" / "endpoints" / "000001.parquet"
     old = pq.read_table(path).drop_columns(list(ADDED["endpoints"]))
     pq.write_table(old, path)
