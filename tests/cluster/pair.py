@@ -2,7 +2,6 @@
 clock is 1000 s ahead, and trials driven from within the first, as a cluster's leader does. No
 Ray."""
 
-import json
 import os
 import pickle
 import shutil
@@ -15,10 +14,10 @@ from rmwbench.lab.host.remote_host import Agent
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.network.interfaces import Gang, Spot
 from tests.cluster.nodes import ip, pids_in
+from tests.support.agents import start_agent
 from tests.support.program import run_program
 
 AHEAD_S = 1000
-TOKEN = "a-word-of-the-tests"
 DRIVER = """
 import pickle, sys
 from rmwbench.campaign.trial.trial_life import run_trial
@@ -94,17 +93,10 @@ class Pair:
         programs = {path.name: {"path": str(path), "inherit": {}} for path in paths}
         ahead = f"unshare --time --monotonic {AHEAD_S} --fork --kill-child"
         there = f"ip netns exec {self.namespaces['base']} {ahead}".split()
-        self.agent = subprocess.Popen(
-            [*there, sys.executable, "-m", "rmwbench.lab.agent"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
+        self.agent, agent = start_agent(
+            programs, *there, name="second", address=self.addresses["base"]
         )
-        settings = {"token": TOKEN, "address": self.addresses["base"], "programs": programs}
-        self.agent.stdin.write(json.dumps(settings) + "\n")
-        self.agent.stdin.flush()
-        listening = json.loads(self.agent.stdout.readline())
-        self.agents = {"base": Agent("second", self.addresses["base"], token=TOKEN, **listening)}
+        self.agents = {"base": agent}
 
     def start(self, order, workers) -> subprocess.Popen:
         """A trial, driven from within the robot's machine; `result` has what came of it."""

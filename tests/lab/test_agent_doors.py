@@ -21,11 +21,11 @@ from rmwbench.lab.host import HostBroken, RemoteHost, allocations, connection, p
 from rmwbench.lab.host.connection import Connection, Disconnected
 from rmwbench.lab.host.permissions import NotPermitted
 from rmwbench.lab.host.remote_host import Agent
+from tests.support.agents import start_agent
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.traffic, pytest.mark.own_host]
 
-TOKEN = "a-word"
 ENVIRONMENT_PRINTER = """#!{python}
 import json, os, sys
 print(json.dumps([dict(os.environ), sys.argv[1:]]), flush=True)
@@ -38,21 +38,11 @@ def running(tmp_path_factory):
     program = tmp_path_factory.mktemp("agent") / "printer"
     program.write_text(ENVIRONMENT_PRINTER.format(python=sys.executable))
     program.chmod(0o755)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rmwbench.lab.agent"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+    process, made = start_agent(
+        {"printer": {"path": str(program), "inherit": {"ROS_DISTRO": "jazzy"}}},
         stderr=subprocess.PIPE,
-        text=True,
         env={**os.environ, "OF_THE_MACHINE": "secret"},
     )
-    told = {
-        "token": TOKEN,
-        "programs": {"printer": {"path": str(program), "inherit": {"ROS_DISTRO": "jazzy"}}},
-    }
-    process.stdin.write(json.dumps(told) + "\n")
-    process.stdin.flush()
-    made = Agent("here", "127.0.0.1", token=TOKEN, **json.loads(process.stdout.readline()))
     yield made
     process.stdin.close()
     process.wait(10)

@@ -2,12 +2,9 @@
 the same, and nothing outlives the connection."""
 
 import contextlib
-import json
 import os
 import select
 import socket
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,16 +13,14 @@ import pytest
 from rmwbench.lab.clock import HostClocks
 from rmwbench.lab.host import Exited, Host, HostBroken, Hosts, RemoteHost
 from rmwbench.lab.host.connection import Connection, Disconnected
-from rmwbench.lab.host.remote_host import Agent
 from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from tests.lab import fake_worker
 from tests.lab.test_worker import failure, life
+from tests.support.agents import start_agent
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.traffic, pytest.mark.own_host]
-
-TOKEN = "a-word"
 
 
 class Machine:
@@ -36,18 +31,7 @@ class Machine:
         self.files = []
 
     def start(self, programs) -> RemoteHost:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "rmwbench.lab.agent"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        told = {"token": TOKEN, "programs": programs}  # without an address: loopback
-        self.process.stdin.write(json.dumps(told) + "\n")
-        self.process.stdin.flush()
-        self.agent = Agent(
-            "here", "127.0.0.1", token=TOKEN, **json.loads(self.process.stdout.readline())
-        )
+        self.process, self.agent = start_agent(programs)
         return RemoteHost("test", self.agent)
 
     def stop(self):
