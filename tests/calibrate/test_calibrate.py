@@ -32,7 +32,7 @@ from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign
 from rmwbench.lab.middleware import find_workers
 from tests.support.command import COMMAND
 from tests.support.edited import journal
-from tests.support.shown import show_document
+from tests.support.shown import arm_of, show_document
 
 pytestmark = pytest.mark.timing
 
@@ -146,11 +146,6 @@ def only(workload, *names):
     whole = next(one for one in grid.truths(quick=True) if one.name == workload)
     arms = tuple(arm for arm in whole.arms if not names or arm.name in names)
     return replace(whole, arms=arms)
-
-
-def arm_of(document, workload, name):
-    one = next(w for w in document["workloads"] if w["workload"] == workload)
-    return next(arm for arm in one["arms"] if arm["arm"] == name)
 
 
 def a_trial(judged, workload, name):

@@ -19,7 +19,7 @@ from rmwbench.codes import Code, Reason
 from rmwbench.errors import UserError
 from tests.support import synthetic_bundle
 from tests.support.edited import campaign_json, journal
-from tests.support.shown import show_document
+from tests.support.shown import arm_of, show_document, workload_of
 
 
 @pytest.fixture(scope="module")
@@ -30,14 +30,6 @@ def bundle(tmp_path_factory):
 @pytest.fixture(scope="module")
 def document(bundle):
     return show_document(bundle)
-
-
-def workload(document, name):
-    return next(w for w in document["workloads"] if w["workload"] == name)
-
-
-def arm(document, workload_name, name):
-    return next(a for a in workload(document, workload_name)["arms"] if a["arm"] == name)
 
 
 def written(tmp_path, **options):
@@ -70,7 +62,7 @@ def test_every_metric_has_count_and_interval_or_a_reason(document):
 
 
 def test_percentiles_follow_rule_five(document):
-    imu, camera = arm(document, "imu", "zenoh tuned"), arm(document, "camera", "zenoh tuned")
+    imu, camera = arm_of(document, "imu", "zenoh tuned"), arm_of(document, "camera", "zenoh tuned")
     # 1100 messages per trial
     assert "trial p99" in imu["metrics"]["response_latency_p99"]["interval"]
     assert "at_least" in imu["metrics"]["response_latency_p999"]  # 6600 pooled are not 10 000
@@ -114,14 +106,14 @@ def test_metrics_agree_with_sql(bundle, document):
         where arm = 'cyclonedds untouched' and workload = 'camera' and s.flags & 4 = 0 group by t.trial order by t.trial
     """,
     )
-    ours = arm(document, "camera", "cyclonedds untouched")["per_trial"]["response_latency_p50"]
+    ours = arm_of(document, "camera", "cyclonedds untouched")["per_trial"]["response_latency_p50"]
     assert [(x["trial"], x["value"]) for x in ours] == [
         (t, pytest.approx(v, rel=1e-5)) for t, v in rows
     ]
 
 
 def test_loss_is_split_and_said(document):
-    metrics = arm(document, "camera", "cyclonedds untouched")["metrics"]
+    metrics = arm_of(document, "camera", "cyclonedds untouched")["metrics"]
     lost = sum(metrics[f"lost_{part}"]["value"] for part in ("start", "middle", "end"))
     assert lost * 6 == pytest.approx(metrics["loss"]["value"] * 180, rel=1e-4)
     assert re.search(
@@ -131,19 +123,19 @@ def test_loss_is_split_and_said(document):
 
 
 def test_arms_are_described_and_flagged(document):
-    fast = arm(document, "imu", "fastdds untouched")
+    fast = arm_of(document, "imu", "fastdds untouched")
     assert fast["publish_mode"] == "async"
     assert any("publishes in mode async" in f for f in fast["flags"])
     assert any("44 months before the newest" in f for f in fast["flags"])
-    assert arm(document, "imu", "zenoh tuned")["flags"] == []
-    assert arm(document, "imu", "zenoh untouched")["flags"][0].startswith("untouched*")
+    assert arm_of(document, "imu", "zenoh tuned")["flags"] == []
+    assert arm_of(document, "imu", "zenoh untouched")["flags"][0].startswith("untouched*")
     assert fast["configuration"]["text"] == "{fixture: 'untouched'}"
     assert fast["path"] == "shm 97 % (inferred), lo 3 %"
     assert fast["qos"] == "reliable, keep_last 10, volatile"
 
 
 def test_a_failed_trial_is_reported_with_its_reason(document):
-    failed = arm(document, "camera", "fastdds untouched")["trials"]
+    failed = arm_of(document, "camera", "fastdds untouched")["trials"]
     assert (failed["done"], failed["failed"]) == (5, 1)
     assert "SIGSEGV" in failed["failures"][0]["reason"]
     assert "SIGSEGV" in texts(document)
@@ -167,7 +159,7 @@ def test_conclusions_say_what_not_to_conclude(document):
         for c in document["conclusions"]
     )
     assert "Tuning zenoh helps here: it takes 0." in texts(document)
-    assert workload(document, "imu")["resolution"]["resolvable_ratio"] > 1.05
+    assert workload_of(document, "imu")["resolution"]["resolvable_ratio"] > 1.05
 
 
 def test_too_few_blocks_decide_nothing_and_say_so(tmp_path):
@@ -199,7 +191,7 @@ def test_a_campaign_stopped_before_its_first_trial_is_still_a_document(tmp_path)
 
 def test_one_block_has_no_intervals_and_says_so(tmp_path):
     document = written(tmp_path, blocks=1, workloads=("pointcloud",))
-    m = arm(document, "pointcloud", "zenoh tuned")["metrics"]
+    m = arm_of(document, "pointcloud", "zenoh tuned")["metrics"]
     assert m["response_latency_p50"]["trials"] == 1
     assert m["cpu_per_message"]["high"] == "inf"
 
@@ -208,7 +200,7 @@ def test_an_arm_that_never_delivers_is_worse_and_never_zero(tmp_path):
     silent = dataclasses.replace(synthetic_bundle.ARMS[4], arm="dead", loss=1.0)
     arms = (*synthetic_bundle.ARMS[:2], silent)
     document = written(tmp_path, arms=arms, workloads=("camera",))
-    dead = arm(document, "camera", "dead")
+    dead = arm_of(document, "camera", "dead")
     assert dead["metrics"]["response_latency_p50"]["value"] == "inf"
     assert dead["metrics"]["loss"]["value"] == 1
     assert dead["metrics"]["cpu_per_message"] == {
@@ -218,16 +210,16 @@ def test_an_arm_that_never_delivers_is_worse_and_never_zero(tmp_path):
     assert dead["verdict"]["verdict"] == "worse"
     assert "no_data" in dead["verdict"]["ratio"]
     assert "do not use dead for this traffic" in texts(document)
-    assert arm(document, "camera", "iceoryx2 event")["verdict"]["verdict"] == "best"
+    assert arm_of(document, "camera", "iceoryx2 event")["verdict"]["verdict"] == "best"
 
 
 def test_an_arm_whose_trials_all_failed_is_worse_and_does_not_work_here(tmp_path):
     failing = dataclasses.replace(synthetic_bundle.ARMS[6], fails=tuple(range(6)))
     arms = (*synthetic_bundle.ARMS[:3], failing)
     document = written(tmp_path, arms=arms, workloads=("camera",))
-    verdict = arm(document, "camera", "fastdds untouched")["verdict"]
+    verdict = arm_of(document, "camera", "fastdds untouched")["verdict"]
     assert (verdict["verdict"], verdict["by"]) == ("worse", "failure")
-    assert arm(document, "camera", "iceoryx2 event")["verdict"]["verdict"] == "best"
+    assert arm_of(document, "camera", "iceoryx2 event")["verdict"]["verdict"] == "best"
     assert "fastdds 2.9 untouched does not work here: it failed in each of 6 trials." in texts(
         document
     )
@@ -290,7 +282,7 @@ def write_bare(directory, **tables):
 
 
 def test_a_trial_without_receptions_is_total_loss_not_absence(tmp_path):
-    metrics = arm(show_document(write_bare(tmp_path / "c", received=None)), "w", "a")["metrics"]
+    metrics = arm_of(show_document(write_bare(tmp_path / "c", received=None)), "w", "a")["metrics"]
     assert metrics["loss"]["value"] == 1
     assert metrics["response_latency_p50"]["value"] == "inf"
     assert metrics["achieved_rate"]["value"] == 0
@@ -342,7 +334,7 @@ def test_void_trials_are_counted_by_the_name_of_their_rule(tmp_path):
 
 
 def test_each_workload_says_at_which_look_and_level_it_was_judged(tmp_path, document):
-    assert workload(document, "imu")["judged"] == {
+    assert workload_of(document, "imu")["judged"] == {
         "blocks": 6,
         "alpha": 0.05,
         "look": None,
@@ -357,7 +349,7 @@ def test_each_workload_says_at_which_look_and_level_it_was_judged(tmp_path, docu
     with BundleWriter.reopen(directory) as writer:
         writer.append(LookTaken(blocks=8, **taken, stop="decided"))
         writer.append(CampaignFinished())
-    camera = workload(show_document(Bundle(directory)), "camera")
+    camera = workload_of(show_document(Bundle(directory)), "camera")
     judged = camera["judged"]
     assert (judged["blocks"], judged["look"], judged["looks"]) == (8, 2, looks)
     alpha = alpha_at(looks, 8)
@@ -396,7 +388,7 @@ def test_a_block_that_was_run_after_the_campaign_was_judged_is_in_its_numbers_an
         assert lines[-1]["type"] == "finished"
         lines += [{"type": "resumed"}, *moved, {"type": "finished"}]
     before, after = (show_document(Bundle(directory)) for directory in (whole, later))
-    worse = next(a["arm"] for a in workload(before, "camera")["arms"] if a["verdict"]["by"])
-    arms = [arm(document, "camera", worse) for document in (before, after)]
+    worse = next(a["arm"] for a in workload_of(before, "camera")["arms"] if a["verdict"]["by"])
+    arms = [arm_of(document, "camera", worse) for document in (before, after)]
     assert [one["verdict"]["ratio"]["blocks"] for one in arms] == [8, 7]
     assert arms[0]["metrics"] == arms[1]["metrics"]

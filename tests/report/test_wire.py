@@ -13,6 +13,7 @@ from rmwbench.results.model import document as answer_document
 from rmwbench.results.suite_document import summarise
 from tests.support import network_bundle
 from tests.support.network_bundle import ARMS
+from tests.support.shown import arm_of
 
 
 @pytest.fixture(scope="module")
@@ -30,19 +31,14 @@ def document(shown):
     return answer_document(shown)
 
 
-def arm(document, workload, name):
-    part = next(w for w in document["workloads"] if w["workload"] == workload)
-    return next(a for a in part["arms"] if a["arm"] == name)
-
-
 def value(document, workload, name, metric):
-    return arm(document, workload, name)["metrics"][metric]["value"]
+    return arm_of(document, workload, name)["metrics"][metric]["value"]
 
 
 def test_the_time_to_recover_is_the_one_that_was_put_in(document):
     for one in ARMS:
         assert value(document, "range", one.arm, "recovery_time") == one.recovery_ns
-        (outage,) = arm(document, "range", one.arm)["network"]["outages"]
+        (outage,) = arm_of(document, "range", one.arm)["network"]["outages"]
         assert (outage["who"], outage["what"], outage["begin_s"]) == ("robot", "blackhole", 1)
         assert outage["end_s"] == 2
         assert outage["streams"][0]["recovery_time"]["value"] == one.recovery_ns
@@ -78,7 +74,7 @@ def test_discovery_is_told_from_delivery(document):
             unmatched / total, abs=0.001
         )
         three_times = (1 - (1 - network_bundle.LOSS) ** 2) ** 3
-        metric = arm(document, "lossy", one.arm)["metrics"]["lost_after_first"]
+        metric = arm_of(document, "lossy", one.arm)["metrics"]["lost_after_first"]
         assert metric["low"] <= three_times <= metric["high"] * 2
 
 
@@ -86,7 +82,7 @@ def test_losses_are_on_the_link_where_they_were_put(document):
     for one in ARMS:
         links = {
             (x["host"], x["direction"]): x
-            for x in arm(document, "lossy", one.arm)["network"]["links"]
+            for x in arm_of(document, "lossy", one.arm)["network"]["links"]
         }
         for link, verdict in ((("robot", "up"), "lost_up"), (("base", "down"), "lost_down")):
             assert links[link]["verdicts"].keys() == {verdict}
@@ -98,7 +94,7 @@ def test_losses_are_on_the_link_where_they_were_put(document):
         assert links["base", "up"]["verdicts"] == {}
         away = {
             (x["host"], x["direction"]): x["verdicts"]
-            for x in arm(document, "range", one.arm)["network"]["links"]
+            for x in arm_of(document, "range", one.arm)["network"]["links"]
         }
         assert "blackhole" in away["robot", "up"] and "blackhole" in away["robot", "down"]
         assert "blackhole" not in away["base", "up"] and "blackhole" not in away["base", "down"]
@@ -107,12 +103,12 @@ def test_losses_are_on_the_link_where_they_were_put(document):
 def test_the_network_explains_losses_and_tails(document):
     """Repaired messages waited for the link or a repeat; no history is blamed for what a link
     lost."""
-    (tail,) = arm(document, "range", "zenoh")["tails"]
+    (tail,) = arm_of(document, "range", "zenoh")["tails"]
     assert tail["causes"][0]["cause"] == "link away"
-    (tail,) = arm(document, "range", "fastdds")["tails"]
+    (tail,) = arm_of(document, "range", "fastdds")["tails"]
     assert tail["causes"][0]["cause"] == "frame lost"
     for one in ARMS:
-        places = arm(document, "range", one.arm)["losses"]["places"]
+        places = arm_of(document, "range", one.arm)["losses"]["places"]
         assert {place["place"] for place in places} == {
             "link robot up: out of range",
             "link base down: random loss",
@@ -121,7 +117,7 @@ def test_the_network_explains_losses_and_tails(document):
 
 def test_bytes_by_class_add_up(document):
     for one in ARMS:
-        metrics = arm(document, "range", one.arm)["metrics"]
+        metrics = arm_of(document, "range", one.arm)["metrics"]
         whole = metrics["link_bytes_per_payload_byte"]["value"]
         parts = [
             m["value"]
@@ -131,7 +127,7 @@ def test_bytes_by_class_add_up(document):
         assert len(parts) == 5
         assert sum(parts) == pytest.approx(whole, rel=1e-4)
         assert sum(
-            x["share"] for x in arm(document, "range", one.arm)["network"]["sent"]
+            x["share"] for x in arm_of(document, "range", one.arm)["network"]["sent"]
         ) == pytest.approx(1, abs=1e-4)
 
 

@@ -23,7 +23,7 @@ import pytest
 from rmwbench.bundle import Bundle
 from tests.lab import tools
 from tests.support.command import COMMAND
-from tests.support.shown import show_document
+from tests.support.shown import arm_of, show_document
 
 WARMUP = 4
 DIGITS = 1e-5
@@ -78,8 +78,7 @@ class Proof:
 
     def arm(self, name: str, workload: str = "stream") -> dict[str, Any]:
         """The show document's entry."""
-        (shown,) = (w for w in self.document["workloads"] if w["workload"] == workload)
-        return next(arm for arm in shown["arms"] if arm["arm"] == name)
+        return arm_of(self.document, workload, name)
 
     def metric(self, metric: str, arm: str, workload: str = "stream") -> dict[str, Any]:
         return self.arm(arm, workload)["metrics"][metric]

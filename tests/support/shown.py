@@ -21,3 +21,11 @@ def show_document(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str,
 def shown_of(written: dict[str, Any]) -> SuiteAnswer:
     """A document that a test has made or changed, as the answer that a report renders."""
     return _READ.validate_python(written)
+
+
+def workload_of(written: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(one for one in written["workloads"] if one["workload"] == name)
+
+
+def arm_of(written: dict[str, Any], workload: str, name: str) -> dict[str, Any]:
+    return next(one for one in workload_of(written, workload)["arms"] if one["arm"] == name)
