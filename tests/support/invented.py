@@ -1,6 +1,7 @@
 """What the invented campaigns of tests have in common: the document that each begins with, a trial's
 row, and its end."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -47,6 +48,19 @@ def campaign(
         "middlewares": [],
         **more,
     }
+
+
+def cell_row(
+    cell: int,
+    workload: str,
+    arm: str,
+    middleware: str,
+    definition: Mapping[str, Any],
+    **more: str,
+) -> dict[str, Any]:
+    usual = {"layer": "native", "profile": "untouched", "factors": "{}"}
+    named = {"cell": cell, "workload": workload, "arm": arm, "middleware": middleware}
+    return {**named, **usual, **more, "definition": json.dumps(definition)}
 
 
 def trial_row(

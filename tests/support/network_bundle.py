@@ -116,32 +116,17 @@ def _cell(cell: dict) -> dict:
         host: {way: {"rate_bps": 10_000_000} for way in ("up", "down")}
         for host in ("robot", "base")
     }
-    return {
-        "cell": cell["cell"],
-        "workload": cell["workload"],
-        "arm": arm.arm,
-        "middleware": arm.middleware,
-        "layer": "native",
-        "version": "1-fixture",
-        "release_date": "2026-01-01",
-        "profile": "untouched",
-        "factors": "{}",
-        "definition": json.dumps(
-            {
-                "arm": {
-                    "name": arm.arm,
-                    "middleware": arm.middleware,
-                    "profile": {"name": "untouched"},
-                },
-                "flags": [],
-                "workload": {
-                    "name": cell["workload"],
-                    "against": {"lossy": "range"}.get(cell["workload"]),
-                },
-                "network": {"links": links, "changes": []},
-            }
-        ),
+    of_arm = {"name": arm.arm, "middleware": arm.middleware, "profile": {"name": "untouched"}}
+    against = {"lossy": "range"}.get(cell["workload"])
+    definition = {
+        "arm": of_arm,
+        "flags": [],
+        "workload": {"name": cell["workload"], "against": against},
+        "network": {"links": links, "changes": []},
     }
+    named = (cell["cell"], cell["workload"], arm.arm, arm.middleware)
+    of_version = {"version": "1-fixture", "release_date": "2026-01-01"}
+    return invented.cell_row(*named, definition, **of_version)
 
 
 class _Log:

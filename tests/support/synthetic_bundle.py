@@ -255,18 +255,9 @@ def _cell_row(cell: dict) -> dict:
         else [],
         "workload": spec,
     }
-    return {
-        "cell": cell["cell"],
-        "workload": cell["workload"],
-        "arm": arm.arm,
-        "middleware": arm.middleware,
-        "layer": arm.layer,
-        "version": arm.version,
-        "release_date": arm.release_date,
-        "profile": arm.profile,
-        "factors": json.dumps(cell["factors"]),
-        "definition": json.dumps(definition),
-    }
+    named = (cell["cell"], cell["workload"], arm.arm, arm.middleware)
+    of_arm = {name: getattr(arm, name) for name in ("layer", "version", "release_date", "profile")}
+    return invented.cell_row(*named, definition, factors=json.dumps(cell["factors"]), **of_arm)
 
 
 def _machine_row() -> dict:

@@ -145,20 +145,9 @@ def _cell(number: int, name: str, carrier: Carrier) -> dict[str, Any]:
         "role": "contender",
         "profile": {"name": "untouched"},
     }
-    return {
-        "cell": number,
-        "workload": "whole",
-        "arm": name,
-        "middleware": carrier.middleware,
-        "layer": "native",
-        "version": "1.0.0-fixture",
-        "release_date": "2026-07-01",
-        "profile": "untouched",
-        "factors": "{}",
-        "definition": json.dumps(
-            {"arm": arm, "flags": [], "workload": {"name": "whole"}, **carrier.definition}
-        ),
-    }
+    definition = {"arm": arm, "flags": [], "workload": {"name": "whole"}, **carrier.definition}
+    of_version = {"version": "1.0.0-fixture", "release_date": "2026-07-01"}
+    return invented.cell_row(number, "whole", name, carrier.middleware, definition, **of_version)
 
 
 def _trial(
