@@ -7,7 +7,7 @@ import pytest
 
 from rmwbench.bundle.journal import read_line
 from rmwbench.campaign.course import MOST_REPEATS, Course, SpoiltBlock
-from rmwbench.campaign.plan.plan import Plan, make_plan
+from rmwbench.campaign.plan.plan import Plan, Trial, make_plan
 from rmwbench.suite.cells import cells
 from tests.campaign.cells import suite_of
 
@@ -35,6 +35,12 @@ def course_of(made: Plan, journal: list[dict]) -> Course:
     return Course(made, map(read_line, journal))
 
 
+def trial_line(trial: Trial, status: str) -> dict[str, object]:
+    line = {"type": "trial", "trial": trial.trial, "cell": trial.cell, "block": trial.block}
+    repeats = {} if trial.repeats is None else {"repeats": trial.repeats}
+    return {**line, "status": status, **repeats}
+
+
 class Walk:
     """Goes through a course and writes the journal that a campaign would."""
 
@@ -44,15 +50,7 @@ class Walk:
 
     def trial(self, status="done", cause=None, may_repeat=True) -> int:
         trial = self.course.next
-        line = {
-            "type": "trial",
-            "trial": trial.trial,
-            "cell": trial.cell,
-            "block": trial.block,
-            "status": status,
-        }
-        line |= {"cause": cause} if cause else {}
-        line |= {"repeats": trial.repeats} if trial.repeats is not None else {}
+        line = trial_line(trial, status) | ({"cause": cause} if cause else {})
         self.course.ended(trial, status, cause, may_repeat)
         if spoilt := self.course.spoilt:
             line |= {"again": spoilt.again, "voids": list(spoilt.voids)}

@@ -12,7 +12,7 @@ from rmwbench.bundle.journal import read_line
 from rmwbench.campaign.course import MOST_REPEATS, SpoiltBlock
 from rmwbench.cluster.batch_schedule import BlockKey, MachineBatch, Schedule, duration_s
 from rmwbench.cluster.machine_parts import PartSource
-from tests.campaign.test_course import plan
+from tests.campaign.test_course import plan, trial_line
 
 
 class Walk:
@@ -42,18 +42,8 @@ class Walk:
         for part in self.unwritten:
             self.schedule.written(part)
             for trial, status in part.ended:
-                line = {
-                    "type": "trial",
-                    "trial": trial.trial,
-                    "cell": trial.cell,
-                    "block": trial.block,
-                }
-                line |= (
-                    {"status": status, "cause": "machine"}
-                    if status == "void"
-                    else {"status": status}
-                )
-                line |= {} if trial.repeats is None else {"repeats": trial.repeats}
+                line = trial_line(trial, status)
+                line |= {"cause": "machine"} if status == "void" else {}
                 if spoilt := part.spoilt.get(trial.trial):
                     line |= {"again": spoilt.again, "voids": list(spoilt.voids)}
                 self.journal.append(
