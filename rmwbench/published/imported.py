@@ -1,12 +1,13 @@
-"""What an imported bundle says: where it comes from, what its original could not tell, which
-errors it has, and its figures as published beside as corrected; and how it is shown.
+"""What an imported bundle says: where it comes from, what its original could not tell, which errors
+that has, and its figures as published beside as corrected; and how all this is shown.
 
-An imported bundle has no records, so the metrics of a campaign would all be `no data`; they are
-named with the reason instead.
+An imported bundle has no records, so every metric of a campaign would be `no data`; such metrics
+are named with the reason instead.
 
-python -m rmwbench.published.imported imported      prints the JSON Schema of its document
+python -m rmwbench.published.imported imported prints the JSON Schema of its document
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -29,8 +30,8 @@ class ImportedCampaign:
 
 @dataclass(frozen=True, kw_only=True)
 class ImportedSource:
-    """What was read: the digest is over names, lengths and contents in order. `checked`: files that
-    agree with a list of checksums."""
+    """What was read. The digest covers names, lengths and contents in order. `checked`: the number
+    of files that agree with a list of checksums."""
 
     name: str
     files: int
@@ -49,8 +50,8 @@ class MissingMetric:
 
 @dataclass(frozen=True, kw_only=True)
 class KnownError:
-    """What the original did wrong; `figures` is the prefix of the names of those that it
-    touches."""
+    """What the original did wrong; the names of the figures that it affects begin with
+    `figures`."""
 
     name: str
     text: str
@@ -71,8 +72,8 @@ class Original:
 
 @dataclass(frozen=True, kw_only=True)
 class FigureSummary:
-    """A figure in numbers of points: those that were `published`, those whose corrected value is
-    another (`changed`), and those without one (`no_data`)."""
+    """Numbers of points of a figure: those that were `published`, those whose corrected value
+    differs (`changed`), and those without one (`no_data`)."""
 
     figure: str
     unit: str
@@ -84,8 +85,8 @@ class FigureSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """A point of a published figure. A value is null where the original never showed it, or where
-    the data cannot tell; `note` then says why."""
+    """A point of a published figure. A value is null if the original never showed it, or if the
+    data cannot tell; `note` then says why."""
 
     figure: str
     series: str
@@ -113,7 +114,7 @@ class ImportedBundle:
 
 
 def summarise(bundle: Bundle) -> ImportedBundle:
-    """What an imported bundle says (docs/importers.md)."""
+    """Return what an imported bundle says (docs/importers.md)."""
     points = tuple(Point(**row) for row in bundle.rows("figures"))
     return ImportedBundle(
         campaign=ImportedCampaign(name=bundle.campaign.campaign, directory=str(bundle.directory)),
@@ -135,7 +136,7 @@ def _summary(points: Iterable[Point]) -> tuple[FigureSummary, ...]:
         count["published"] += published is not None
         count["no_data"] += corrected is None
         if published is not None and corrected is not None:
-            count["changed"] += not _same(published, corrected)
+            count["changed"] += not math.isclose(published, corrected)
     names = ("points", "published", "changed", "no_data")
     return tuple(
         FigureSummary(figure=figure, unit=unit, **{name: count[name] for name in names})
@@ -143,12 +144,9 @@ def _summary(points: Iterable[Point]) -> tuple[FigureSummary, ...]:
     )
 
 
-def _same(a: float, b: float) -> bool:
-    return abs(a - b) <= 1e-9 * max(abs(a), abs(b))
-
-
 def view(answer: ImportedBundle, *, figures: bool = False) -> View:
-    """`figures`: it has every point instead of a line per figure."""
+    """Return the view of the document. `figures`: it has every point instead of one line per
+    figure."""
     imported, source = answer.imported, answer.imported.source
     counts = (
         f"{answer.cells} cells, {answer.trials} trials, {answer.windows} windows, "
@@ -167,8 +165,8 @@ def view(answer: ImportedBundle, *, figures: bool = False) -> View:
     about.append(Text(f"bundle: {answer.campaign.directory}", "muted"))
     table = _points_table(answer.figures) if figures else _figures_table(answer.summary)
     lists = (
-        ("Known errors of the original", [f"{one.name}: {one.text}" for one in imported.errors]),
-        ("No data", [f"{one.metric}: {one.no_data}" for one in imported.limits]),
+        ("Known errors of the original", [f"{x.name}: {x.text}" for x in imported.errors]),
+        ("No data", [f"{x.metric}: {x.no_data}" for x in imported.limits]),
     )
     return View(
         title=imported.title,
@@ -182,21 +180,15 @@ def view(answer: ImportedBundle, *, figures: bool = False) -> View:
 
 def _figures_table(summary: Iterable[FigureSummary]) -> Table:
     rows = [
-        [
-            line.figure,
-            line.unit,
-            str(line.points),
-            str(line.changed or ""),
-            str(line.no_data or ""),
-        ]
-        for line in summary
+        [x.figure, x.unit, str(x.points), str(x.changed or ""), str(x.no_data or "")]
+        for x in summary
     ]
     heads = ("figure", "unit", ("points", True), ("changed", True), ("no data", True))
     return Table(heads, rows)
 
 
 def _points_table(points: Iterable[Point]) -> Table:
-    """There are thousands, and they are searched by the line."""
+    """Return the table of all points. There are thousands, which people search line by line."""
     rows = [
         [
             point.figure,

@@ -1,7 +1,6 @@
-"""Published data -> bundles (docs/importers.md): what others measured, read by the rules of their
-own formats, with the limits of the original kept visible and every figure both as published and as
-corrected.
-"""
+"""Imports published data as bundles (docs/importers.md). What others measured is read by the rules
+of its own format; the limits of the original stay visible, and every figure is kept both as
+published and as corrected."""
 
 from rmwbench.published.importers.imported_bundle import import_published
 from rmwbench.published.importers.kinds import KINDS, Kind

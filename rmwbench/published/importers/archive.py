@@ -1,9 +1,9 @@
-"""A tar archive read once, front to back, and wholly: an archive that is cut or damaged anywhere is
-an error.
+"""Reads a tar archive once, front to back, and wholly: an archive that is cut or damaged anywhere
+is an error.
 
-`tarfile` ends without a word at a header that it cannot read, and never reads the check value of a
-compressed stream, which comes last. So the stream is read to its end here, and what stands where
-the members end must be the end mark.
+`tarfile` ends without an error at a header that it cannot read, and never reads the check value of
+a compressed stream, which comes last. This module therefore reads the stream to its end, and
+requires the end mark at the place where the members end.
 """
 
 import bz2
@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, cast
 
 BLOCK = 512
 MOST_HEADER_BYTES = 65_536
-"""The most bytes of a long name or of attributes before a member, which are read into memory
+"""The most bytes of a long name or of attributes before a member; these are read into memory
 whole."""
 ZEROS = bytes(BLOCK)
 _ATTRIBUTES = (
@@ -32,14 +32,14 @@ _OPENERS: dict[bytes, Callable[[BinaryIO], Any]] = {
 
 
 def is_archive(path: Path) -> bool:
-    """By content: a compressed stream, or a bare tar header."""
+    """Whether the content is that of an archive: a compressed stream, or a bare tar header."""
     with open(path, "rb") as file:
         head = file.read(BLOCK)
     return head[257:262] == b"ustar" or head.startswith(tuple(_OPENERS))
 
 
 class _Member(tarfile.TarInfo):
-    """Refuses attributes that would fill the memory, before they are read."""
+    """A member that refuses attributes that would fill the memory before they are read."""
 
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
         if self.type in _ATTRIBUTES and self.size > MOST_HEADER_BYTES:
@@ -68,10 +68,9 @@ class Archive:
         self.sha256 = ""
 
     def members(self) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]:
-        """Every member, in order, with the archive that its content is read from at once. Raises
-        what the libraries do for damage: tarfile.TarError, EOFError, zlib.error, lzma.LZMAError,
-        OSError.
-        """
+        """Yield every member, in order, with the archive from which its content must be read at
+        once. Damage raises what the libraries raise for it: tarfile.TarError, EOFError, zlib.error,
+        lzma.LZMAError, OSError."""
         with open(self.path, "rb") as file:
             self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             file.seek(0)

@@ -1,10 +1,11 @@
-"""Where published data lies: a file, a directory or a tar archive (gz, bz2, xz), read one file at a
+"""Published data at a path: a file, a directory or a tar archive (gz, bz2, xz), read one file at a
 time.
 
-Nothing is unpacked and an archive is read once, front to back, so that memory is one file whatever
-the size of the whole. Links and devices are skipped and named: data files are plain files. Where a
-list of checksums (`SHA256SUMS`, as sha256sum writes them) comes with the data, in a folder, above it
-or in an archive, every file that it names is checked, and must be there."""
+Nothing is unpacked and an archive is read once, front to back, so memory holds one file whatever
+the size of the whole. Links and devices are skipped and named: data files are plain files. If a
+list of checksums (`SHA256SUMS`, as sha256sum writes it) comes with the data, in a folder, above it
+or in an archive, every file that it names is checked and must be there.
+"""
 
 import csv
 import errno
@@ -26,36 +27,32 @@ from rmwbench.published.importers.archive import Archive, is_archive
 
 
 def shown(path: Path | str) -> str:
-    """A path for a message: what does not print is escaped, so that a message keeps its lines."""
+    """Return a path for a message: unprintable characters are escaped, so that a message keeps its
+    lines."""
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode()
         for c in str(path)
     )
 
 
-def is_text(name: str) -> bool:
-    """Whether a name is UTF-8 without line breaks and other control characters."""
-    return name.isprintable()
-
-
 CHECKSUMS = "SHA256SUMS"
 CHECKSUM_LINE = re.compile(r"(?P<sha256>[0-9a-fA-F]{64}) [ *](?P<name>.+)")
 HIGHEST = 6
-"""Folders above the data that are looked at for a list."""
+"""How many folders above the data are searched for a list."""
 
 
 @dataclass
 class Checksums:
-    """What one list says: path relative to the list's folder → SHA-256; `checked` are those that
-    were met."""
+    """What one list says, as path relative to the list's folder → SHA-256; `checked` are the files
+    that were met."""
 
     where: str
     wanted: dict[str, str]
     checked: set[str] = field(default_factory=set)
 
     def check(self, name: str, sha256: str, where: str) -> None:
-        """UserError where the list has another value for this name; a name that it does not have is
-        passed over."""
+        """Raise UserError if the list has another value for this name; ignore a name that it does
+        not have."""
         if name not in self.wanted:
             return
         if self.wanted[name] != sha256:
@@ -69,7 +66,7 @@ class Checksums:
         self.checked.add(name)
 
     def must_be_whole(self, below: str) -> None:
-        """Raises UserError unless every name below this folder (`""`: all) was checked."""
+        """Raise UserError unless every name below this folder (`""`: all) was checked."""
         prefix = f"{below}/" if below else ""
         missing = [n for n in self.wanted if n.startswith(prefix) and n not in self.checked]
         if missing:
@@ -84,7 +81,7 @@ class Checksums:
 
 
 def checksums_in(text: bytes, where: str) -> Checksums:
-    """The content of a list. Raises UserError for a line that is not an entry of it."""
+    """Return the content of a list. Raise UserError for a line that is not an entry of a list."""
     wanted: dict[str, str] = {}
     for number, line in enumerate(text.decode("utf-8", "surrogateescape").splitlines(), start=1):
         if not line.strip():
@@ -104,9 +101,8 @@ def checksums_in(text: bytes, where: str) -> Checksums:
 
 
 def checksums_above(path: Path) -> tuple[Checksums, str] | None:
-    """The nearest list in the folder of a path or above it that names something at or below the
-    path, and the path relative to the list's folder (`""`: that folder itself).
-    """
+    """Return the nearest list in the folder of a path or above it that names something at or below
+    the path, and the path relative to the list's folder (`""`: that folder itself)."""
     resolved = path.resolve()
     for folder in _folders_above(resolved):
         place = folder / CHECKSUMS
@@ -130,7 +126,7 @@ def _folders_above(path: Path) -> Iterator[Path]:
 
 
 MOST_BYTES = 256 * 1024 * 1024
-"""The most bytes of one file. Published logs are kilobytes; what is larger is something else."""
+"""The most bytes of one file. Published logs have kilobytes; a larger file is something else."""
 
 _IMPORTED = "a file, a directory or a tar archive"
 _SPECIAL = {
@@ -144,24 +140,25 @@ _SPECIAL = {
 def malformed(
     where: str, what: str, expected: str, actual: object = None, fix: str | None = None
 ) -> UserError:
-    """The error for data that is not as its format says; `where` is FILE or FILE:LINE."""
+    """Return the error for data that is not as its format says; `where` is FILE or FILE:LINE."""
     text = None if actual is None else repr(actual) if isinstance(actual, str) else str(actual)
     return UserError(what, where=where, expected=expected, actual=text and text[:200], fix=fix)
 
 
 class Placed:
-    """What an error can point at: `where` is FILE or FILE:LINE."""
+    """Something that an error can point at: `where` is FILE or FILE:LINE."""
 
     where: str
 
     def wrong(
         self, what: str, expected: str, actual: object = None, fix: str | None = None
     ) -> UserError:
-        """The error for data that is not as its format says, here."""
+        """Return the error for data here that is not as its format says."""
         return malformed(self.where, what, expected, actual, fix)
 
     def unlike_its_type(self, error: ValidationError, whole: str) -> UserError:
-        """The same for what a type of it refused; `whole` is what it is without a name."""
+        """Return the error for data here that its type refused; `whole` describes the data if no
+        part of it is named."""
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"])) or whole
         actual = None if first["type"] == "missing" else first["input"]
@@ -170,9 +167,8 @@ class Placed:
 
 @dataclass(frozen=True)
 class SourceFile(Placed):
-    """One file: `name` relative to the source, `where` for errors, its content; `above` are the
-    folders that the source itself lies in.
-    """
+    """One file: `name` relative to the source, `where` for errors, and its content; `above` are the
+    folders that the source itself lies in."""
 
     name: str
     where: str
@@ -181,7 +177,7 @@ class SourceFile(Placed):
 
     @property
     def directory(self) -> str:
-        """The directory that the file is in, relative to the source."""
+        """The directory that contains the file, relative to the source."""
         return self.name.rpartition("/")[0]
 
     @property
@@ -190,14 +186,14 @@ class SourceFile(Placed):
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The folders that the file is in, the nearest last: some formats keep in them what was
+        """The folders that contain the file, the nearest last: in some formats they say what was
         run."""
         return (*self.above, *self.name.split("/")[:-1])
 
     @property
     def header(self) -> list[str]:
-        """The cells of the first line, [] where it is not one of a table: for recognising a format.
-        The reader of the rows reports what is not UTF-8."""
+        """The cells of the first line, for recognising a format; [] if it is not the first line of
+        a table. The reader of the rows reports bytes that are not UTF-8."""
         first = self.data[:65536].partition(b"\n")[0].decode("utf-8-sig", errors="replace")
         try:
             return next(csv.reader([first]), [])
@@ -205,8 +201,8 @@ class SourceFile(Placed):
             return []
 
     def text(self) -> str:
-        """The content as UTF-8 without a byte order mark. Raises UserError with the line of the
-        first wrong byte."""
+        """Return the content as UTF-8 without a byte order mark. Raise UserError with the line of
+        the first wrong byte."""
         try:
             return self.data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -221,7 +217,7 @@ class SourceFile(Placed):
 
 
 def encoding_of(data: bytes) -> str:
-    """What bytes that are not UTF-8 most likely are."""
+    """Return the most likely encoding of bytes that are not UTF-8."""
     if (
         data.startswith((b"\xff\xfe", b"\xfe\xff"))
         or b"\0" in data[:200:2]
@@ -232,10 +228,9 @@ def encoding_of(data: bytes) -> str:
 
 
 class Source:
-    """The files at a path. Iterate it (once or several times); `files`, `sha256`, `skipped` and
-    `checked` (files that a list of checksums vouches for) are known after a whole pass. An archive
-    within a directory is skipped: it is a source of its own.
-    """
+    """The files at a path, which can be iterated several times. `files`, `sha256`, `skipped` and
+    `checked` (the number of files that a list of checksums vouches for) are known after a whole
+    pass. An archive within a directory is skipped: it is a source of its own."""
 
     def __init__(self, path: Path | str):
         if not str(path):
@@ -250,7 +245,7 @@ class Source:
         self._above = (resolved if self._is_directory else resolved.parent).parts[1:]
 
     def __iter__(self) -> Iterator[SourceFile]:
-        """Every file in a fixed order: by name in a directory, as stored in an archive."""
+        """Yield every file in a fixed order: by name in a directory, as stored in an archive."""
         digest, files = hashlib.sha256(), 0
         self.skipped = []
         try:
@@ -260,23 +255,23 @@ class Source:
                 files += 1
                 yield item
         except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError) as error:
-            raise self._damaged(error, files) from None
+            raise self._damage_error(error, files) from None
         except OSError as error:
             # The compressed formats say damage with an OSError that has no number.
             if error.errno is None:
-                raise self._damaged(error, files) from None
+                raise self._damage_error(error, files) from None
             where = shown(os.fsdecode(error.filename)) if error.filename else shown(self.path)
             raise UserError(f"cannot read: {error.strerror or error}", where=where) from None
         self.files, self.sha256 = files, digest.hexdigest()
 
     def must_have_files(self) -> None:
-        """Raises UserError unless a pass found at least one file."""
+        """Raise UserError unless a pass found at least one file."""
         if not self.files:
             raise UserError(
                 "no data files here", where=shown(self.path), expected="files to import"
             )
 
-    def _damaged(self, error: Exception, files: int) -> UserError:
+    def _damage_error(self, error: Exception, files: int) -> UserError:
         return UserError(
             "the archive is damaged",
             where=shown(self.path),
@@ -364,7 +359,7 @@ class Source:
             self.checked += len(own.checked)
 
     def _item(self, name: str, where: str, data: bytes) -> SourceFile:
-        if not is_text(name):
+        if not name.isprintable():
             raise UserError(
                 "the name of this file is not text",
                 where=where,
@@ -376,8 +371,7 @@ class Source:
 
 
 def _mode(path: Path) -> int:
-    """The kind of what lies at a path. Raises UserError where there is nothing that can be read as
-    data."""
+    """Return what kind of thing lies at a path. Raise UserError if it cannot be read as data."""
     try:
         mode = os.stat(path).st_mode
     except OSError as error:
@@ -405,9 +399,8 @@ def _mode(path: Path) -> int:
 
 
 def _walk(top: Path, skipped: list[str]) -> Iterator[tuple[Path, str]]:
-    """Every plain file below a directory that is not hidden, with its name relative to it. A
-    directory that cannot be read is an error.
-    """
+    """Yield every plain file below a directory that is not hidden, with its name relative to it. A
+    directory that cannot be read is an error."""
 
     def fail(error: OSError) -> None:
         raise error
@@ -424,7 +417,7 @@ def _walk(top: Path, skipped: list[str]) -> Iterator[tuple[Path, str]]:
 
 
 def _is_data(path: Path) -> bool:
-    """Not what people and file managers put beside data."""
+    """Whether the name is none of those that people and file managers put beside data."""
     stem = path.name.upper().split(".")[0]
     return not path.name.startswith(".") and stem not in ("README", "LICENSE", CHECKSUMS)
 

@@ -1,8 +1,10 @@
-"""One import: recognise, read into DIRECTORY.partial, rename. An error leaves nothing behind.
+"""One import: recognise the data, read it into DIRECTORY.partial, rename that. An error leaves
+nothing behind.
 
-Those who want to draw the figures of published data and not to keep the seconds collect them
-without a bundle: the same readers, the same rules and errors; what they say of trials and windows
-is counted and dropped."""
+A user who wants to draw the figures of published data, without the values of each second, collects
+them without a bundle: the same readers apply the same rules and report the same errors, but what
+they say about trials and windows is only counted.
+"""
 
 import hashlib
 import os
@@ -16,17 +18,15 @@ from typing import Any
 from rmwbench.bundle.pack import PackedWriter
 from rmwbench.errors import UserError
 from rmwbench.published.importers.data_source import Source, shown
-from rmwbench.published.importers.kinds import KINDS, Kind, NotRecognised, named, recognise
+from rmwbench.published.importers.kinds import KINDS, Kind, NotRecognised, kind_named, recognise
 from rmwbench.published.importers.published import Published
 
 PARSER = 2
-"""Raised when the same data gives another bundle."""
+"""This version rises when the same data gives another bundle."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import made."""
-
     directory: Path
     kind: Kind
     files: int
@@ -36,13 +36,12 @@ class Imported:
 
 
 def import_published(path: Path | str, out: Path | str, kind: str | None = None) -> Imported:
-    """Reads published data into a new bundle at `out`. The kind is recognised by content where none
-    is named.
+    """Read published data into a new bundle at `out`. If no kind is named, the content decides it.
 
-    UserError for data that is not as its format says (file, line, expected, found), an unknown
-    kind, a place that is taken or a full disk; then nothing is left at `out`.
+    Raise UserError for data that is not as its format says (file, line, expected, found), an
+    unknown kind, an existing `out` or a full disk; then nothing is left at `out`.
     """
-    chosen = named(kind) if kind else None
+    chosen = kind_named(kind) if kind else None
     source = Source(path)
     try:
         return _import(source, Path(os.path.normpath(out)), chosen)
@@ -98,14 +97,15 @@ def _campaign(kind: Kind, source: Source, published: Published, out: Path) -> di
     }
 
 
+ARCHIVE_SUFFIXES = (".tar.gz", ".tar.xz", ".tar")
 DEEPEST = 3
-"""Folders below a path that are looked through for data."""
+"""How many levels of folders below a path are searched for data."""
 
 Rows = list[dict[str, Any]]
 
 
-class _Counted:
-    """What a reader needs of the writer of a bundle."""
+class _TrialCounter:
+    """Stands in for the writer of a bundle: the part of it that a reader needs."""
 
     def __init__(self) -> None:
         self.trials = 0
@@ -115,27 +115,27 @@ class _Counted:
         return self.trials - 1
 
 
-class Collected(Published):
-    """Keeps figures, limits and errors; windows are dropped."""
+class FiguresOnly(Published):
+    """Keeps figures, limits and errors, and drops windows."""
 
     def __init__(self) -> None:
-        super().__init__(_Counted())  # type: ignore[arg-type]
+        super().__init__(_TrialCounter())  # type: ignore[arg-type]
 
     def window(self, *_: object, **__: object) -> None:
-        """Not kept."""
+        """Do nothing: windows are not kept."""
 
     def flush(self) -> None:
-        """Nothing goes to disk."""
+        """Do nothing: nothing goes to disk."""
 
 
 def collect(path: Path | str, kinds: Iterable[str] = ()) -> dict[str, Rows]:
-    """The figures of all published data at or below a path, by kind; with `kinds`, of these alone.
-    Several sources of one kind (raw logs and their summary): the first value that says something
-    stands.
+    """Return the figures of all published data at or below a path, by kind; only of `kinds` if
+    given. If one kind has several sources (raw logs and their summary), the first value that is not
+    absent stands.
 
-    UserError where nothing there is of a known kind, or data is not as its format says.
+    Raise UserError if nothing there is of a known kind, or if data is not as its format says.
     """
-    wanted = set(kinds) or set(KINDS)
+    names = set(kinds) or set(KINDS)
     by_kind: dict[str, dict[tuple[str, str, str], dict[str, Any]]] = {}
     refused: list[NotRecognised] = []
     for place in _places(Path(path), 0):
@@ -145,9 +145,9 @@ def collect(path: Path | str, kinds: Iterable[str] = ()) -> dict[str, Rows]:
         except NotRecognised as error:
             refused.append(error)
             continue
-        if kind.name not in wanted:
+        if kind.name not in names:
             continue
-        out = Collected()
+        out = FiguresOnly()
         kind.reader().read(source, out)
         source.must_have_files()
         merged = by_kind.setdefault(kind.name, {})
@@ -160,7 +160,7 @@ def collect(path: Path | str, kinds: Iterable[str] = ()) -> dict[str, Rows]:
             else UserError(
                 "no published data of a wanted kind",
                 where=str(path),
-                expected=", ".join(sorted(wanted)),
+                expected=", ".join(sorted(names)),
                 fix="`rmwbench published import --list` says what can be read",
             )
         )
@@ -169,37 +169,24 @@ def collect(path: Path | str, kinds: Iterable[str] = ()) -> dict[str, Rows]:
 
 def _merge(merged: dict[tuple[str, str, str], dict[str, Any]], row: dict[str, Any]) -> None:
     key = (row["figure"], row["series"], row["x"])
-    if key not in merged:
-        merged[key] = row
-        return
-    known = merged[key]
+    earlier = merged.setdefault(key, row)
     for value in ("as_published", "as_corrected"):
-        if known[value] is None and row[value] is not None:
-            merged[key] = known = known | {
-                value: row[value],
-                "note": row["note"],
-                "count": row["count"],
-            }
+        if earlier[value] is None and row[value] is not None:
+            changes = {name: row[name] for name in (value, "note", "count")}
+            merged[key] = earlier = earlier | changes
 
 
 def _places(path: Path, depth: int) -> list[Path]:
-    """The path itself where it is data of one kind, else what lies in it."""
+    """Return the path itself if it holds data of one kind, else what lies in it."""
     if not path.exists():
         raise UserError("no such file or directory", where=str(path))
     if path.is_file() or depth >= DEEPEST:
         return [path]
-    archives = [
-        p
-        for p in sorted(path.iterdir())
-        if p.is_file() and p.name.endswith((".tar.gz", ".tar.xz", ".tar"))
-    ]
+    entries = sorted(path.iterdir())
+    archives = [x for x in entries if x.is_file() and x.name.endswith(ARCHIVE_SUFFIXES)]
     try:
         recognise(Source(path))
         return [*archives, path]
     except NotRecognised:
-        inner = [
-            p
-            for p in sorted(path.iterdir())
-            if not p.name.startswith(".") and (p.is_dir() or p in archives)
-        ]
-        return [place for p in inner for place in _places(p, depth + 1)] or [path]
+        inner = [x for x in entries if not x.name.startswith(".") and (x.is_dir() or x in archives)]
+        return [place for x in inner for place in _places(x, depth + 1)] or [path]

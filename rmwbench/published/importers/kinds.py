@@ -1,5 +1,5 @@
-"""Every format that can be imported, and which one a path holds: decided by content, never by a
-file's name alone.
+"""Every format that can be imported, and the recognition of the one that a path holds: content
+decides, never a file's name alone.
 
 A reader (`FormatReader`) is a module with two functions, or an object with two methods. It is
 imported when it is needed.
@@ -16,16 +16,16 @@ from rmwbench.published.importers.data_source import Source, SourceFile, encodin
 from rmwbench.published.importers.published import Published
 
 LOOKED_AT = 40
-"""Files that are read to recognise a directory or an archive."""
+"""How many files are read to recognise a directory or an archive."""
 
 
 class NotRecognised(UserError):
-    """What lies at a path is of no known kind, or of several. Damage is a UserError of another
-    class."""
+    """What lies at a path is of no known kind, or of several kinds. Damage is a UserError of
+    another class."""
 
 
 class FormatReader(Protocol):
-    """Says whether one file is of its format, and reads them all."""
+    """Recognises a file of its format, and reads all of them."""
 
     def recognises(self, item: SourceFile) -> bool: ...
 
@@ -35,9 +35,8 @@ class FormatReader(Protocol):
 @dataclass(frozen=True)
 class Kind:
     """A format: its name on the command line, what it is, what a path may be, and the module that
-    is its reader (`:NAME`: has it, under that name). `within` are more general formats whose files
-    lie in this one's directories.
-    """
+    is its reader (`MODULE:NAME`: the module has the reader under that name). `within` lists more
+    general formats whose files lie in this one's directories."""
 
     name: str
     title: str
@@ -128,8 +127,8 @@ _KINDS = (
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
 
 
-def named(name: str) -> Kind:
-    """Raises UserError for an unknown name, with the nearest."""
+def kind_named(name: str) -> Kind:
+    """Return the kind of this name. Raise UserError, with the nearest name, for an unknown one."""
     if name not in KINDS:
         raise UserError(
             f"no kind {name!r}",
@@ -140,8 +139,8 @@ def named(name: str) -> Kind:
 
 
 def recognise(source: Source) -> Kind:
-    """The kind of what lies at a path. UserError where no file of it is of a known format, or files
-    of several are."""
+    """Return the kind of what lies at a path. Raise UserError if no file of it is of a known
+    format, or if its files are of several."""
     files: Counter[str] = Counter()
     first: SourceFile | None = None
     for item in islice(source, LOOKED_AT):
@@ -170,7 +169,7 @@ _HELP = (
 
 
 def _unknown(source: Source, first: SourceFile | None) -> NotRecognised:
-    """Why nothing was recognised, as far as the first file tells."""
+    """Return the error that says why nothing was recognised, as far as the first file tells."""
     expected = "published data of a known kind"
     if first is None:
         return NotRecognised(
@@ -197,7 +196,7 @@ def _unknown(source: Source, first: SourceFile | None) -> NotRecognised:
 
 
 def _not_utf8(data: bytes) -> int | None:
-    """The place of the first byte that is not UTF-8; None where all of it is."""
+    """Return the place of the first byte that is not UTF-8; None if all bytes are."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

@@ -1,7 +1,7 @@
 """What a reader of a format hands over, piece by piece: cells, trials with their windows, figures,
 limits, errors.
 
-It goes to disk as it comes; what is held is one lot of windows (`FLUSH_VALUES` values), the small
+It goes to disk as it comes; memory holds one lot of windows (`FLUSH_VALUES` values), the small
 tables and the figures.
 """
 
@@ -26,7 +26,7 @@ BOTH_ENDS = ("publisher", "subscription")
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedCell:
-    """A cell; `version` is None where the original does not say it."""
+    """A cell; `version` is None if the original does not say it."""
 
     workload: str
     arm: str
@@ -49,7 +49,7 @@ class PublishedCell:
 
 @dataclass(frozen=True)
 class PublishedEndpoint:
-    """An end of a topic in a trial; its number is its place in the trial's list."""
+    """An end of a topic in a trial; its number is its position in the trial's list."""
 
     kind: str
     process: str
@@ -74,7 +74,7 @@ def both_ends(
     host: str = "host",
     processes: tuple[str, str] = BOTH_ENDS,
 ) -> list[PublishedEndpoint]:
-    """A publisher and a subscription of one topic, each in its process."""
+    """Return a publisher and a subscription of one topic, each in a process of its own."""
     return [
         PublishedEndpoint(kind, process, host, topic, type_, payload_bytes, middleware=middleware)
         for kind, process in zip(BOTH_ENDS, processes, strict=True)
@@ -83,8 +83,8 @@ def both_ends(
 
 @dataclass(frozen=True)
 class Known:
-    """What is known to be wrong with an original: name → text and figures of each error, and what
-    it has no data for: metric → reason."""
+    """What is known to be wrong with an original: for each error its text and figures, by name, and
+    for each metric without data the reason."""
 
     errors: Mapping[str, Mapping[str, str]]
     limits: Mapping[str, str]
@@ -92,7 +92,6 @@ class Known:
 
 @cache
 def known(kind: str) -> Known:
-    """What known.yaml says of a kind."""
     from ruamel.yaml import YAML  # here, since recognising data needs none of it
 
     read = YAML(typ="safe").load(Path(__file__).with_name("known.yaml"))[kind]
@@ -101,7 +100,8 @@ def known(kind: str) -> Known:
 
 @dataclass(frozen=True)
 class SeriesPoints:
-    """What one series has at one place `x` of several figures, whose names begin with `prefix`."""
+    """The points that one series has at one place `x` in several figures, whose names begin with
+    `prefix`."""
 
     out: "Published"
     prefix: str
@@ -117,8 +117,8 @@ class SeriesPoints:
         corrected: float | None,
         note: str | None = None,
     ) -> None:
-        """One point of a figure. None where there is no such value: `published` where the original
-        never showed it, `corrected` where the data cannot tell, and then the note says why."""
+        """Add one point of a figure. A value is None if there is none: `published` if the original
+        never showed it, `corrected` if the data cannot tell, and then the note says why."""
         figure = f"{self.prefix}_{name}" if self.prefix else name
         if corrected is None and note is None:
             raise ValueError(f"{figure} {self.series} {self.x}: no corrected value and no reason")
@@ -158,8 +158,8 @@ class Published:
         return self._writer.trials
 
     def cell(self, cell: PublishedCell, key: object = None) -> int:
-        """The number of a cell: a new one for what differs from all before, in its `key` where it
-        has one."""
+        """Return the number of a cell; a cell that differs from all before gets a new one. `key`,
+        if given, decides whether it differs."""
         row = cell.row(len(self.cells))
         known = key or tuple(value for name, value in row.items() if name != "cell")
         if known not in self._numbers:
@@ -176,7 +176,8 @@ class Published:
         duration_ns: int | None = None,
         failed: str | None = None,
     ) -> int:
-        """A new trial of a cell; its number. `failed` is why the original has no result of it."""
+        """Begin a new trial of a cell and return its number. `failed`: why the original has no
+        result of it."""
         if self._values >= FLUSH_VALUES:
             self.flush()
         block = self._runs[cell]
@@ -206,9 +207,8 @@ class Published:
         unit: str,
         values: np.ndarray | float | None,
     ) -> None:
-        """Values of the newest trial, one per interval (None: a run whose length the original does
-        not say); what is not finite becomes null: absent is never zero.
-        """
+        """Add values of the newest trial, one per interval (None: a run whose length the original
+        does not say). A value that is not finite becomes null: absent is never zero."""
         if not isinstance(values, np.ndarray) or values.dtype != np.float64:
             values = np.atleast_1d(np.asarray(np.nan if values is None else values, np.float64))
         begin, end = (_times(t, values.shape) for t in (begin_ns, end_ns))
@@ -216,7 +216,7 @@ class Published:
         self._values += len(values)
 
     def known(self, kind: str, without: Collection[str] = ()) -> None:
-        """Adds what is known of a kind, but for the errors `without` which it is."""
+        """Add what is known of a kind, except the errors named in `without`."""
         known_of_kind = known(kind)
         for name, error in known_of_kind.errors.items():
             if name not in without:
@@ -225,27 +225,26 @@ class Published:
             self.limit(metric, reason)
 
     def limit(self, metric: str, reason: str) -> None:
-        """A metric that the original has no data for, and why."""
         self.limits[metric] = reason
 
     def error(self, name: str, text: str, figures: str = "") -> None:
-        """A known error of the original: what it did, and the figures (a prefix of their names)
-        that it touches."""
+        """Add a known error: what the original did, and the prefix of the names of the figures that
+        it affects."""
         self.errors[name] = {"text": text, "figures": figures}
 
     def flush(self) -> None:
-        """Hands the rows of all trials so far to the writer."""
+        """Hand the rows of all trials so far to the writer."""
         trials = range(self._since, self.trials)
         self._since = self.trials
-        for name, held in self._small.items():
-            if held:
+        for name, rows in self._small.items():
+            if rows:
                 ids = (
                     trials
                     if name == "trials"
-                    else list(dict.fromkeys(row["trial"] for row in held))
+                    else list(dict.fromkeys(row["trial"] for row in rows))
                 )
-                self._writer.rows(name, table_from_rows(name, held), ids)
-                held.clear()
+                self._writer.rows(name, table_from_rows(name, rows), ids)
+                rows.clear()
         if self._windows:
             self._writer.rows("windows", self._windows_table(), trials)
             self.windows += self._values
@@ -262,8 +261,8 @@ class Published:
             pa.array(np.repeat(np.array(endpoint, np.uint32), lengths)),
             _time(begin),
             _time(end),
-            _repeated(metric, lengths),
-            _repeated(unit, lengths),
+            _repeat(metric, lengths),
+            _repeat(unit, lengths),
             pa.array(value, mask=~np.isfinite(value)),
         ]
         return pa.Table.from_arrays(columns, schema=WINDOWS)
@@ -280,7 +279,7 @@ def _time(parts: Sequence[np.ndarray]) -> pa.Array:
     return pa.array(whole, mask=whole == UNKNOWN)
 
 
-def _repeated(texts: Sequence[str], lengths: Sequence[int]) -> pa.Array:
+def _repeat(texts: Sequence[str], lengths: Sequence[int]) -> pa.Array:
     known = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     codes = np.repeat(np.array([known[t] for t in texts], np.int32), lengths)
     return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(list(known))).cast(pa.string())

@@ -1,19 +1,20 @@
-"""Comma-separated values, strictly: the columns are those expected, every row has all of them, a
-number is a number, and one that a column can have.
+"""Comma-separated values, read strictly: the columns are the expected ones, every row has all of
+them, and every number is a number that its column can have.
 
-An error names the file, the line and the column. Spreadsheets that people made have quotes over
-several lines, so a row's line is the one that it begins in. What the values of a column can be is
-declared once per format, as a range and an order between columns: a value outside is not a
-measurement, and an error names it, instead of a mean that holds it."""
+An error names the file, the line and the column. Tables that people made in a spreadsheet have
+quotes over several lines, so the line of a row is the one that it begins in. Each format declares
+once what the values of a column can be, as a range and an order between columns. A value outside is
+not a measurement; an error names it, so that it never becomes part of a mean.
+"""
 
 import csv
 import hashlib
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from rmwbench.published.importers.data_source import Placed, SourceFile, malform
 
 
 def number(text: str, where: str, what: str) -> float:
-    """A finite decimal number. UserError otherwise."""
+    """Return a finite decimal number. Raise UserError for any other text."""
     try:
         value = float(text)
     except ValueError:
@@ -33,11 +34,12 @@ def number(text: str, where: str, what: str) -> float:
 
 
 MOST = 10**12
-"""The largest whole number: beyond any size, count or length of time that is published here."""
+"""The largest whole number: more than any size, count or length of time that is published here."""
 
 
 def whole(text: str, where: str, what: str, least: int = -MOST, most: int = MOST) -> int:
-    """A whole number within bounds, also written as 30.0. UserError otherwise."""
+    """Return a whole number within bounds, which may be written as 30.0. Raise UserError for any
+    other text."""
     value = number(text, where, what)
     if value != int(value) or not least <= value <= most:
         bounds = f" from {least} to {most}" if (least, most) != (-MOST, MOST) else ""
@@ -56,29 +58,25 @@ class SheetRow(Placed):
         return self.cells[column]
 
     def number(self, column: str) -> float:
-        """Raises UserError unless the cell is a finite number."""
+        """Return the number in the cell. Raise UserError unless it is finite."""
         return number(self.cells[column], self.where, f"column {column!r}")
 
     def number_or_none(self, column: str) -> float | None:
-        """The same, None for an empty cell."""
+        """Return the number in the cell, or None for an empty cell."""
         return self.number(column) if self.cells[column].strip() else None
 
     def whole(self, column: str, least: int = -MOST, most: int = MOST) -> int:
-        """Raises UserError unless the cell is a whole number within these bounds."""
+        """Return the whole number in the cell. Raise UserError unless it lies within these
+        bounds."""
         return whole(self.cells[column], self.where, f"column {column!r}", least, most)
 
     def one_of(self, column: str, allowed: Sequence[str]) -> str:
-        """Raises UserError unless the cell is one of these texts."""
+        """Return the text in the cell. Raise UserError unless it is one of these texts."""
         text = self.cells[column]
         if text not in allowed:
             near = nearest(text, allowed)
-            hint = f" (nearest: {near})" if near else ""
-            raise malformed(
-                self.where,
-                f"column {column!r} has an unknown value",
-                ", ".join(allowed) + hint,
-                text,
-            )
+            expected = ", ".join(allowed) + (f" (nearest: {near})" if near else "")
+            raise self.wrong(f"column {column!r} has an unknown value", expected, text)
         return text
 
 
@@ -89,11 +87,10 @@ def rows(
     at_least: bool = False,
     plausible: "Plausible | None" = None,
 ) -> Iterator[SheetRow]:
-    """The rows of a file whose first line names its columns. `columns` are those that must be
-    there, in any order; others are an error unless `at_least`; `plausible` checks every row.
-    UserError for anything else, and for no row.
-    """
-    lines = parsed(item)
+    """Yield the rows of a file whose first line names its columns. `columns` must all be there, in
+    any order; others are an error unless `at_least`; `plausible` checks every row. Raise UserError
+    for anything else, and for a file without rows."""
+    lines = parse_rows(item)
     try:
         _, header = next(lines)
     except StopIteration:
@@ -118,8 +115,8 @@ def rows(
 def check_header(
     where: str, header: list[str], columns: Sequence[str] | None, *, at_least: bool
 ) -> None:
-    """Raises UserError unless a table is separated by commas and has each of the `columns` once,
-    and no others unless `at_least`."""
+    """Raise UserError unless a table is separated by commas and has each of the `columns` once, and
+    no others unless `at_least`."""
     if len(header) == 1 and header[0].count(";") >= 2:
         what, fix = "semicolons between the cells", "save it with commas between the cells"
         raise malformed(where, what, "comma-separated values", header[0], fix)
@@ -137,12 +134,12 @@ def check_header(
         raise malformed(where, f"column {extra!r} is unknown", wanted, named)
 
 
-def parsed(item: SourceFile) -> Iterator[tuple[int, list[str]]]:
-    """(line, cells) for every row, the number being that of the line that it begins in. UserError
-    for broken quotes."""
+def parse_rows(item: SourceFile) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line, cells) for every row; `line` is the number of the line that it begins in. Raise
+    UserError for broken quotes."""
     reader = csv.reader(io.StringIO(item.text(), newline=""), strict=True)
     while True:
-        begins = reader.line_num + 1
+        first_line = reader.line_num + 1
         try:
             cells = next(reader)
         except StopIteration:
@@ -150,51 +147,50 @@ def parsed(item: SourceFile) -> Iterator[tuple[int, list[str]]]:
         except csv.Error as error:
             what = "not comma-separated values"
             expected = "quotes that are closed, in the row that begins here"
-            raise malformed(f"{item.where}:{begins}", what, expected, str(error)) from None
-        yield begins, cells
+            raise malformed(f"{item.where}:{first_line}", what, expected, str(error)) from None
+        yield first_line, cells
 
 
 def columns(line: str) -> tuple[str, ...]:
-    """The names in the first line of a table."""
     return tuple(line.split(","))
 
 
 def unlike(item: SourceFile, what: str, expected: str) -> UserError:
-    """The error for a file whose first line is that of no table of its format."""
+    """Return the error for a file whose first line is that of no table of its format."""
     return malformed(f"{item.where}:1", what, expected, ", ".join(item.header)[:120])
 
 
 class Once:
-    """Refuses a second of what may be there once: the same key, whatever it is called."""
+    """Refuses a second occurrence of what may occur once: the same key, under whatever name."""
 
     def __init__(self, what: str):
         self._what = what
         self._seen: dict[object, str] = {}
 
     def __call__(self, key: object, where: str) -> None:
-        """Raises UserError where this key was there before, naming both places."""
+        """Raise UserError, naming both places, if this key occurred before."""
         first = self._seen.setdefault(key, where)
         if first != where:
             raise malformed(where, f"{self._what} twice", "once", f"also in {first}")
 
     def content(self, item: SourceFile) -> None:
-        """The same of a file, by what it says."""
+        """Raise UserError if a file with the same content occurred before."""
         self(hashlib.sha256(item.data).digest(), item.where)
 
 
 SLACK = 1e-6
-"""Relative: of an order between values that were printed with six digits."""
+"""The relative error allowed in an order between values that were printed with six digits."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """From `least` to `most`, in the column's own unit."""
+    """The values from `least` to `most`, in the column's own unit."""
 
     least: float
     most: float
 
     def holds(self, values: np.ndarray | np.float64) -> Any:
-        """Which values lie within, shape of `values`; NaN does, being absent."""
+        """Return which values lie within, shape of `values`; NaN does, because it is absent."""
         return ~((values < self.least) | (values > self.most))
 
 
@@ -210,69 +206,65 @@ MIB = Range(0, 1e9)
 @dataclass(frozen=True)
 class Plausible:
     """Column → range; `orders` are columns whose values may not fall from left to right; `absent`
-    are texts that stand for no value.
-    """
+    are texts that stand for no value."""
 
     ranges: Mapping[str, Range]
     orders: Sequence[tuple[str, ...]] = ()
     absent: tuple[str, ...] = field(default=("",))
 
     def check_row(self, row: SheetRow) -> None:
-        """Raises UserError for a cell that is not a number, out of range or out of order. Columns
-        that the row lacks are passed over.
-        """
+        """Raise UserError for a cell that is not a number, out of range or out of order. Columns
+        that the row lacks are ignored."""
         present = [
             c for c in self._columns() if c in row.cells and row[c].strip() not in self.absent
         ]
         self.check_values({column: row.number(column) for column in present}, row.where)
 
     def check_values(self, values: Mapping[str, float], where: str) -> None:
-        """The same for numbers; columns that are not there are passed over."""
-        for column, allowed in self.ranges.items():
-            if column in values and not allowed.holds(np.float64(values[column])):
-                _refuse(where, column, allowed, values[column])
-        for order in self.orders:
-            for lower, upper in pairwise([column for column in order if column in values]):
-                if values[lower] > values[upper] + SLACK * abs(values[upper]):
-                    _refuse_order(where, lower, upper, values[lower], values[upper])
-
-    def _columns(self) -> list[str]:
-        return list(dict.fromkeys((*self.ranges, *(c for order in self.orders for c in order))))
+        """Raise UserError for a number that is out of range or out of order. Absent columns are
+        ignored."""
+        self._check({name: np.array([x], float) for name, x in values.items()}, lambda row: where)
 
     def check_columns(
         self, columns: Mapping[str, np.ndarray], where: str, first_line: int | None
     ) -> None:
-        """The same for columns of shape (rows,); row i is line `first_line` + i of the file
-        `where`, or without a line where that is None. NaN is absent.
-        """
+        """Raise UserError likewise for columns of shape (rows,), whose rows `row_place` names. NaN
+        is absent."""
+        self._check(columns, lambda row: row_place(where, first_line, row))
 
-        def place(row: int) -> str:
-            return f"{where} (row {row})" if first_line is None else f"{where}:{first_line + row}"
+    def _columns(self) -> list[str]:
+        return list(dict.fromkeys((*self.ranges, *(x for order in self.orders for x in order))))
 
-        for column, allowed in self.ranges.items():
-            values = columns.get(column)
-            if values is None:
-                continue
-            bad = ~allowed.holds(values)
-            if bad.any():
-                row = int(np.argmax(bad))
-                _refuse(place(row), column, allowed, float(values[row]))
+    def _check(self, columns: Mapping[str, np.ndarray], place: Callable[[int], str]) -> None:
+        for name, allowed in self.ranges.items():
+            if name in columns:
+                values = columns[name]
+                expected = f"a value from {allowed.least:g} to {allowed.most:g}"
+                what = f"column {name!r} has an impossible value"
+                refuse_rows(~allowed.holds(values), place, what, expected, values)
         for order in self.orders:
-            for lower, upper in pairwise([column for column in order if column in columns]):
+            for lower, upper in pairwise([name for name in order if name in columns]):
                 low, high = columns[lower], columns[upper]
-                bad = low > high + SLACK * np.abs(high)
-                if bad.any():
-                    row = int(np.argmax(bad))
-                    _refuse_order(place(row), lower, upper, float(low[row]), float(high[row]))
+                what, expected = f"column {lower!r} is above column {upper!r}", f"{lower} ≤ {upper}"
+                refuse_rows(low > high + SLACK * np.abs(high), place, what, expected, low, high)
 
 
-def _refuse(where: str, column: str, allowed: Range, value: float) -> NoReturn:
-    expected = f"a value from {allowed.least:g} to {allowed.most:g}"
-    raise malformed(where, f"column {column!r} has an impossible value", expected, f"{value:g}")
+def row_place(where: str, first_line: int | None, row: int) -> str:
+    """Return FILE:LINE of a row, counted from 0, of the file `where`; only its number if rows are
+    not lines."""
+    return f"{where} (row {row})" if first_line is None else f"{where}:{first_line + row}"
 
 
-def _refuse_order(where: str, lower: str, upper: str, low: float, high: float) -> NoReturn:
-    expected = f"{lower} ≤ {upper}"
-    raise malformed(
-        where, f"column {lower!r} is above column {upper!r}", expected, f"{low:g} and {high:g}"
-    )
+def refuse_rows(
+    bad: np.ndarray,
+    place: Callable[[int], str],
+    what: str,
+    expected: str,
+    *columns: np.ndarray,
+) -> None:
+    """Raise UserError with the values of `columns` in the first row for which `bad` is true, if
+    any. All arrays are of shape (rows,)."""
+    if bad.any():
+        row = int(np.argmax(bad))
+        actual = " and ".join(f"{column[row]:g}" for column in columns)
+        raise malformed(place(row), what, expected, actual)

@@ -1,5 +1,5 @@
-"""Logs of `perf_test` as its versions write them, made from known messages: what is read back has a
-truth to meet."""
+"""Logs of `perf_test` as its versions write them, made from known messages, so that the read values
+can be compared with the truth."""
 
 import json
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ COLUMNS_NEW = [c for c in COLUMNS_2020 if "loop_res" not in c]
 
 @dataclass(frozen=True)
 class Second:
-    """What really happened: messages received, latency in ms, and the length of the interval in
-    s."""
+    """What really happened in a second: messages received, latency in ms, and the length of the
+    interval in s."""
 
     received: int
     latency_ms: float | None = 0.5
@@ -50,8 +50,8 @@ def header(
 
 
 def text_2020(seconds: list[Second], **of: int) -> str:
-    """The tab-separated text: rates cut to whole numbers, an interval that is the row before's
-    T_loop."""
+    """Return the tab-separated text: rates cut to whole numbers, and as interval the T_loop of the
+    row before."""
     lines = [*header(**of), ",\t".join(c.replace("_(", " (") for c in COLUMNS_2020) + ",\t"]
     time = 0.0
     for i, s in enumerate(seconds):
@@ -73,7 +73,7 @@ def _cells(time: float, s: Second, received: int, data: int) -> list[str]:
 
 
 def csv_new(seconds: list[Second]) -> str:
-    """The CSV of later versions: counts, no trailing separator, no loop reserve."""
+    """Return the CSV of later versions: counts, no trailing separator, no loop reserve."""
     lines = [*header(version="2.3.0"), ",\t".join(c.replace("_(", " (") for c in COLUMNS_NEW)]
     time = 0.0
     for s in seconds:
@@ -84,7 +84,7 @@ def csv_new(seconds: list[Second]) -> str:
 
 
 def as_json(seconds: list[Second]) -> str:
-    """The JSON: nanoseconds, latencies in seconds, 0 for what is not finite."""
+    """Return the JSON: nanoseconds, latencies in seconds, 0 for what is not finite."""
     rows, time = [], 0.0
     for s in seconds:
         time += s.length_s

@@ -1,7 +1,7 @@
-"""The original data, where it lies beside the checkout, imported once per kind and process.
+"""The original data, if it lies beside the checkout, imported once per kind and process.
 
-What the importers must reproduce are published numbers, so nothing stands in for the data: without
-it these tests skip and say so.
+The importers must reproduce published numbers, so nothing stands in for the data: without it these
+tests skip and say so.
 """
 
 import functools
@@ -19,7 +19,7 @@ _KEPT = tempfile.TemporaryDirectory(prefix="rmwbench-tests-imported-")
 
 
 def path(*parts: str) -> Path:
-    """A file or folder of the original data; skips the test where there is none."""
+    """Return a file or folder of the original data. The test is skipped if there is none."""
     place = DATA.joinpath(*parts)
     if not place.exists():
         pytest.skip(f"the original data is not here ({'/'.join(parts)}): nothing to compare with")
@@ -28,7 +28,7 @@ def path(*parts: str) -> Path:
 
 @functools.cache
 def bundle(*parts: str) -> Bundle:
-    """The bundle of it. The kind is recognised, as a user would have it."""
+    """Return the bundle of the data. Its kind is recognised, as for a user."""
     out = Path(_KEPT.name) / "-".join(parts).replace("/", "-")
     import_published(path(*parts), out)
     return Bundle(out)

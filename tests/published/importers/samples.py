@@ -1,4 +1,4 @@
-"""A small valid source of every kind, invented: name of file → text. What stands in them was never
+"""A small valid source of every kind, invented: name of file → text. Nothing in them was ever
 measured."""
 
 import json
@@ -21,7 +21,7 @@ SECONDS = [Second(30), Second(29, 0.7, 1.05), Second(0, None), Second(31)]
 
 
 def put(directory: Path, files: Mapping[str, str | bytes]) -> Path:
-    """Writes them below the directory, which is made."""
+    """Write the files below the directory, which is made."""
     for name, content in files.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -203,7 +203,7 @@ HOP_CHAIN = """benchmark_metadata:
 
 
 def _hop_chain() -> dict[str, str]:
-    """Two sessions of two runs; the camera has no Connext."""
+    """Return two sessions of two runs; the camera has no Connext."""
     files = {f"{session}/metadata.yaml": HOP_CHAIN for session in ("s1", "s2")}
     for n, session in enumerate(("s1", "s2")):
         for sensor, rmw, ns in (
@@ -275,7 +275,7 @@ DDSPERF_SUB = """\
 [32662] 2.000  lo: xmit 8.20 Mb/s recv 8.20 Mb/s [2098765 2098765]
 [32662] participant vm:32667: gone
 """
-"""What ddsperf 0.10 printed on a loopback (discarded and lo from its other options), shortened."""
+"""The output of ddsperf 0.10 on a loopback (discarded and lo from its other options), shortened."""
 DDSPERF_PUB = """\
 [32667] participant vm:32667: new (self)
 [32667] participant vm:32662: new

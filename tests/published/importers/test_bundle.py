@@ -1,5 +1,5 @@
-"""An imported bundle is a bundle: checked, read by trial, asked with SQL, shown; and it says what
-it cannot tell."""
+"""An imported bundle is a bundle: it is checked, read by trial, queried with SQL and shown, and it
+says what it cannot tell."""
 
 import json
 from functools import partial
@@ -14,7 +14,8 @@ from tests.support.command import captured
 
 @pytest.fixture
 def rmwbench(capsys, monkeypatch):
-    """The command line in this process: one of its own takes half a second to begin."""
+    """Run the command line in this process, because a process of its own takes half a second to
+    begin."""
 
     monkeypatch.setenv("COLUMNS", "160")
     return partial(captured, capsys)

@@ -1,4 +1,5 @@
-"""Times to close on GitHub: what is closed at an unknown time is neither open nor left out."""
+"""Times to close on GitHub: an item that was closed at an unknown time is neither open nor left
+out."""
 
 import pytest
 

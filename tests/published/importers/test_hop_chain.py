@@ -23,7 +23,8 @@ def points(tmp_path, files=FILES):
 
 
 def test_the_published_mean_is_theirs_and_a_hop_is_not_a_sixth_of_it(tmp_path):
-    """Sum of all latencies per session ÷ their mean number ÷ 6, from the 51st message on."""
+    """The published mean is the sum of all latencies per session ÷ their mean number ÷ 6, from the
+    51st message on."""
     done, figures = points(tmp_path)
     assert (done.kind.name, done.trials, done.files) == ("hop-chain-2026", 12, 14)
     kept = [
@@ -58,7 +59,7 @@ def test_a_run_is_a_trial_of_its_version(tmp_path):
 
 
 def test_sessions_of_two_versions_are_two_cells(tmp_path):
-    """Both stood under the version of the first session."""
+    """Both sessions stood under the version of the first one."""
     newer = FILES["s2/metadata.yaml"].replace("0.10.6", "0.11.0")
     done, _ = points(tmp_path, {**FILES, "s2/metadata.yaml": newer})
     bundle = Bundle(done.directory)
@@ -128,7 +129,7 @@ def test_what_is_not_as_its_format_says_is_one_error(tmp_path, change, words):
 
 
 def test_sessions_of_one_name_in_two_folders_are_not_taken_for_one(tmp_path):
-    """The later one silently took the place of the earlier one's runs."""
+    """The later session silently replaced the runs of the earlier one."""
     first, other = "a/s1/imu_cpp_results_rmw_zenoh_cpp_nr_1.txt", "b/s1/metadata.yaml"
     files = {first: FILES[FIRST], first.replace("a/", "b/"): FILES[FIRST].replace("7", "8")}
     with pytest.raises(UserError, match="the same run twice"):

@@ -1,4 +1,4 @@
-"""Totals of ros2-performance: each share says what it is of."""
+"""Totals of ros2-performance: each share says what it is a share of."""
 
 import pytest
 
@@ -10,7 +10,8 @@ SUBSCRIPTIONS = "fastrtps/mont/latency_all.txt"
 
 
 def test_the_share_of_the_lost_is_of_those_received_or_lost(tmp_path):
-    """As the original's own; it was noted as of those received, as the shares of the late are."""
+    """The original computes it so. The note said that it was a share of the received messages, as
+    the shares of the late ones are."""
     files = dict(SAMPLES["irobot"][1])
     files[SUBSCRIPTIONS] = files[SUBSCRIPTIONS].replace("600  1  0  0", "600  9  0  100")
     done = import_published(put(tmp_path / "in", files), tmp_path / "out")

@@ -1,5 +1,5 @@
 """Whatever is done to the data: it is imported, or ONE error says file, line and what was expected.
-No traceback."""
+There is no traceback."""
 
 import gzip
 import io
@@ -25,7 +25,7 @@ from tests.published.importers.samples import SAMPLES, put
 
 
 class Files:
-    """A source in memory: readers ask for nothing but its files."""
+    """A source in memory: readers use nothing but its files."""
 
     path = "in memory"
 
@@ -65,7 +65,7 @@ def encoded(name: str) -> tuple[str, dict[str, bytes]]:
 
 
 def tar(*files: tuple[str, bytes]) -> bytes:
-    """An archive, not compressed; a file may be in it twice."""
+    """Return an archive, not compressed; a file may be in it twice."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
         for name, data in files:
@@ -111,7 +111,8 @@ def test_damage_is_imported_or_told_in_one_error(name, data):
 
 @st.composite
 def damaged(draw, content: bytes) -> bytes:
-    """Cut, garbled, lines taken out, doubled, swapped or emptied, cells replaced."""
+    """Return the data cut, garbled, with lines removed, doubled, swapped or emptied, or with cells
+    replaced."""
     lines = content.split(b"\n")
     at = draw(st.integers(0, len(lines) - 1))
     match draw(st.sampled_from(DAMAGE)):
@@ -263,7 +264,8 @@ def test_a_place_that_is_taken_is_left_alone(tmp_path):
 
 
 def test_an_archive_is_never_all_in_memory():
-    """Of 1 050 files of 350 runs no more than one batch is alive at a time."""
+    """An archive has 1 050 files of 350 runs, and no more than one batch of them is alive at a
+    time."""
     _, files = encoded("tsc-2020-mininet")
     run = {name.rpartition("/")[2]: data for name, data in files.items() if "/run01/" in name}
     alive: weakref.WeakSet[SourceFile] = weakref.WeakSet()

@@ -14,8 +14,8 @@ SIZE, RATE, SECONDS = 1040, 30, 15
 
 
 def log(ends: np.ndarray, **counted: np.ndarray) -> Log:
-    """A log as the tool writes it: counts between two resets ÷ T_loop of the row before, cut to
-    whole numbers."""
+    """Return a log as the tool writes it: counts between two resets ÷ T_loop of the row before, cut
+    to whole numbers."""
     loop = np.diff(ends, prepend=0.0)
     interval = np.concatenate((loop[:1], loop[:-1]))
     columns = {"T_experiment": ends, "T_loop": loop}
@@ -29,10 +29,9 @@ def log(ends: np.ndarray, **counted: np.ndarray) -> Log:
 
 
 def simulated(seed: int, loss: float, matched_s: float, latency_s: float, offset_s: float = 0.02):
-    """(publisher, subscriber, truth in %): messages before the match never come, later ones with 1
-    − `loss`, in order, `latency_s` late on average. `offset_s` is by how much the subscriber starts
-    earlier.
-    """
+    """Return (publisher, subscriber, truth in %): messages before the match never come, later ones
+    come with probability 1 − `loss`, in order, `latency_s` late on average. The subscriber starts
+    `offset_s` earlier."""
     random = np.random.default_rng(seed)
     sent = np.arange(0, SECONDS, 1 / RATE)
     number = np.arange(len(sent))
@@ -86,7 +85,7 @@ def test_no_loss_is_not_a_loss():
 
 
 def test_a_row_printed_as_zero_may_hold_the_first_message():
-    """One message in 1.0335 s is a rate of 0: bytes tell that it came."""
+    """One message in 1.0335 s is a rate of 0, but the bytes tell that it came."""
     publisher = log(np.arange(1, 4) * 1.0015, sent=np.full(3, 30.0))
     ends = np.array([1.0335, 2.067, 3.1005])
     subscriber = log(ends, received=np.array([0.0, 1.0, 30.0]), lost=np.array([0.0, 40.0, 0.0]))

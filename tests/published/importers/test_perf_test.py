@@ -123,8 +123,7 @@ def test_any_count_below_2000_a_second_is_restored_exactly(truth):
 @given(st.lists(st.text("0123456789.-+einfa,_ \t\"'", max_size=40), min_size=1, max_size=5))
 @settings(max_examples=150, **PATIENT)
 def test_arrow_and_the_strict_parser_read_the_same(rows):
-    """Whatever stands in the rows: either both give the same numbers, or the strict one names a
-    line."""
+    """For any rows, either both give the same numbers, or the strict one names a line."""
     head, _, good = text_2020(SECONDS).partition("cpu_usage (%),\t\n")
     item = SourceFile(
         "x", "x", (head + "cpu_usage (%),\t\n" + good + "\n".join(rows) + "\n").encode()
@@ -145,7 +144,8 @@ def test_arrow_and_the_strict_parser_read_the_same(rows):
 
 
 def test_a_blocked_second_counts_in_what_was_received_and_in_its_latency(tmp_path):
-    """1000 messages within a second, then one of which 700.4 are left: nobody knows how many came."""
+    """1000 messages come within a second, then one of which 700.4 are left: nobody knows how many
+    came."""
     text = text_2020([Second(1000, 0.5), Second(700, 90.0)])
     head, _, row = text.rstrip("\n").rpartition("\n")
     cells = row.split(",\t\t")

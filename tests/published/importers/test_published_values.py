@@ -1,7 +1,7 @@
-"""Every original that is imported gives the values that its source prints, and their corrections.
+"""Every imported original gives the values that its source prints, and their corrections.
 
 `published_values.csv` has single points, which were compared with the sources' own tables;
-`published_totals.csv` has of every figure how many points it has and their sums.
+`published_totals.csv` has for every figure the number of its points and their sums.
 """
 
 import csv
@@ -60,8 +60,8 @@ def test_figures_have_all_their_points(source):
 
 
 def test_the_summary_table_run_by_run_from_the_raw_logs():
-    """900 runs: the original's own table against what its formulas give here, to the last digit but
-    rounding."""
+    """For 900 runs, the formulas give here the values of the original's own table, to the last
+    digit except for rounding."""
     from_logs = figures(*MININET, "2020-10-23_10-47-36.tar.gz")
     with open(path(*MININET, "MininetResults.csv")) as file:
         rows = list(csv.DictReader(file))

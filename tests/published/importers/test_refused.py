@@ -1,4 +1,4 @@
-"""What no measurement can be is refused: a table of malformed data, and what the one error must
+"""Impossible measurements are refused: a table of malformed data, and what the one error must
 say."""
 
 import pytest
@@ -89,8 +89,8 @@ def test_an_impossible_value_or_contradiction_is_one_error(name, file, old, new,
         assert words in text, text
 
 
-def again(files, file, lines=slice(1, 2)):
-    """A row of a table once more, at its end."""
+def repeat_row(files, file, lines=slice(1, 2)):
+    """Repeat a row of a table at its end."""
     rows = files[file].rstrip(b"\n").split(b"\n")
     files[file] = b"\n".join([*rows, *rows[lines]]) + b"\n"
 
@@ -103,20 +103,20 @@ TWICE = [
     ("a run under a second name", MININET, lambda f: [copy(f, n, n.replace("run01", "run09")) for n in list(f)
                                                       if "run01" in n], "the same log twice"),
     ("one log as another run's", MININET, lambda f: copy(f, SUB, SUB.replace("run01", "run02")), "the same log twice"),
-    ("a row of the summary", SUMMARY, lambda f: again(f, "MininetResults.csv"), "the same run twice"),
+    ("a row of the summary", SUMMARY, lambda f: repeat_row(f, "MininetResults.csv"), "the same run twice"),
     ("a WiFi run as another", WIFI, lambda f: [copy(f, n, n.replace("-1.txt", "-2.txt")) for n in list(f)],
      "the same log twice"),
-    ("a second of gscam", "gscam", lambda f: again(f, GSCAM, slice(2, 3)), "the time does not grow"),
-    ("a row of gscam's summary", "gscam", lambda f: again(f, "run/summary.csv"), "the same test twice"),
-    ("a response", "survey", lambda f: again(f, "survey.csv"), "the same response twice"),
+    ("a second of gscam", "gscam", lambda f: repeat_row(f, GSCAM, slice(2, 3)), "the time does not grow"),
+    ("a row of gscam's summary", "gscam", lambda f: repeat_row(f, "run/summary.csv"), "the same test twice"),
+    ("a response", "survey", lambda f: repeat_row(f, "survey.csv"), "the same response twice"),
     ("a pair of tests", "cyclonedds-2021", lambda f: _pair_again(f), "the same test twice"),
-    ("a setting of throughput", "eprosima-2019", lambda f: again(f, GRID), "the same setting"),
-    ("a size", "eprosima-2019", lambda f: again(f, INTRA), "the same setting"),
-    ("a subscription", "irobot", lambda f: again(f, LATENCY_ALL), "the same subscription twice"),
+    ("a setting of throughput", "eprosima-2019", lambda f: repeat_row(f, GRID), "the same setting"),
+    ("a size", "eprosima-2019", lambda f: repeat_row(f, INTRA), "the same setting"),
+    ("a subscription", "irobot", lambda f: repeat_row(f, LATENCY_ALL), "the same subscription twice"),
     ("an output of ddsperf", "ddsperf", lambda f: copy(f, "sub.txt", "sub2.txt"), "the same output twice"),
     ("a log of perf_test", "perf-test", lambda f: copy(f, "a.txt", "a2.txt"), "the same log twice"),
-    ("a row of the build farm", "tsc-2020-build-farm", lambda f: again(f, "node_perf.csv"), "the same run twice"),
-    ("a pull request", "github-csv", lambda f: again(f, "b_pr.csv"), "the same number twice"),
+    ("a row of the build farm", "tsc-2020-build-farm", lambda f: repeat_row(f, "node_perf.csv"), "the same run twice"),
+    ("a pull request", "github-csv", lambda f: repeat_row(f, "b_pr.csv"), "the same number twice"),
 ]  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from tests.support.waiting import until
 
 
 def refused(path, tmp_path, kind=None) -> str:
-    """The text of the one error; nothing else is there afterwards."""
+    """Return the text of the only error; nothing else is there afterwards."""
     before = tree(tmp_path)
     with pytest.raises(UserError) as raised:
         import_published(path, tmp_path / "out", kind)
@@ -87,7 +87,7 @@ def test_the_same_file_twice_in_an_archive(tmp_path):
 
 
 def test_a_folder_that_cannot_be_read_is_an_error(tmp_path, monkeypatch):
-    """Permissions do not bind root, so the refusal itself is what is simulated."""
+    """Permissions do not bind root, so the test simulates the refusal."""
     put(tmp_path / "in", encoded("tsc-2020-mininet")[1])
     closed, scandir = str(tmp_path / "in/x/cell/run02"), os.scandir
 
@@ -269,7 +269,7 @@ def test_what_a_killed_import_left_is_removed_and_a_living_one_is_not(tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_leaves_nothing_behind(number, tmp_path):
-    """The archive's data come slowly: the signal meets an import that is under way."""
+    """The archive's data come slowly, so that the signal meets a running import."""
     files = encoded("tsc-2020-mininet")[1]
     run = {n.rpartition("/")[2]: d for n, d in files.items() if "run01" in n}
     many = {

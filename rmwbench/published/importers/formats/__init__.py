@@ -1,1 +1,1 @@
-"""A reader per published format: `recognises(item)`, `read(source, out)`, `PLAUSIBLE`."""
+"""One reader for each published format: `recognises(item)`, `read(source, out)`, `PLAUSIBLE`."""

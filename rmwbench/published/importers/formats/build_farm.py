@@ -1,13 +1,13 @@
 """The nightly build farm of the TSC reports (2020 and 2021): five merged tables, or the one-line
-files they came from.
+files that they were made from.
 
-The tables say which run a row is in `file_name`; their `vendor` and `config` are mangled (four of
-six vendors read `ps`), so the name is what is read. A one-line file has its test's name in every
-header cell and says nothing of the publish mode: that is in its name only, and the rest of the name
-must agree with its header.
+The merged tables say in `file_name` which run a row belongs to. Their `vendor` and `config` are
+mangled (four of six vendors read `ps`), so the reader uses the name. A one-line file has its test's
+name in every header cell and says nothing about the publish mode: only its name does, and the rest
+of the name must agree with its header.
 
-What cannot be corrected from a summary has no corrected value: the percentile of 27 means of a
-second is not one of messages, and the earliest sample of a mean since start is not a 95th
+What cannot be corrected from a summary has no corrected value: the percentile of 27 one-second
+means is not a percentile of messages, and the earliest sample of a mean since start is not a 95th
 percentile of load.
 """
 
@@ -35,7 +35,7 @@ from rmwbench.published.importers.sheet import (
     Range,
     columns,
     number,
-    parsed,
+    parse_rows,
     rows,
     unlike,
 )
@@ -56,7 +56,8 @@ _INTEROP = (
         "mean received,mean sent,sum lost,mean system_cpu_usage (%),mean system virtual memory (Mb)"
     ),
 )
-"""Columns in the order of a one-line file; a merged table has them reversed, between others."""
+"""The columns in the order of a one-line file; a merged table has them in reverse order, between
+others."""
 
 _RANGES = {
     "latency": LATENCY_MS,
@@ -70,7 +71,7 @@ _RANGES = {
     "sent": RATE,
     "lost": Range(0, 1e12),
 }
-"""Words of a column's name → what its values can be."""
+"""Words in a column's name → what its values can be."""
 PLAUSIBLE = Plausible(
     {
         column: next(allowed for word, allowed in _RANGES.items() if word in column)
@@ -104,8 +105,8 @@ _BESIDE = {
 
 @dataclass(frozen=True)
 class Result:
-    """One run's summary: `experiment` of `_NAMES`, the middleware, its publish mode, and the values
-    by column."""
+    """One run's summary: its `experiment` (a key of `_NAMES`), the middleware, its publish mode,
+    and the values by column."""
 
     experiment: str
     rmw: str
@@ -122,32 +123,27 @@ class Result:
 
 
 OF_2021 = ("bars of other middlewares",)
-"""Known errors of that year alone."""
+"""The known errors of that year alone."""
 
 
 def _year(item: SourceFile) -> int | None:
-    """2020 or 2021 for a file of either build, None for any other: Connext's package was renamed in
-    between."""
+    """Return 2020 or 2021 for a file of either build, None for any other: Connext's package was
+    renamed in between."""
     header = item.header
-    raw = (
+    is_raw = (
         len(set(header)) == 1
         and len(header) in (len(_NODE), len(_PUBSUB), len(_INTEROP))
         and _is_raw(header[0])
     )
-    if not raw and not _merged_kind(header):
+    if not is_raw and not _merged_kind(header):
         return None
-    return _connext_of(item) or (2021 if raw else None)
+    return _connext_year(item) or (2021 if is_raw else None)
 
 
-def _connext_of(item: SourceFile) -> int | None:
-    return next(
-        (
-            year
-            for name, year in ((b"rmw_connext_cpp", 2020), (b"rmw_connextdds", 2021))
-            if name in item.data
-        ),
-        None,
-    )
+def _connext_year(item: SourceFile) -> int | None:
+    if b"rmw_connext_cpp" in item.data:
+        return 2020
+    return 2021 if b"rmw_connextdds" in item.data else None
 
 
 def _is_raw(cell: str) -> bool:
@@ -164,7 +160,7 @@ class BuildFarm:
         return _year(item) == self.year
 
     def read(self, source: Source, out: Published) -> None:
-        """A cell and a trial per row: each configuration was run once."""
+        """Read one cell and one trial from each row: each configuration was run once."""
         out.known("build-farm", () if self.year == 2021 else OF_2021)
         once = Once("the same run")
         for result in _results(source, self.year):
@@ -177,16 +173,16 @@ class BuildFarm:
 YEAR_2020, YEAR_2021 = BuildFarm(2020), BuildFarm(2021)
 
 
-def _results(source: Source, wanted: int) -> Iterator[Result]:
+def _results(source: Source, year: int) -> Iterator[Result]:
     for item in source:
-        other = _connext_of(item)
-        if other not in (None, wanted):
+        other = _connext_year(item)
+        if other not in (None, year):
             fix = f"`rmwbench published import tsc-{other}-build-farm`"
-            raise item.wrong(f"a file of the build of {other}", f"of {wanted}", f"of {other}", fix)
+            raise item.wrong(f"a file of the build of {other}", f"of {year}", f"of {other}", fix)
         header = item.header
         kind = _merged_kind(header)
         if kind:
-            yield from _merged(item, kind)
+            yield from _merged_results(item, kind)
         elif len(set(header)) == 1 and _is_raw(header[0]):
             yield _raw(item)
         else:
@@ -195,22 +191,19 @@ def _results(source: Source, wanted: int) -> Iterator[Result]:
 
 
 def _merged_kind(header: Sequence[str]) -> str | None:
-    names = set(header)
-    for kind, beside in _BESIDE.items():
-        if {name for name in beside if name} <= names:
-            return kind
-    return None
+    kinds = (kind for kind, names in _BESIDE.items() if set(filter(None, names)) <= set(header))
+    return next(kinds, None)
 
 
-def _merged(item: SourceFile, kind: str) -> Iterator[Result]:
-    wanted = _COLUMNS["one_process" if kind == "pubsub" else kind]
-    for row in rows(item, (*_BESIDE[kind], *wanted)):
-        name = row["file_name"].rpartition("/")[2]
-        yield _result(name, {c: row.number(c) for c in wanted}, row.where, kind)
+def _merged_results(item: SourceFile, kind: str) -> Iterator[Result]:
+    names = _COLUMNS["one_process" if kind == "pubsub" else kind]
+    for row in rows(item, (*_BESIDE[kind], *names)):
+        file_name = row["file_name"].rpartition("/")[2]
+        yield _result(file_name, {name: row.number(name) for name in names}, row.where, kind)
 
 
 def _raw(item: SourceFile) -> Result:
-    lines = [(line, cells) for line, cells in parsed(item) if cells]
+    lines = [(line, cells) for line, cells in parse_rows(item) if cells]
     if len(lines) != 2:
         raise item.wrong(
             "not a one-line result", "a header and one line of values", f"{len(lines)} lines"
@@ -244,8 +237,7 @@ def _raw(item: SourceFile) -> Result:
 
 def _result(name: str, values: dict[str, float], where: str, kind: str) -> Result:
     PLAUSIBLE.check_values(values, where)
-    wanted = ("one_process", "two_process") if kind == "pubsub" else (kind,)
-    for experiment in wanted:
+    for experiment in ("one_process", "two_process") if kind == "pubsub" else (kind,):
         match = _NAMES[experiment].fullmatch(name)
         if match:
             parts = match.groupdict()
@@ -300,7 +292,7 @@ def _trial(out: Published, r: Result, year: int) -> None:
 
 MEBIBYTE = 1024 * 1024
 PAGES = 4.0
-"""Pages of 4 KiB that were divided by 1024 and called Mb."""
+"""The factor for pages of 4 KiB that were divided by 1024 and called Mb."""
 
 _MEMORY = {
     "virtual memory (Mb)": PAGES,
@@ -330,7 +322,8 @@ RELAY = "no data: the relay measures no latency, 0 stands for absent"
 
 
 def windows_of(r: "Result") -> Iterator[tuple[str, str, float | None]]:
-    """(metric, unit, value) of one result in rmwbench's units, None for what is absent."""
+    """Yield (metric, unit, value) of one result in rmwbench's units; the value is None if it is
+    absent."""
     v = r.values
     if r.experiment in ("node", "interop"):
         for name, factor in _MEMORY.items():
@@ -367,7 +360,6 @@ def windows_of(r: "Result") -> Iterator[tuple[str, str, float | None]]:
 
 
 def add_figures(out: Published, r: "Result") -> None:
-    """The points that one result has in the figures."""
     if r.experiment == "node":
         _node(out, r)
     elif r.experiment == "interop":
@@ -380,11 +372,12 @@ def _node(out: Published, r: "Result") -> None:
     point = SeriesPoints(out, "spin", r.arm)
     for statistic, prefix in _STATISTICS:
         cpu = r.values[f"{prefix}cpu_usage (%)"]
-        right = None if statistic == "p95" else cpu
-        why = P95_CPU if right is None else None
-        bar = "published: rounded to two decimals, times 100"
-        point(f"cpu_{statistic}", "% of the machine", cpu, right, why or CPU_NOTE)
-        point(f"cpu_bar_{statistic}", "% of the machine", round(cpu, 2) * 100, right, why or bar)
+        corrected = None if statistic == "p95" else cpu
+        why = P95_CPU if corrected is None else None
+        bar_note = why or "published: rounded to two decimals, times 100"
+        point(f"cpu_{statistic}", "% of the machine", cpu, corrected, why or CPU_NOTE)
+        bar = round(cpu, 2) * 100
+        point(f"cpu_bar_{statistic}", "% of the machine", bar, corrected, bar_note)
     _memory(point, r)
 
 
@@ -403,8 +396,8 @@ def _pubsub(out: Published, r: "Result") -> None:
     received = data * MEBIBYTE / SIZEOF[r.type]
     note = "bytes per second ÷ sizeof"
     point("received", "messages/s", v["mean received"], received, note)
-    two = r.experiment == "two_process"
-    point("sent", "messages/s", v["mean sent"], None, NO_LOG if two else CUT)
+    two_processes = r.experiment == "two_process"
+    point("sent", "messages/s", v["mean sent"], None, NO_LOG if two_processes else CUT)
     point("lost", "messages", v["sum lost"], None, CUT)
     mean = "unweighted mean of 27 means of a second"
     median = "median of 27 means of a second"

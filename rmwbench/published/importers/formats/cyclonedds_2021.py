@@ -2,9 +2,9 @@
 winner and ratio.
 
 `#msg received` adds up rates that `perf_test` cut to whole numbers (475 where 500 came in 25 s), so
-messages are restored from `data received`. A ratio is larger ÷ (smaller + 10⁻⁶): where Windows
-reported no CPU time at all, it says 2.7 million. The jitter's ratio was taken from numbers that the
-tables do not have.
+the number of messages is restored from `data received`. A ratio is larger ÷ (smaller + 10⁻⁶): for a
+pair in which Windows reported no CPU time at all, it says 2.7 million. The jitter's ratio was taken
+from numbers that the tables do not have.
 """
 
 import math
@@ -33,8 +33,8 @@ from rmwbench.published.importers.sheet import (
 )
 
 MB = 1000 * 1024
-"""Bytes in what the tables call MB, for they divide getrusage's KiB by 1000: every value is a whole
-number of pages, of 4 KiB on Linux and Windows and of 16 on macOS."""
+"""Bytes in what the tables call MB. They divide getrusage's KiB by 1000, since every value is a
+whole number of pages, of 4 KiB on Linux and Windows and of 16 KiB on macOS."""
 KEY = ("host", "mode", "topic", "rate", "#subscribers", "zero_copy", "reliable", "transient")
 VALUES = {
     "#msg received": ("received_rates_cut_sum", "messages", 1.0),
@@ -64,8 +64,8 @@ RMW = ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp")
 WINNERS = ("CYCLONE", "FAST", "CYCLONE BYDEF", "FAST BYDEF")
 FAILED = "FAIL"
 MOST_RECEIVED_RATIO = 1.1
-"""Messages received ÷ (sent × subscriptions) at most: both are sums of cut rates (1.002 in the
-published tables)."""
+"""The highest ratio of messages received to (sent × subscriptions): both are sums of cut rates
+(1.002 in the published tables)."""
 PLAUSIBLE = Plausible(
     {
         "rate": Range(0, 1e9),
@@ -84,7 +84,7 @@ PLAUSIBLE = Plausible(
 )
 RUN_NS = 30_000_000_000
 LEFT_OUT_NS = 5_000_000_000
-"""The beginning of a run, which the published configurations leave out."""
+"""The length of a run's beginning, which the published configurations leave out."""
 EPSILON = 1e-6
 
 
@@ -93,7 +93,7 @@ def recognises(item: SourceFile) -> bool:
 
 
 def read(source: Source, out: Published) -> None:
-    """A cell and a trial per row; the ratios of each pair."""
+    """Read one cell and one trial from each row, and the ratios of each pair."""
     out.known("cyclonedds-2021")
     for item in source:
         _table(item, out)
@@ -123,8 +123,8 @@ def _table(item: SourceFile, out: Published) -> None:
 
 
 def _pairs(item: SourceFile) -> Iterator[tuple[SheetRow, SheetRow]]:
-    """The pairs. After a line of dashes come a spreadsheet's formulas, which count what is counted
-    here."""
+    """Yield the pairs. The formulas of a spreadsheet follow them below a line of dashes; they count
+    what this reader counts itself."""
     first = None
     for row in rows(item, COLUMNS):
         if row["rmw"] == "-":
@@ -215,7 +215,7 @@ def _figures(
     sent: str,
     point: SeriesPoints,
 ) -> None:
-    """`sent`: why the number of messages sent is not corrected."""
+    """Add the figures of one row. `sent`: why the number of messages sent is not corrected."""
     why = "no data: the run failed" if row["#msg received"] == FAILED else None
     received = values["#msg received"]
     point("received", "messages", received, restored, why or "data received ÷ sizeof")
@@ -228,23 +228,23 @@ def _figures(
     cpu, ram = values["cpu usage (%)"], values["max ram usage (MB)"]
     coarse = "no data: 0 stands for a timer that is too coarse" if cpu == 0 else None
     point("cpu", "% of the machine", cpu, None if coarse else cpu, why or coarse)
-    right = None if ram is None else ram * MB / 1e6
-    point("ram", "MB", ram, right, why or "published: KiB ÷ 1000; corrected: 10⁶ bytes")
+    corrected = None if ram is None else ram * MB / 1e6
+    point("ram", "MB", ram, corrected, why or "published: KiB ÷ 1000; corrected: 10⁶ bytes")
 
 
 def _add_ratio(
     first: SheetRow, second: SheetRow, name: str, label: str, out: Published
 ) -> tuple[str, bool]:
-    """Adds the pair's ratio; who won as published, and whether both have a value, for a failure and
-    a 0 decide nothing."""
+    """Add the pair's ratio. Return who won as published, and whether both have a value: a failure
+    and a 0 decide nothing."""
     column, title = COMPARED[name]
     winner = first.one_of(f"{title} WIN", WINNERS)
     published = first.number(f"{title} COMPARE")
     a, b = _value(first, column), _value(second, column)
     smaller = b is None or (a is not None and a < b)
-    right = ("CYCLONE" if smaller else "FAST") + (" BYDEF" if a is None or b is None else "")
-    if a != b and winner != right:
-        raise first.wrong(f"{title} WIN is not the smaller of the pair", right, winner)
+    expected = ("CYCLONE" if smaller else "FAST") + (" BYDEF" if a is None or b is None else "")
+    if a != b and winner != expected:
+        raise first.wrong(f"{title} WIN is not the smaller of the pair", expected, winner)
     corrected, note, is_decided = None, f"winner: {winner}", False
     if a is None or b is None:
         note = "no data: one of the two failed; the other wins by default"

@@ -1,7 +1,7 @@
-"""The output of Cyclone DDS's `ddsperf`: a line per second and kind, `[PID] SECONDS  …`.
+"""The output of Cyclone DDS's `ddsperf`: a line per second and kind, `[PID] SECONDS …`.
 
-Two things to know of it: latencies are half round trips (unless marked `sublat`), and the rates in
-parentheses are over the last ten seconds, divided by ten from the first second on.
+Latencies are half round trips (unless marked `sublat`), and the rates in parentheses cover the last
+ten seconds, divided by ten from the first second on.
 """
 
 import re
@@ -54,21 +54,21 @@ UNTIMED = re.compile(
 )
 THREAD = re.compile(r"[^ ]+:(\d+)%\+(\d+)%")
 LONGEST_S = 1e8
-_US = Range(0, LONGEST_S * 1e6)
+_MICROSECONDS = Range(0, LONGEST_S * 1e6)
 PLAUSIBLE = Plausible(
     {
         "size": Range(0, 1e10),
         **dict.fromkeys(("total", "total_lost", "delta", "lost", "cnt"), COUNT),
         **dict.fromkeys(("rate", "rate10"), Range(0, 1e6)),
         **dict.fromkeys(("bits", "bits10"), Range(0, 1e7)),
-        **dict.fromkeys(("mean", "min", "p50", "p90", "p99", "max"), _US),
+        **dict.fromkeys(("mean", "min", "p50", "p90", "p99", "max"), _MICROSECONDS),
     },
     orders=[("min", "p50", "p90", "p99", "max"), ("min", "mean", "max"), ("delta", "total")],
 )
-"""What may stand in lines of what was received (kS/s, Mb/s) and of latencies (µs)."""
+"""What lines about reception (kS/s, Mb/s) and about latencies (µs) may say."""
 NO_TIME = "no data: no time passed"
 QUANTILES = {"p50": 0.5, "p90": 0.1, "p99": 0.01}
-"""Name → the share above it."""
+"""Name → the share of messages above it."""
 
 
 Lines = list[tuple[float, re.Match[str]]]
@@ -77,8 +77,6 @@ Lines = list[tuple[float, re.Match[str]]]
 
 @dataclass
 class _Output:
-    """One process's output."""
-
     item: SourceFile
     received: Lines = field(default_factory=list)
     latency: dict[tuple[str, bool], Lines] = field(default_factory=dict)
@@ -98,7 +96,7 @@ def recognises(item: SourceFile) -> bool:
 
 
 def read(source: Source, out: Published) -> None:
-    """A cell and a trial per process's output."""
+    """Read one cell and one trial from the output of each process."""
     out.known("ddsperf")
     once = Once("the same output")
     for item in source:
@@ -211,8 +209,8 @@ def _trial(output: _Output, out: Published) -> None:
 
 
 def _spans(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(begin, end) in ns: a second's line is about the time since the one before it, the first
-    since 0."""
+    """Return (begin, end) in ns of each second's line: it covers the time since the line before it,
+    the first one since 0."""
     end = np.round(times * 1e9).astype(np.int64)
     return np.concatenate(([0], end[:-1])), end
 
@@ -222,7 +220,7 @@ def _columns(lines: Lines, *names: str) -> list[np.ndarray]:
 
 
 def _per_second(messages: np.ndarray, seconds: np.ndarray) -> float | None:
-    """Thousands per second, None where no time passed."""
+    """Return thousands per second, None if no time passed."""
     return float(messages.sum() / seconds.sum()) / 1e3 if seconds.sum() > 0 else None
 
 
@@ -240,16 +238,18 @@ def _received(name: str, lines: Lines, out: Published) -> None:
     note = "corrected: messages ÷ seconds" if whole is not None else NO_TIME
     point = SeriesPoints(out, "ddsperf", name, count=len(rate))
     point("rate", "kS/s", float(rate.mean()), whole, note)
-    for t, shown, i in zip(times, rate10, range(len(times)), strict=True):
+    for t, published, i in zip(times, rate10, range(len(times)), strict=True):
         since = slice(max(0, i - 9), i + 1)
-        right = _per_second(delta[since], seconds[since])
-        why = None if right is not None else NO_TIME
+        corrected = _per_second(delta[since], seconds[since])
+        why = None if corrected is not None else NO_TIME
         at = SeriesPoints(out, "ddsperf", name, f"{i + 1} ({t:g} s)", min(10, i + 1))
-        at("rate_10s", "kS/s", float(shown), right, why)
-    n, gone = float(total[-1]), float(total_lost[-1])
+        at("rate_10s", "kS/s", float(published), corrected, why)
+    all_received, all_lost = float(total[-1]), float(total_lost[-1])
     note = "by sequence number; what never came at the end is not counted"
-    SeriesPoints(out, "ddsperf", name, count=int(n))("lost", "messages", gone, gone, note)
-    SeriesPoints(out, "ddsperf", name)("received", "messages", n, n)
+    SeriesPoints(out, "ddsperf", name, count=int(all_received))(
+        "lost", "messages", all_lost, all_lost, note
+    )
+    SeriesPoints(out, "ddsperf", name)("received", "messages", all_received, all_received)
 
 
 def _sent(name: str, lines: Lines, endpoint: int, out: Published) -> None:

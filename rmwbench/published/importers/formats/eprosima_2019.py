@@ -1,12 +1,12 @@
 """eProsima's comparisons of 2019: each vendor's own latency test (with decimal commas, or a summary
 with points) and throughput test (demand × recovery time).
 
-Which vendor and how many hosts is in the path, `…/localhost|dualhost|intraprocess/VENDOR/…`; files
-carry no header of that kind. In rows with decimal commas, `27,5,26,5` is 27.5 and 26.5, or
-27, 5.26 and 5. A row is cut into its values in every way that has one or two parts per value. What
-remains after two rules is the reading: an order that the values must have (a minimum is not above a
-mean), and the number of decimals that rows of the same file with only one reading have. A row with
-more than one reading left has none.
+The path says which vendor and how many hosts a file is about,
+`…/localhost|dualhost|intraprocess/VENDOR/…`; files have no header that does. In rows with decimal
+commas, `27,5,26,5` is 27.5 and 26.5, or 27, 5.26 and 5. A row is cut into its values in every way
+that has one or two parts per value. Two rules rule readings out: the values must be in order (a
+minimum is not above a mean), and they must have as many decimals as rows of the same file that have
+only one reading. A row that still has several readings has no value.
 """
 
 import re
@@ -27,7 +27,7 @@ from rmwbench.published.importers.sheet import (
     Plausible,
     Range,
     columns,
-    parsed,
+    parse_rows,
     rows,
     unlike,
     whole,
@@ -67,13 +67,13 @@ PLAUSIBLE = Plausible(
     },
     orders=[("Min", "Median", "90%", "99%", "99.99%", "Max"), ("Min", "Mean", "Max")],
 )
-"""What summaries (µs) and tables of throughput may say; the order of the tables with decimal commas
-is `_ordered`."""
+"""What summaries (µs) and tables of throughput may say; `_is_ordered` checks the order of the tables
+with decimal commas."""
 VENDORS = ("fastrtps", "cyclonedds", "opensplice")
 HOSTS = ("localhost", "dualhost", "intraprocess")
 STRAY = "211,13,267,61,278,5t"
-"""How the last row of one published file ends: a letter that belongs to nothing. It is read without
-it."""
+"""The end of the last row of one published file: its last letter belongs to nothing, and the row is
+read without it."""
 AMBIGUOUS = "no data: with commas as decimal points, the row can be read in more than one way"
 
 
@@ -91,7 +91,7 @@ def _form(header: Sequence[str]) -> str | None:
 
 
 def read(source: Source, out: Published) -> None:
-    """A cell per vendor, place and size (and demand), one trial each."""
+    """Read one cell for each vendor, place and size (and demand), with one trial each."""
     out.known("eprosima-2019")
     tables: dict[tuple[str, str], dict[int, tuple[float, float]]] = {}
     best: list[tuple[str, str, dict[int, tuple[float, str]]]] = []
@@ -114,7 +114,7 @@ def read(source: Source, out: Published) -> None:
 
 
 def _place(item: SourceFile) -> tuple[str, str]:
-    """(where, vendor) by the path, whole folder names only."""
+    """Return (where, vendor) by the path, from whole folder names only."""
     folders = item.folders
     vendor = next((f for f in reversed(folders) if f in VENDORS), None)
     place = next((f for f in reversed(folders) if f in HOSTS), None)
@@ -128,7 +128,6 @@ def _place(item: SourceFile) -> tuple[str, str]:
 
 
 def _trial(out: Published, vendor: str, place: str, size: int, **factors: object) -> None:
-    """Adds a trial and its cell."""
     cell = PublishedCell(
         workload=f"{'throughput' if factors else 'latency'} {place}, {size} B",
         arm=vendor,
@@ -144,7 +143,7 @@ def _trial(out: Published, vendor: str, place: str, size: int, **factors: object
 def _latency(
     item: SourceFile, form: str, place: str, vendor: str, out: Published, once: Once
 ) -> None:
-    lines = [(line, [c.strip() for c in cells]) for line, cells in parsed(item) if cells][1:]
+    lines = [(line, [c.strip() for c in cells]) for line, cells in parse_rows(item) if cells][1:]
     if lines and ",".join(lines[-1][1]).endswith(STRAY):
         lines[-1][1][-1] = lines[-1][1][-1].removesuffix("t")
         out.error(
@@ -167,7 +166,7 @@ def _latency(
             )
             raise malformed(where, "a row of another length or kind", expected, ",".join(cells))
         tails.append(tail)
-    restored = restore(tails, len(names), lambda v: _ordered(dict(zip(names, v, strict=True))))
+    restored = restore(tails, len(names), lambda v: _is_ordered(dict(zip(names, v, strict=True))))
     for (line, cells), values in zip(lines, restored, strict=True):
         size, samples = int(float(cells[0])), int(float(cells[1]))
         once((place, vendor, "latency", size), f"{item.where}:{line}")
@@ -181,7 +180,7 @@ def _latency(
             point(name, "µs", value, value, note)
 
 
-def _ordered(v: dict[str, float]) -> bool:
+def _is_ordered(v: dict[str, float]) -> bool:
     rising = [v[name] for name in ("min", "p50", "p90", "p99", "p99.99", "max") if name in v]
     return rising == sorted(rising) and v["min"] <= v["mean"] <= v.get("max", v["mean"])
 
@@ -203,8 +202,8 @@ def _summary(item: SourceFile, place: str, vendor: str, out: Published, once: On
 
 
 def _is_grid(item: SourceFile) -> bool:
-    """Whether a throughput table has a size more than once: a grid of settings, not the best of
-    each size."""
+    """Whether a throughput table has a size more than once: then it is a grid of settings, not the
+    best of each size."""
     sizes = [row["Payload [Bytes]"] for row in rows(item, (*DEMAND, *RECEIVED), at_least=True)]
     return len(set(sizes)) < len(sizes)
 
@@ -212,18 +211,19 @@ def _is_grid(item: SourceFile) -> bool:
 def _grid(
     item: SourceFile, place: str, vendor: str, out: Published, once: Once
 ) -> dict[int, tuple[float, float]]:
-    """Size → the best throughput without loss (as printed, and from the sample rate), Mbit/s."""
+    """Return for each size the best throughput without loss (as printed, and from the sample rate),
+    Mbit/s."""
     best: dict[int, tuple[float, float]] = {}
     for row in rows(item, (*DEMAND, *RECEIVED), at_least=True, plausible=PLAUSIBLE):
         size, demand, recovery = (row.whole(c, least=0) for c in DEMAND)
         once((place, vendor, size, demand, recovery), row.where)
         _trial(out, vendor, place, size, demand=demand, recovery_ms=recovery)
-        lost, rate, shown = (row.number(c) for c in RECEIVED)
-        right = rate * size * 8 / 1e6
+        lost, rate, published = (row.number(c) for c in RECEIVED)
+        corrected = rate * size * 8 / 1e6
         for metric, unit, value in (
             ("lost", "messages", lost),
             ("received_rate", "Hz", rate),
-            ("throughput", "bits/s", right * 1e6),
+            ("throughput", "bits/s", corrected * 1e6),
         ):
             out.window(1, None, None, metric, unit, value)
         if SENT[0] in row.cells:
@@ -234,14 +234,17 @@ def _grid(
             )
         series = f"{vendor} {place}, demand {demand}, recovery {recovery} ms"
         note = "corrected: sample rate × payload × 8"
-        SeriesPoints(out, "eprosima", series, size)("throughput", "Mbit/s", shown, right, note)
-        if lost == 0 and (size not in best or shown > best[size][0]):
-            best[size] = (shown, right)
+        SeriesPoints(out, "eprosima", series, size)(
+            "throughput", "Mbit/s", published, corrected, note
+        )
+        if lost == 0 and (size not in best or published > best[size][0]):
+            best[size] = (published, corrected)
     return best
 
 
 def _best(item: SourceFile) -> dict[int, tuple[float, str]]:
-    """Size → (throughput in Mbit/s, FILE:LINE) of the vendor's own table of maxima."""
+    """Return for each size (throughput in Mbit/s, FILE:LINE) of the vendor's own table of
+    maxima."""
     return {
         row.whole(DEMAND[0], least=0): (row.number(RECEIVED[2]), row.where)
         for row in rows(item, (*DEMAND, *RECEIVED), at_least=True, plausible=PLAUSIBLE)
@@ -255,22 +258,22 @@ def _maxima(
 ) -> None:
     for place, vendor, maxima in best:
         grid = tables.get((place, vendor))
-        for size, (shown, where) in maxima.items():
-            right = grid[size][1] if grid and size in grid else None
-            if grid and size in grid and grid[size][0] != shown:
+        for size, (published, where) in maxima.items():
+            corrected = grid[size][1] if grid and size in grid else None
+            if grid and size in grid and grid[size][0] != published:
                 raise malformed(
                     where,
                     "the maximum is not the best of the grid",
                     f"{grid[size][0]:g}",
-                    f"{shown:g}",
+                    f"{published:g}",
                 )
             note = (
                 "best of 99 settings without loss, chosen after the fact"
-                if right is not None
+                if corrected is not None
                 else "no data: the grid is not here"
             )
             point = SeriesPoints(out, "eprosima_throughput", f"{vendor} {place}", size)
-            point("max", "Mbit/s", shown, right, note)
+            point("max", "Mbit/s", published, corrected, note)
 
 
 MOST_DECIMALS = 2
@@ -279,7 +282,7 @@ Values = tuple[float, ...]
 
 
 def readings(parts: Sequence[str], values: int) -> Iterator[tuple[Values, tuple[int, ...]]]:
-    """Every way to read `parts` as that many values: (values, decimals of each)."""
+    """Yield every way to read `parts` as that many values: (values, decimals of each)."""
     whole = 2 * values - len(parts)
     if not 0 <= whole <= values or not all(p.isdigit() for p in parts):
         return
@@ -303,9 +306,8 @@ def readings(parts: Sequence[str], values: int) -> Iterator[tuple[Values, tuple[
 def restore(
     rows: Sequence[Sequence[str]], values: int, ordered: Callable[[Values], bool]
 ) -> list[Values | None]:
-    """The values of each row, None where more than one reading is left. [] of readings gives None
-    as well; the caller tells the two apart with `readings`.
-    """
+    """Return the values of each row, None if several readings are left. A row without any reading
+    gives None as well; the caller tells the two apart with `readings`."""
     possible = [[r for r in readings(row, values) if ordered(r[0])] for row in rows]
     sure = {d for left in possible if len(left) == 1 for d in left[0][1]}
     out: list[Values | None] = []

@@ -1,9 +1,9 @@
 """GitHub engagement of 2020: pull requests, issues and commits of four repositories, 180 days each.
 
-The issues came from an interface that lists pull requests too, so each of them is counted twice.
-Closed without merge has no time in the pull requests' table, but the issues' table has one for the
-same number: from it comes the corrected curve (Kaplan and Meier's estimate of the time to close,
-what is open being censored at the newest time in the data).
+The issues came from an interface that lists pull requests too, so each pull request is counted
+twice. A pull request that was closed without merge has no time in the pull requests' table, but the
+issues' table has one for the same number. The corrected curve uses it: Kaplan and Meier's estimate
+of the time to close, with open ones censored at the newest time in the data.
 """
 
 import re
@@ -26,12 +26,12 @@ COMMITS = columns(",last_modified,author,sha,changes,commiter")
 FORMS = {"pr": PULLS, "issue": ISSUES, "commit": COMMITS}
 URL = re.compile(r"https://api\.github\.com/repos/([^/]+/[^/]+)/(?:pulls|issues)/(\d+)")
 FIRST = datetime(1970, 1, 2, tzinfo=UTC)
-"""Commits keep dates from before GitHub."""
+"""The earliest time: commits keep dates from before GitHub."""
 FILL_DAYS = 180.0
 DAY_S = 86400.0
 WITHIN_DAYS = (1, 7, 14, 30, 80)
 BINS, AXIS_DAYS = 180, 80
-"""The bins of the original's cumulative histograms."""
+"""The number of bins of the original's cumulative histograms, and how far their axis goes."""
 
 Closings = dict[int, tuple[datetime, float | None, str]]
 """Number → (opened, seconds until closed or None, state)."""
@@ -39,8 +39,6 @@ Closings = dict[int, tuple[datetime, float | None, str]]
 
 @dataclass
 class GithubRepository:
-    """One repository: its pull requests, and its issues likewise."""
-
     name: str = ""
     pulls: Closings = field(default_factory=dict)
     issues: Closings = field(default_factory=dict)
@@ -49,8 +47,8 @@ class GithubRepository:
     has_issues: bool = False
 
     def closings(self) -> Closings:
-        """The pull requests with the closing time of the unmerged, which the issues' table alone
-        has."""
+        """Return the pull requests, with the closing time of unmerged ones from the issues' table,
+        which alone has it."""
         return {
             n: (t, s if s is not None else self.issues.get(n, (t, None, state))[1], state)
             for n, (t, s, state) in self.pulls.items()
@@ -67,7 +65,7 @@ def _form(item: SourceFile) -> str | None:
 
 
 def read(source: Source, out: Published) -> None:
-    """Reads figures only: an item on GitHub is not a trial."""
+    """Read figures only: an item on GitHub is not a trial."""
     out.known("github-csv")
     by_stem = repositories(source)
     until = newest(by_stem.values())
@@ -76,8 +74,8 @@ def read(source: Source, out: Published) -> None:
 
 
 def repositories(source: Source) -> dict[str, GithubRepository]:
-    """The repositories of a directory of tables, by the stem of their files. Raises UserError for
-    any other file."""
+    """Return the repositories of a directory of tables, by the stem of their files. Raise UserError
+    for any other file."""
     by_stem: dict[str, GithubRepository] = {}
     for item in source:
         form = _form(item)
@@ -91,8 +89,8 @@ def repositories(source: Source) -> dict[str, GithubRepository]:
 
 
 def newest(of: Iterable[GithubRepository]) -> float:
-    """The newest time in the data, s since 1970: until then at least it was watched. 0 without
-    items."""
+    """Return the newest time in the data, s since 1970: the repositories were watched until then at
+    least. 0 without items."""
     return max(
         (
             time.timestamp() + (seconds or 0.0)
@@ -116,7 +114,8 @@ def _issues(item: SourceFile, repository: GithubRepository) -> None:
 def _take(
     items: Iterable[SheetRow], repository: GithubRepository, into: Closings, opened: str, took: str
 ) -> None:
-    """`opened` and `took` are the columns of opening and of seconds until closed."""
+    """Add the rows to `into`. `opened` and `took` are the columns with the time of opening and the
+    seconds until closed."""
     once = Once("the same number")
     for row in items:
         number = _identify(row, repository)
@@ -135,7 +134,7 @@ def _commits(item: SourceFile, repository: GithubRepository) -> None:
 
 
 def _identify(row: SheetRow, repository: GithubRepository) -> int:
-    """The number of an item, which its address must end in."""
+    """Return the number of an item, which its address must end in."""
     match, number = URL.fullmatch(row["url"]), row.whole("number")
     if match is None or int(match[2]) != number:
         raise row.wrong(
@@ -157,8 +156,8 @@ def _seconds(row: SheetRow, column: str) -> float | None:
 
 
 def _check_closing(row: SheetRow, opened_at: datetime, seconds: float | None) -> None:
-    """Raises UserError where something was closed before it was opened, after now, or in another
-    time than it took."""
+    """Raise UserError if something was closed before it was opened, after now, or in another time
+    than it took."""
     closed_at = _time(row, "closed_at") if row["closed_at"].strip() else None
     if closed_at is not None and closed_at < opened_at:
         raise row.wrong(
@@ -176,13 +175,13 @@ def _check_closing(row: SheetRow, opened_at: datetime, seconds: float | None) ->
 
 
 def _now() -> datetime:
-    """Until when a time can be, with a day for other zones."""
+    """Return the latest time that a time can be, with a day for other zones."""
     return datetime.now(UTC) + timedelta(days=1)
 
 
 def _time(row: SheetRow, column: str) -> datetime:
-    """Raises UserError for text that is not a time, or an impossible one."""
-    time = _parsed(row, column)
+    """Return a time. Raise UserError for text that is not a time, or an impossible one."""
+    time = _parse_time(row, column)
     if not FIRST <= time <= _now():
         raise row.wrong(
             f"column {column!r} is an impossible time", f"from {FIRST} until now", row[column]
@@ -190,7 +189,7 @@ def _time(row: SheetRow, column: str) -> datetime:
     return time
 
 
-def _parsed(row: SheetRow, column: str) -> datetime:
+def _parse_time(row: SheetRow, column: str) -> datetime:
     try:
         return datetime.strptime(row[column], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     except ValueError:
@@ -228,18 +227,18 @@ def _counts(
     out: Published,
     figure: str,
     series: str,
-    shown: Mapping[int, Any],
-    right: Mapping[int, Any] | None,
+    published: Mapping[int, Any],
+    corrected: Mapping[int, Any] | None,
 ) -> None:
-    note = NO_PULLS if right is None else None
-    if right is not None and shown is not right:
+    note = NO_PULLS if corrected is None else None
+    if corrected is not None and published is not corrected:
         note = "corrected: without pull requests"
     for state in ("open", "closed"):
         counts = [
             None if d is None else float(sum(s == state for *_, s in d.values()))
-            for d in (shown, right)
+            for d in (published, corrected)
         ]
-        point = SeriesPoints(out, "", series, state, len(shown))
+        point = SeriesPoints(out, "", series, state, len(published))
         point(figure, "items", counts[0], counts[1], note)
 
 
@@ -250,35 +249,34 @@ def _curve(
     items: Closings | None,
     until: float,
 ) -> None:
-    """Share closed within some days, and the median: published with 180 days for what has no time,
-    corrected with what is open censored at `until`, s since 1970.
-    """
-    shown = np.array(published_days + [FILL_DAYS] * (published_items - len(published_days)))
-    filled = float(np.median(shown)) if len(shown) else None
+    """Add the share closed within some days, and the median: as published with 180 days for what
+    has no time, as corrected with open items censored at `until`, s since 1970."""
+    filled_days = np.array(published_days + [FILL_DAYS] * (published_items - len(published_days)))
+    filled = float(np.median(filled_days)) if len(filled_days) else None
     median = float(np.median(published_days)) if published_days else None
     if items is None or _some_times_unknown(items):
         why = NO_PULLS if items is None else UNKNOWN_TIMES
         point("median_of_closed", "days", median, None, why)
         point("median", "days", filled, None, why)
         return
-    right = _median_of(items)
-    why_none = "no data: nothing was closed" if right is None else None
-    point("median_of_closed", "days", median, right, why_none)
+    corrected = _median_of(items)
+    why_none = "no data: nothing was closed" if corrected is None else None
+    point("median_of_closed", "days", median, corrected, why_none)
     if not items:
         replace(point, count=0)("median", "days", filled, None, "no data: no item")
     else:
-        _survival(replace(point, count=len(items)), shown, filled, items, until)
+        _survival(replace(point, count=len(items)), filled_days, filled, items, until)
 
 
 def _some_times_unknown(items: Closings) -> bool:
-    """Whether some are closed and nothing says when: as open ones they would last too long, and
+    """Whether some items are closed without a time. Counted as open they would last too long, and
     without them the others would be all."""
     return any(seconds is None and state == "closed" for _, seconds, state in items.values())
 
 
 def _survival(
     point: SeriesPoints,
-    shown: np.ndarray,
+    filled_days: np.ndarray,
     filled: float | None,
     items: Closings,
     until: float,
@@ -294,21 +292,23 @@ def _survival(
     point("median", "days", filled, half, why if half is None else note)
     for within in WITHIN_DAYS:
         left = [s for t, s in survival if t <= within]
-        share = float(np.mean(shown <= within)) * 100 if len(shown) else None
+        share = float(np.mean(filled_days <= within)) * 100 if len(filled_days) else None
         closed = 100 * (1 - (left[-1] if left else 1.0))
         replace(point, x=within)("closed_within", "%", share, closed)
-    _steps(replace(point, count=len(shown)), shown, survival)
+    _steps(replace(point, count=len(filled_days)), filled_days, survival)
 
 
-def _steps(point: SeriesPoints, shown: np.ndarray, survival: list[tuple[float, float]]) -> None:
-    """The cumulative histogram at the right edge of each of its 180 bins, as far as its axis goes
-    (80 days)."""
-    edges = np.linspace(shown.min(), shown.max(), BINS + 1)[1:]
+def _steps(
+    point: SeriesPoints, filled_days: np.ndarray, survival: list[tuple[float, float]]
+) -> None:
+    """Add the cumulative histogram at the right edge of each of its 180 bins, as far as its axis
+    goes (80 days)."""
+    edges = np.linspace(filled_days.min(), filled_days.max(), BINS + 1)[1:]
     times = np.array([time for time, _ in survival])
     left = np.array([1.0, *(share for _, share in survival)])
     for edge in edges[edges <= AXIS_DAYS]:
         closed = 1 - left[int(np.searchsorted(times, edge, side="right"))]
-        share = float((shown <= edge).mean())
+        share = float((filled_days <= edge).mean())
         replace(point, x=f"{edge:.4g}")("curve", "fraction", share, float(closed))
 
 
@@ -318,8 +318,8 @@ def _median_of(items: Closings) -> float | None:
 
 
 def kaplan_meier(times: np.ndarray, happened: np.ndarray) -> list[tuple[float, float]]:
-    """(time, share still open after it) at every time at which something happened; times of shape
-    (items,).
+    """Return (time, share still open after it) at every time at which something happened; times of
+    shape (items,).
 
     Kaplan and Meier 1958: the product over event times of 1 − events ÷ items still at risk.
     """

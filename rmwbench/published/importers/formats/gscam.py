@@ -1,8 +1,8 @@
-"""NEWSLab's gscam stress test of 2025: 14 camera configurations × 2 middlewares per run, a row per
-second, and the summary that the original made of them.
+"""NEWSLab's gscam stress test of 2025: 14 camera configurations × 2 middlewares per run, with a row
+per second and the summary that the original made of the rows.
 
-Which middleware a file is of is the name of its directory; the summary says the same and is checked
-against it.
+The name of a file's directory says which middleware it is about; the summary says the same and is
+checked against it.
 """
 
 import re
@@ -45,7 +45,7 @@ STAMP = re.compile(r"(\d{4}-\d\d-\d\d)_(\d\d)-(\d\d)-(\d\d)")
 MIB = 1024 * 1024
 BYTES_PER_PIXEL = 3
 _SHORTFALL = Range(-1000, 100)
-"""Percent of the nominal rate: negative where more came."""
+"""Percent of the nominal rate; negative if more frames came."""
 PLAUSIBLE = Plausible(
     {
         "byte_rate": BYTES_PER_SECOND,
@@ -68,8 +68,9 @@ SUMMARY_PLAUSIBLE = Plausible(
     orders=[("avg_frame_loss_pct", "max_frame_loss_pct")],
 )
 START_UP_S = 2
-"""What the camera's first second holds back is delivered in the second: with more frames than the
-camera makes, and as late as those of the first."""
+"""How many seconds of start-up the corrected values leave out: the frames that the camera's first
+second holds back arrive in the second one, so that one has more frames than the camera makes, as
+late as those of the first."""
 SOURCE = "no data: nominal minus received rate, not sequence numbers: a slow source counts as loss"
 
 
@@ -97,7 +98,7 @@ class GscamTest:
 
 
 def _shape(row: SheetRow) -> tuple[int, int, int]:
-    """Width and height of the picture, and fps."""
+    """Return width and height of the picture, and fps."""
     width, height, fps = (row.whole(name, 1, 100_000) for name in ("width", "height", "fps"))
     return width, height, fps
 
@@ -107,7 +108,7 @@ def recognises(item: SourceFile) -> bool:
 
 
 def read(source: Source, out: Published) -> None:
-    """A cell per configuration and middleware, a trial per run of it."""
+    """Read one cell for each configuration and middleware, and one trial for each run of it."""
     out.known("gscam")
     tests: dict[TestKey, GscamTest] = {}
     summaries: list[tuple[str, SheetRow]] = []
@@ -178,13 +179,13 @@ def _trial(test: GscamTest, out: Published) -> None:
     end = np.arange(1, count + 1) * 1_000_000_000
     begin = end - 1_000_000_000
     c = test.columns
-    some = c["message_rate"] > 0
+    arrived = c["message_rate"] > 0
     for metric, unit, values in (
         ("data_received", "bytes/s", c["byte_rate"]),
         ("received_rate", "Hz", c["message_rate"]),
         ("shortfall_of_nominal_rate", "fraction", c["frame_loss_pct"] / 100),
         *(
-            (f"latency_{name}", "ns", np.where(some, c[f"latency_{column}_ms"] * 1e6, np.nan))
+            (f"latency_{name}", "ns", np.where(arrived, c[f"latency_{column}_ms"] * 1e6, np.nan))
             for name, column in (("mean", "avg"), ("min", "min"), ("max", "max"))
         ),
     ):
@@ -200,11 +201,11 @@ _FORMULAS: tuple[tuple[str, Callable[[GscamTest], str]], ...] = (
     ("data_rate_mbps", lambda t: f"{int(nominal_mib_s(t) * 10) / 10:.1f}"),
     ("test_duration_sec", lambda t: "60"),
 )
-"""How the original's summary came about: checked on every row of both published runs."""
+"""How the original computed its summary: checked on every row of both published runs."""
 
 
 def nominal_mib_s(test: GscamTest) -> float:
-    """Frames of the configured size at the configured rate, MiB/s."""
+    """Return the MiB/s of frames of the configured size at the configured rate."""
     return test.width * test.height * BYTES_PER_PIXEL * test.fps / MIB
 
 
@@ -213,7 +214,7 @@ def _figures(
     summaries: Iterable[tuple[str, SheetRow]],
     out: Published,
 ) -> None:
-    published: dict[TestKey, SheetRow] = {}
+    row_of_test: dict[TestKey, SheetRow] = {}
     once = Once("the same test")
     for run, row in summaries:
         key = (run, row.one_of("rmw_type", tuple(RMW)), row["config"], row["timestamp"])
@@ -226,17 +227,17 @@ def _figures(
         once(key, row.where)
         for column, _ in _FORMULAS:
             row.number(column)
-        published[key] = row
+        row_of_test[key] = row
     for key, test in tests.items():
-        of_test = published.get(key)
-        shown = {
+        of_test = row_of_test.get(key)
+        published = {
             c: of_test.number(c) if of_test is not None else float(formula(test))
             for c, formula in _FORMULAS
         }
-        _test_figures(out, test, shown)
+        _test_figures(out, test, published)
 
 
-def _test_figures(out: Published, test: GscamTest, shown: dict[str, float]) -> None:
+def _test_figures(out: Published, test: GscamTest, published: dict[str, float]) -> None:
     c = test.columns
     series, count = " ".join(x for x in (RMW[test.rmw], test.run) if x), len(c["byte_rate"])
     steady = slice(START_UP_S, None) if count > START_UP_S else slice(None)
@@ -244,26 +245,26 @@ def _test_figures(out: Published, test: GscamTest, shown: dict[str, float]) -> N
     weighted = float(np.average(mean, weights=rate)) if rate.sum() > 0 else None
 
     point = SeriesPoints(out, "gscam", series, test.config, count)
-    point("loss", "%", shown["avg_frame_loss_pct"], None, SOURCE)
-    point("loss_max", "%", shown["max_frame_loss_pct"], None, SOURCE)
+    point("loss", "%", published["avg_frame_loss_pct"], None, SOURCE)
+    point("loss_max", "%", published["max_frame_loss_pct"], None, SOURCE)
     note = (
         "without the two seconds of start-up, weighted by messages"
         if weighted is not None
         else "no data: nothing was received"
     )
-    point("latency_mean", "ms", shown["avg_latency_ms"], weighted, note)
+    point("latency_mean", "ms", published["avg_latency_ms"], weighted, note)
     point(
         "latency_max",
         "ms",
-        shown["max_latency_ms"],
+        published["max_latency_ms"],
         float(c["latency_max_ms"][steady].max()),
         "published: maximum of the per-second minimum; corrected: without the two seconds of "
         "start-up",
     )
     note = "without the two seconds of start-up"
-    point("message_rate", "Hz", shown["avg_message_rate"], float(rate.mean()), note)
+    point("message_rate", "Hz", published["avg_message_rate"], float(rate.mean()), note)
     note = f"published: computed from the configuration; corrected: measured, {note}"
     data = float(c["byte_rate"][steady].mean()) / MIB
-    point("data_rate", "MiB/s", shown["data_rate_mbps"], data, note)
+    point("data_rate", "MiB/s", published["data_rate_mbps"], data, note)
     note = "corrected: rows of a second each"
-    point("duration", "s", shown["test_duration_sec"], float(count), note)
+    point("duration", "s", published["test_duration_sec"], float(count), note)

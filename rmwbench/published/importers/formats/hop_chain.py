@@ -1,9 +1,8 @@
 """The comparison of four RMWs over a chain of six hops on ROS 2 Lyrical, 2026
-(github.com/ivoheck/rmw_benchmarking): a file per run with the latency of each message in
-nanoseconds, a line each, and what was run in a `metadata.yaml` per session.
+(github.com/ivoheck/rmw_benchmarking): one file per run with the latency of each message in
+nanoseconds, one per line, and one `metadata.yaml` per session that says what was run.
 
-Which sensor, which RMW and which run a file is of is its name; what a session ran stands in its
-metadata, which must say the same.
+A file's name says its sensor, RMW and run; the metadata of its session must say the same.
 """
 
 import math
@@ -31,9 +30,10 @@ NAME = re.compile(
 METADATA = "metadata.yaml"
 ROOT = "benchmark_metadata"
 WARM_UP = 50
-"""Messages at the start of each run that the original leaves out."""
+"""The number of messages at the start of each run that the original leaves out."""
 EDGE = 50
-"""Messages at the begin and at the end of a run that tell whether it had settled."""
+"""The number of messages at the beginning and at the end of a run that tell whether it had
+settled."""
 HOPS = 6
 LATENCY_NS = Range(1, 600e9)
 
@@ -58,8 +58,7 @@ SENSORS = {
 
 @dataclass(frozen=True)
 class HopChainRun:
-    """One file: the latencies of the messages in the order in which they came, ns, shape
-    (messages,)."""
+    """One file: the latencies of the messages in order of arrival, ns, shape (messages,)."""
 
     session: str
     sensor: str
@@ -90,7 +89,7 @@ def recognises(item: SourceFile) -> bool:
 
 
 def read(source: Source, out: Published) -> None:
-    """A cell per sensor, RMW and its version, a trial per run."""
+    """Read one cell for each sensor, RMW and version, and one trial for each run."""
     runs: list[HopChainRun] = []
     sessions: dict[str, HopChainSession] = {}
     once, described_once = Once("the same run"), Once("the metadata of a session")
@@ -119,9 +118,9 @@ def read(source: Source, out: Published) -> None:
     _trials(runs, sessions, out)
     _figures(runs, out)
     out.known("hop-chain-2026")
-    if missing := _missing(runs, sessions):
+    if missing := _missing_runs(runs, sessions):
         out.error("combinations without runs", f"planned and not in the data: {missing}")
-    if mixed := _mixed(runs, sessions):
+    if mixed := _mixed_versions(runs, sessions):
         out.error("sessions of several versions", f"taken together: {mixed}", "hop_chain")
 
 
@@ -173,7 +172,7 @@ def _session(item: SourceFile) -> HopChainSession:
 
 
 def _check(runs: Sequence[HopChainRun], sessions: dict[str, HopChainSession]) -> None:
-    """Raises UserError where a run is not what its session's metadata says was run."""
+    """Raise UserError if a run is not what its session's metadata says."""
     for run in runs:
         session = sessions.get(run.session)
         if session is None:
@@ -299,7 +298,7 @@ def _cell_figures(sensor: str, rmw: str, runs: Sequence[HopChainRun], out: Publi
 
 
 def _spread(runs: Sequence[HopChainRun]) -> tuple[float | None, float | None]:
-    """(coefficient of variation of the sessions' sums, half of the interval of the sessions'
+    """Return (coefficient of variation of the sessions' sums, half of the interval of the sessions'
     means), %; None for what too few sessions cannot say."""
     from scipy import special
 
@@ -326,8 +325,8 @@ def _cutoff(values: np.ndarray) -> float:
     return float(high + 1.5 * (high - low))
 
 
-def _mixed(runs: Sequence[HopChainRun], sessions: dict[str, HopChainSession]) -> str:
-    """`rmw_zenoh_cpp (0.10.6, unknown)`, …"""
+def _mixed_versions(runs: Sequence[HopChainRun], sessions: dict[str, HopChainSession]) -> str:
+    """Return the RMWs with several versions: `rmw_zenoh_cpp (0.10.6, unknown)`, …"""
     by_rmw: dict[str, dict[str | None, None]] = defaultdict(dict)
     for run in runs:
         by_rmw[run.rmw][_version(run, sessions)] = None
@@ -338,8 +337,8 @@ def _mixed(runs: Sequence[HopChainRun], sessions: dict[str, HopChainSession]) ->
     )
 
 
-def _missing(runs: Sequence[HopChainRun], sessions: dict[str, HopChainSession]) -> str:
-    """`camera with rmw_connextdds (90 of 90 runs)`, …"""
+def _missing_runs(runs: Sequence[HopChainRun], sessions: dict[str, HopChainSession]) -> str:
+    """Return the missing runs: `camera with rmw_connextdds (90 of 90 runs)`, …"""
     planned: dict[tuple[str, str], int] = defaultdict(int)
     done: dict[tuple[str, str], int] = defaultdict(int)
     for session in sessions.values():

@@ -35,12 +35,12 @@ RESOURCES = ("time[ms]", "cpu[%]", "arena[KB]", "in_use[KB]", "mmap[KB]", "rss[K
 EVENTS = ("Time[ms]", "Caller", "Code", "Description")
 DAY_S = 86_400
 _KIB = Range(0, 1e12)
-_US = Range(0, DAY_S * 1e6)
+_MICROSECONDS = Range(0, DAY_S * 1e6)
 PLAUSIBLE = Plausible(
     {
         **{f"{name}[#]": COUNT for name in ("received", "late", "too_late", "lost")},
         **{f"{name}[%]": PERCENT for name in ("late", "too_late", "lost")},
-        **{f"{name}[us]": _US for name in ("mean", "sd", "min", "max")},
+        **{f"{name}[us]": _MICROSECONDS for name in ("mean", "sd", "min", "max")},
         "size[b]": Range(0, 1e10),
         "freq[hz]": Range(0, 1e6),
         "time[ms]": Range(0, DAY_S * 1e3),
@@ -54,7 +54,7 @@ PLAUSIBLE = Plausible(
         ("late[#]", "received[#]"),
     ],
 )
-"""What all four tables may say. CPU is a share of one processor, of 32 at most."""
+"""What all four tables may say. CPU is a share of one processor, at most 32 processors' worth."""
 FORMS = {ALL: "latency_all", TOTAL: "latency_total", RESOURCES: "resources", EVENTS: "events"}
 
 
@@ -68,7 +68,7 @@ def _form(data: bytes) -> str | None:
 
 
 def read(source: Source, out: Published) -> None:
-    """A cell and a trial per directory; an endpoint per subscription."""
+    """Read one cell and one trial from each directory, with an endpoint per subscription."""
     out.known("irobot")
     for _, group in groupby(source, key=lambda item: item.directory):
         _run(list(group), out)
@@ -105,7 +105,7 @@ def _run(items: list[SourceFile], out: Published) -> None:
 
 
 def _tables(items: list[SourceFile]) -> dict[str, SourceFile]:
-    """The tables of a run by their forms."""
+    """Return the tables of a run by their forms."""
     tables: dict[str, SourceFile] = {}
     for item in items:
         form = _form(item.data)
@@ -173,7 +173,7 @@ def _subscription(place: int, row: SheetRow, out: Published) -> None:
 def _totals(
     series: str, subscriptions: list[SheetRow], total: SourceFile | None, out: Published
 ) -> None:
-    """latency_total as printed (cut to whole µs and four digits), and recomputed from the
+    """Add latency_total as printed (cut to whole µs and four digits), and as recomputed from the
     subscriptions."""
     received = np.array([row.number("received[#]") for row in subscriptions])
     sums = {
@@ -185,18 +185,18 @@ def _totals(
         if received.sum()
         else None
     )
-    shown = None
+    totals = None
     if total is not None:
         lines = list(_rows(total, TOTAL))
         if len(lines) != 1:
             raise total.wrong("not one row of totals", "1 row", len(lines))
-        shown = lines[0]
+        totals = lines[0]
     empty = "no data: nothing was received"
 
     points = SeriesPoints(out, "irobot", series, count=int(received.sum()))
 
     def point(name: str, unit: str, column: str, corrected: float | None, note: str) -> None:
-        points(name, unit, shown.number(column) if shown else None, corrected, note)
+        points(name, unit, totals.number(column) if totals else None, corrected, note)
 
     point("received", "messages", "received[#]", float(received.sum()), "sum over subscriptions")
     weighting = "weighted by messages" if mean is not None else empty
@@ -230,13 +230,13 @@ def _resources(series: str, item: SourceFile, out: Published) -> None:
         out.window(0, begin, end, metric, unit, np.where(measured, values[column] * factor, np.nan))
     point = SeriesPoints(out, "irobot", series, count=int(measured.sum()))
     for column, name, unit in (("cpu[%]", "cpu", "% of one processor"), ("rss[KB]", "rss", "KiB")):
-        right = float(values[column][measured].mean()) if measured.any() else None
+        corrected = float(values[column][measured].mean()) if measured.any() else None
         note = (
             "corrected: without the row of zeros"
-            if right is not None
+            if corrected is not None
             else "no data: nothing was measured"
         )
-        point(name, unit, float(values[column].mean()), right, note)
+        point(name, unit, float(values[column].mean()), corrected, note)
 
 
 def _rows(item: SourceFile, names: tuple[str, ...]) -> Iterator[SheetRow]:

@@ -1,9 +1,9 @@
-"""OSRF's Mininet experiments of 2020: 90 cells of 10 runs, raw (configuration, publisher's and
-subscriber's log per run) or as the one summary table that the original made of them.
+"""OSRF's Mininet experiments of 2020: 90 cells of 10 runs, raw (a configuration and the publisher's
+and subscriber's logs of each run) or as the one summary table that the original made of them.
 
-What is read here: docs/importers.md. The two inputs give the same figures; only the raw one has
-seconds, and with them the loss from first reception, and only the summary has the row order that
-its resource bars depend on.
+docs/importers.md says what is read. Both inputs give the same figures, except that only the raw one
+has seconds, and with them the loss from first reception, and only the summary has the row order
+that its resource bars depend on.
 """
 
 from collections.abc import Iterable, Iterator
@@ -35,8 +35,8 @@ VERSION = "Performance Test Version"
 RUNS_AT_ONCE = 100
 RUN_NS = 15_000_000_000
 MOST_CUT_MESSAGES = 16
-"""Messages that a log of 15 rows may say were received above those sent: each row's rate is cut by
-less than one."""
+"""By how many messages a log of 15 rows may exceed those sent: each row's rate is cut by less than
+one."""
 PLAUSIBLE = Plausible(
     {
         "bandwidth": Range(1, 1e6),
@@ -73,7 +73,7 @@ def recognises(item: SourceFile) -> bool:
 
 
 def read(source: Source, out: Published) -> None:
-    """Raw runs or the summary table, whichever the source holds."""
+    """Read raw runs or the summary table, whichever the source holds."""
     out.known("tsc-2020-mininet")
     out.known("perf-test")
     measured: list[MininetRun] = []
@@ -94,7 +94,7 @@ def read(source: Source, out: Published) -> None:
 
 
 def _batches(source: Source) -> Iterator[tuple[str | None, list[SourceFile]]]:
-    """Whole runs, about `RUNS_AT_ONCE` together; (None, [the table]) for a summary."""
+    """Yield whole runs, about `RUNS_AT_ONCE` together; (None, [the table]) for a summary."""
     batch: list[SourceFile] = []
     count = 0
     for directory, group in groupby(source, key=lambda item: item.directory):
@@ -183,7 +183,6 @@ def _config(item: SourceFile) -> MininetCell:
 
 
 def _check_condition(condition: MininetCell, where: str) -> None:
-    """Raises UserError where it says what cannot be."""
     if condition.message_type not in SIZEOF:
         known = ", ".join(SIZEOF)
         raise malformed(where, "an unknown message_type", known, condition.message_type)
@@ -219,17 +218,14 @@ def _run(
         _check_header(condition, log)
     perf_log.require_header(subscriber, {VERSION: publisher.header.get(VERSION, "")})
     perf_log.check_latency(subscriber, one_clock=True)
-    length = float(
-        max(publisher.columns["T_experiment"][-1], subscriber.columns["T_experiment"][-1])
-    )
-    perf_log.add_run(
-        out, _cell(condition), publisher, subscriber, ("h1", "h2"), size, round(length * 1e9)
-    )
-    return _measured(condition, name, publisher, subscriber, size)
+    length_s = float(max(log.columns["T_experiment"][-1] for log in (publisher, subscriber)))
+    duration_ns = round(length_s * 1e9)
+    perf_log.add_run(out, _cell(condition), publisher, subscriber, ("h1", "h2"), size, duration_ns)
+    return _measure_run(condition, name, publisher, subscriber, size)
 
 
 def _check_header(condition: MininetCell, log: Log) -> None:
-    """Raises UserError where a log was made in another condition than the configuration beside it
+    """Raise UserError if a log was made in another condition than the configuration beside it
     says."""
     perf_log.require_header(
         log,
@@ -239,25 +235,26 @@ def _check_header(condition: MininetCell, log: Log) -> None:
             "Publishing rate": str(condition.message_rate),
         },
     )
-    said = {
+    configured = {
         "reliability": condition.reliability,
         "durability": condition.durability,
         "history": condition.history_kind,
         "depth": condition.history_depth,
     }
     logged = perf_log.qos(log.header.get("QOS", ""))
-    if logged != said:
-        raise log.wrong("'QOS' contradicts the configuration beside it", f"{said}", f"{logged}")
+    if logged != configured:
+        what = "'QOS' contradicts the configuration beside it"
+        raise log.wrong(what, f"{configured}", f"{logged}")
 
 
-def _measured(
+def _measure_run(
     condition: MininetCell, name: str, publisher: Log, subscriber: Log, size: int
 ) -> MininetRun:
     for log in (publisher, subscriber):
         perf_log.require(log, ("ru_maxrss", "cpu_usage (%)", "latency_variance (ms)"))
     p, s = publisher.columns, subscriber.columns
     received, sent = s["received"], p["sent"]
-    came, shown = perf_log.arrived(subscriber), received > 0
+    with_messages, with_rate = perf_log.arrived(subscriber), received > 0
     mean = s["latency_mean (ms)"]
     total_sent = float(sent.sum())
     if total_sent <= 0:
@@ -276,8 +273,8 @@ def _measured(
     return MininetRun(
         condition=condition,
         name=name,
-        shown_latency_ms=float(mean[shown].mean()) if shown.any() else 0.0,
-        latency_ms=float(mean[came].mean()) if came.any() else None,
+        shown_latency_ms=float(mean[with_rate].mean()) if with_rate.any() else 0.0,
+        latency_ms=float(mean[with_messages].mean()) if with_messages.any() else None,
         lost_percent=float(100 * (1 - received.sum() / total_sent)),
         sent=total_sent,
         received=float(received.sum()),
@@ -295,17 +292,17 @@ def _measured(
 
 def _seconds(publisher: Log, subscriber: Log, size: int) -> figures.Seconds:
     p, s = publisher.columns, subscriber.columns
-    came, shown = perf_log.arrived(subscriber), s["received"] > 0
+    with_messages, with_rate = perf_log.arrived(subscriber), s["received"] > 0
     mean, variance = s["latency_mean (ms)"], s["latency_variance (ms)"] * 1000
     return figures.Seconds(
         sent=p["sent"],
         sent_restored=figures.restored_rates(p["sent"], p["T_loop"]),
         received=s["received"],
         received_restored=s["data_received"] / size,
-        shown_latency_ms=np.where(shown, mean, np.nan),
-        latency_ms=np.where(came, mean, np.nan),
-        shown_latency_variance_ms2=np.where(shown, variance, np.nan),
-        latency_variance_ms2=np.where(came, variance, np.nan),
+        shown_latency_ms=np.where(with_rate, mean, np.nan),
+        latency_ms=np.where(with_messages, mean, np.nan),
+        shown_latency_variance_ms2=np.where(with_rate, variance, np.nan),
+        latency_variance_ms2=np.where(with_messages, variance, np.nan),
         publisher_cpu=p["cpu_usage (%)"],
         publisher_rss_kib=p["ru_maxrss"],
     )
@@ -321,22 +318,21 @@ def _summary(item: SourceFile, out: Published) -> Iterable[MininetRun]:
         condition = MininetCell.model_validate(config)
         _check_condition(condition, row.where)
         once((condition, row["run"]), row.where)
-        sent, received = row.number("pub_sum_sent"), row.number("sub_sum_recv")
-        most = sent + MOST_CUT_MESSAGES
-        if received > most:
-            raise row.wrong("more was received than sent", f"at most {most:g}", f"{received:g}")
-        out.trial(out.cell(_cell(condition)), duration_ns=RUN_NS)
         yield _summary_run(row, condition, out)
 
 
 def _summary_run(row: SheetRow, condition: MininetCell, out: Published) -> MininetRun:
     sent, received = row.number("pub_sum_sent"), row.number("sub_sum_recv")
-    latency = row.number("sub_effective_latency")
+    most = sent + MOST_CUT_MESSAGES
+    if received > most:
+        raise row.wrong("more was received than sent", f"at most {most:g}", f"{received:g}")
+    out.trial(out.cell(_cell(condition)), duration_ns=RUN_NS)
+    latency_ms = row.number("sub_effective_latency")
     run = MininetRun(
         condition=condition,
         name=row["run"],
-        shown_latency_ms=latency if received > 0 else 0.0,
-        latency_ms=latency if received > 0 else None,
+        shown_latency_ms=latency_ms if received > 0 else 0.0,
+        latency_ms=latency_ms if received > 0 else None,
         lost_percent=row.number("lost_prct"),
         sent=sent,
         received=received,

@@ -1,12 +1,12 @@
-"""`perf_test`'s text log (2020 format and the CSV of later versions): free header lines, a marker,
-a line of columns, a row per second.
+"""`perf_test`'s text log (the format of 2020 and the CSV of later versions): free header lines, a
+marker, a line of columns, a row per second.
 
-Two parsers read the same rows. The strict one goes cell by cell and can say which line is wrong;
-Arrow's reads the rows of many logs at once, 50 times as fast. Whatever Arrow refuses, or reads into
-another number of rows, the strict one reads again, so the two can differ in speed only.
+Two parsers read the same rows. The strict one goes cell by cell and can say which line is wrong.
+Arrow's reads the rows of many logs at once, 50 times as fast. The strict one reads again whatever
+Arrow refuses, or reads into another number of rows, so the two differ in speed only.
 
-As windows a log has the second's rates and aggregates, in rmwbench's units, without zeros for
-absent. Sources of the units: the tool's own printing code. Its "variance (ms)" is the variance in
+As windows a log has each second's rates and aggregates, in rmwbench's units, and absent values are
+not zeros. The units come from the tool's own printing code. Its "variance (ms)" is the variance in
 s² times 1000; cpu_usage is a share of all hardware threads; the ru_ columns are getrusage's,
 cumulative since the process began.
 """
@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,13 @@ import pyarrow.csv as pa_csv
 from rmwbench.published.importers import sheet as plausible
 from rmwbench.published.importers.data_source import Placed, SourceFile, malformed
 from rmwbench.published.importers.published import Published, PublishedCell, PublishedEndpoint
-from rmwbench.published.importers.sheet import Plausible, Range, check_header
+from rmwbench.published.importers.sheet import (
+    Plausible,
+    Range,
+    check_header,
+    refuse_rows,
+    row_place,
+)
 
 MARKER = b"---EXPERIMENT-START---"
 LAST_LINE = b"Maximum runtime reached. Exiting."
@@ -38,10 +45,10 @@ REQUIRED = (
     "latency_mean (ms)",
 )
 PER_BATCH = 400
-"""Logs whose rows Arrow reads at once: about 2 MB."""
+"""How many logs Arrow reads at once: about 2 MB."""
 
 LONGEST_S = 1e8
-"""Three years: no run takes longer."""
+"""The longest time of a run: three years."""
 
 PLAUSIBLE = Plausible(
     {
@@ -60,7 +67,7 @@ LATENCY = Plausible(
     {f"latency_{statistic} (ms)": plausible.LATENCY_MS for statistic in ("min", "mean", "max")},
     orders=[("latency_min (ms)", "latency_mean (ms)", "latency_max (ms)")],
 )
-"""What rows with messages may say, where both ends read one clock."""
+"""What rows with messages may say if both ends read one clock."""
 
 SIZEOF = {
     "Array1k": 1040,
@@ -94,9 +101,8 @@ Array256k follow the rule of the other arrays (payload + 16)."""
 
 @dataclass(frozen=True)
 class Log(Placed):
-    """One log: header lines `KEY: VALUE`, columns of shape (rows,), NaN where the log says nan;
-    `first_line` is that of the first row, None where rows are not lines.
-    """
+    """One log: header lines `KEY: VALUE`, columns of shape (rows,), NaN if the log says nan;
+    `first_line` is that of the first row, None if rows are not lines."""
 
     name: str
     where: str
@@ -125,8 +131,8 @@ def is_log(item: SourceFile) -> bool:
 
 
 def read_logs(items: Iterable[SourceFile]) -> Iterator[Log]:
-    """The logs of these files, in order, a batch in memory at a time. UserError with file and line
-    for a broken one."""
+    """Yield the logs of these files, in order, with a batch in memory at a time. Raise UserError
+    with file and line for a broken one."""
     batch: list[_Raw] = []
     for item in items:
         raw = _split(item)
@@ -139,7 +145,7 @@ def read_logs(items: Iterable[SourceFile]) -> Iterator[Log]:
 
 
 def require(log: Log, columns: Iterable[str]) -> None:
-    """Raises UserError for a log without one of these columns."""
+    """Raise UserError for a log that lacks one of these columns."""
     missing = next((name for name in columns if name not in log.columns), None)
     if missing is not None:
         raise log.wrong(
@@ -148,27 +154,24 @@ def require(log: Log, columns: Iterable[str]) -> None:
 
 
 def check_latency(log: Log, *, one_clock: bool) -> None:
-    """UserError for a row with messages and without latency, or with one that cannot be: with
-    `one_clock` at both ends, none is negative or below its minimum.
-    """
-    arrived = log.columns["data_received"] > 0
+    """Raise UserError for a row with messages and without latency, or with an impossible one: with
+    `one_clock` at both ends, none is negative or below its minimum."""
+    with_messages = arrived(log)
     latencies = {
-        name: np.where(arrived, v, 0.0) for name, v in log.columns.items() if name in LATENCY.ranges
+        name: np.where(with_messages, values, 0.0)
+        for name, values in log.columns.items()
+        if name in LATENCY.ranges
     }
+    place = partial(row_place, log.where, log.first_line)
     for name, values in latencies.items():
-        bad = ~np.isfinite(values)
-        if bad.any():
-            row = int(np.argmax(bad))
-            where = log.where if log.first_line is None else f"{log.where}:{log.first_line + row}"
-            what = f"column {name!r} has no value in a row with messages"
-            raise malformed(where, what, "a finite number", f"{values[row]:g}")
+        what = f"column {name!r} has no value in a row with messages"
+        refuse_rows(~np.isfinite(values), place, what, "a finite number", values)
     if one_clock:
         LATENCY.check_columns(latencies, log.where, log.first_line)
 
 
 def require_header(log: Log, wanted: Mapping[str, str]) -> None:
-    """Raises UserError where the header says something else than what is known of the run from
-    elsewhere."""
+    """Raise UserError if the header contradicts what is known of the run from elsewhere."""
     for key, value in wanted.items():
         logged = log.header.get(key, "")
         if logged != value:
@@ -176,33 +179,35 @@ def require_header(log: Log, wanted: Mapping[str, str]) -> None:
 
 
 def header_of(item: SourceFile) -> dict[str, str]:
-    """The header lines of a log as KEY → VALUE."""
+    """Return the header lines of a log as KEY → VALUE."""
     at = _marker(item.data)
     return _header(item.data[: max(at, 0)].decode("utf-8", errors="replace"))
 
 
 def restored_counts(log: Log, size: int) -> np.ndarray:
-    """Messages received in each row as an estimate, shape (rows,): data_received × interval ÷
-    sizeof.
+    """Return the estimated number of messages received in each row, shape (rows,): data_received ×
+    interval ÷ sizeof.
 
-    The tool writes rates cut to whole numbers; bytes per second are cut too, but at one byte. The
-    interval that a row's rate was taken over is the one between two resets, which is T_loop of the
-    row before (its own for the first).
+    The tool writes rates cut to whole numbers. It cuts bytes per second too, but there at one byte.
     """
-    loop = log.columns["T_loop"]
-    interval = np.concatenate((loop[:1], loop[:-1]))
-    return np.asarray(log.columns["data_received"] * interval / size)
+    return np.asarray(log.columns["data_received"] * intervals_s(log) / size)
+
+
+def intervals_s(log: Log) -> np.ndarray:
+    """Return the interval that each row's rates were taken over, s, shape (rows,): the one between
+    two resets, which is T_loop of the row before (its own for the first)."""
+    loop_s = log.columns["T_loop"]
+    return np.concatenate((loop_s[:1], loop_s[:-1]))
 
 
 def whole_counts(estimate: np.ndarray) -> np.ndarray:
-    """The estimates that are near a whole number as that number, NaN for the others (a blocked
-    second)."""
-    near = np.round(estimate)
-    return np.where(np.abs(estimate - near) <= 0.15, near, np.nan)
+    """Return the whole number that each estimate is near, NaN for the others (a blocked second)."""
+    nearest = np.round(estimate)
+    return np.where(np.abs(estimate - nearest) <= 0.15, nearest, np.nan)
 
 
 def all_counts(estimate: np.ndarray) -> np.ndarray:
-    """As `whole_counts`, with the estimate itself where that is NaN: sums need every row."""
+    """Return `whole_counts`, with the estimate itself in place of NaN: sums need every row."""
     whole = whole_counts(estimate)
     return np.where(np.isfinite(whole), whole, estimate)
 
@@ -218,7 +223,8 @@ def _split(item: SourceFile) -> _Raw:
     data = item.data
     at = _marker(data)
     if at < 0:
-        raise item.wrong("not a log of perf_test", f"a line {MARKER.decode()}", _first_line(data))
+        first_line = data[:80].partition(b"\n")[0].decode("utf-8", errors="replace")
+        raise item.wrong("not a log of perf_test", f"a line {MARKER.decode()}", first_line)
     line = data.count(b"\n", 0, at) + 2
     _, _, rest = data[at:].partition(b"\n")
     columns, _, rows = rest.partition(b"\n")
@@ -235,9 +241,9 @@ def _split(item: SourceFile) -> _Raw:
     check_header(f"{item.where}:{line}", names, REQUIRED, at_least=True)
     rows = rows.translate(None, b"\t\r ")
     rows = rows.removesuffix(b"\n")
-    exits = LAST_LINE.replace(b" ", b"")
-    if rows == exits or rows.endswith(b"\n" + exits):
-        rows = rows[: -len(exits)].removesuffix(b"\n")
+    last_line = LAST_LINE.replace(b" ", b"")
+    if rows == last_line or rows.endswith(b"\n" + last_line):
+        rows = rows.removesuffix(last_line).removesuffix(b"\n")
     if not rows:
         raise malformed(f"{item.where}:{line}", "a log without rows", "a row per second")
     return _Raw(
@@ -248,10 +254,6 @@ def _split(item: SourceFile) -> _Raw:
 def _header(text: str) -> dict[str, str]:
     pairs = (line.partition(":") for line in text.splitlines() if ":" in line)
     return {key.strip(): value.strip() for key, _, value in pairs}
-
-
-def _first_line(data: bytes) -> str:
-    return data[:80].partition(b"\n")[0].decode("utf-8", errors="replace")
 
 
 def _parse(batch: list[_Raw]) -> Iterator[Log]:
@@ -265,13 +267,13 @@ def _parse(batch: list[_Raw]) -> Iterator[Log]:
         else:
             columns = {name: fast[name][begin : begin + count] for name in names}
             begin += count
-        _check(raw, columns)
+        check_columns(columns, raw.item.where, raw.first_line)
         yield Log(raw.item.name, raw.item.where, raw.header, columns, raw.first_line)
 
 
 def _arrow(batch: list[_Raw], names: tuple[str, ...], rows: int) -> dict[str, np.ndarray] | None:
-    """The columns of all logs one after the other, None where Arrow does not read every line as a
-    row of numbers."""
+    """Return the columns of all logs one after the other, None if Arrow does not read every line as
+    a row of numbers."""
     trailing = [*names, ""] if batch[0].rows.partition(b"\n")[0].endswith(b",") else list(names)
     types = {name: pa.float64() if name else pa.string() for name in trailing}
     try:
@@ -311,37 +313,19 @@ def _strict(raw: _Raw) -> dict[str, np.ndarray]:
     return {name: out[:, k] for k, name in enumerate(raw.names)}
 
 
-def _check(raw: _Raw, columns: dict[str, np.ndarray]) -> None:
-    """What every log has: times that grow, rates that are not negative."""
-    time = columns["T_experiment"]
-    bad = ~(time < LONGEST_S) | ~(np.diff(time, prepend=0.0) > 0)
-    _refuse(
-        raw,
-        bad,
-        "T_experiment does not grow",
-        "a later time than in the row before, in seconds",
-        time,
-    )
-    loop = columns["T_loop"]
-    _refuse(
-        raw,
-        ~((loop > 0) & (loop < LONGEST_S)),
-        "T_loop is not a length of time",
-        "more than 0 s",
-        loop,
-    )
+def check_columns(columns: dict[str, np.ndarray], where: str, first_line: int | None) -> None:
+    """Raise UserError unless times grow and rates can be. Rows are named as `row_place` does."""
+    place = partial(row_place, where, first_line)
+    time_s, loop_s = columns["T_experiment"], columns["T_loop"]
+    bad = ~(time_s < LONGEST_S) | ~(np.diff(time_s, prepend=0.0) > 0)
+    expected = "a later time than in the row before, in seconds"
+    refuse_rows(bad, place, "T_experiment does not grow", expected, time_s)
+    bad = ~((loop_s > 0) & (loop_s < LONGEST_S))
+    refuse_rows(bad, place, "T_loop is not a length of time", "more than 0 s", loop_s)
     for name in ("received", "sent", "lost", "data_received"):
-        values = columns[name]
-        _refuse(raw, ~np.isfinite(values), f"{name} is not a valid rate", "a finite number", values)
-    PLAUSIBLE.check_columns(columns, raw.item.where, raw.first_line)
-
-
-def _refuse(raw: _Raw, bad: np.ndarray, what: str, expected: str, values: np.ndarray) -> None:
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise malformed(
-            f"{raw.item.where}:{raw.first_line + row}", what, expected, f"{values[row]:g}"
-        )
+        what, values = f"{name} is not a valid rate", columns[name]
+        refuse_rows(~np.isfinite(values), place, what, "a finite number", values)
+    PLAUSIBLE.check_columns(columns, where, first_line)
 
 
 LATENCY_UNITS = {"min": 1e6, "max": 1e6, "mean": 1e6, "variance": 1e15}
@@ -362,8 +346,8 @@ _PROCESS = (
 
 
 def counts(log: Log, size: int | None) -> np.ndarray:
-    """Messages received per row, NaN where that cannot be told. Exact where the log itself has
-    counts (`exact`)."""
+    """Return the messages received per row, NaN if that cannot be told. They are exact if the log
+    itself has counts (`exact`)."""
     if "latency_n" in log.columns:
         return log.columns["latency_n"]
     if exact(log):
@@ -372,14 +356,13 @@ def counts(log: Log, size: int | None) -> np.ndarray:
 
 
 def exact(log: Log) -> bool:
-    """Whether `received` counts messages (later versions) instead of being a rate: bytes are then a
-    whole multiple, the same in every row.
-    """
+    """Whether `received` counts messages (later versions) and is not a rate: bytes are then a whole
+    multiple, the same in every row."""
     received, data = log.columns["received"], log.columns["data_received"]
-    some = data > 0
-    if not some.any() or (received[some] == 0).any():
+    with_messages = arrived(log)
+    if not with_messages.any() or (received[with_messages] == 0).any():
         return False
-    size = data[some] / received[some]
+    size = data[with_messages] / received[with_messages]
     # A log may have whole multiples by chance; later versions dropped the loop reserve, too.
     is_later = "pub_loop_res_mean (ms)" not in log.columns
     return bool((size == size[0]).all() and size[0] == int(size[0]) and is_later)
@@ -391,24 +374,23 @@ def has_counts(log: Log) -> bool:
 
 
 def latency(log: Log, statistic: str, received: np.ndarray) -> np.ndarray:
-    """Latency of each row in ns (the variance in ns²), NaN in seconds in which nothing came: the
-    log says 0 there."""
+    """Return the latency of each row in ns (the variance in ns²), NaN in seconds in which nothing
+    came, for which the log says 0."""
     values = log.columns[f"latency_{statistic} (ms)"] * LATENCY_UNITS[statistic]
     return np.where(received > 0, values, np.nan)
 
 
 def arrived(log: Log) -> np.ndarray:
-    """Whether anything came in a row, shape (rows,): bytes tell, since a rate below 1/s is printed
-    as 0."""
+    """Return whether anything came in a row, shape (rows,). The bytes decide, because a rate below
+    1/s is printed as 0."""
     return log.columns["data_received"] > 0
 
 
 def window(
     out: Published, log: Log, *, publishes: int | None, receives: int | None, size: int | None
 ) -> None:
-    """Adds a log's rows as windows of the newest trial. `publishes` and `receives` are the
-    endpoints' numbers, None where the process has none.
-    """
+    """Add a log's rows as windows of the newest trial. `publishes` and `receives` are the
+    endpoints' numbers, None if the process has none."""
     end = np.round(log.columns["T_experiment"] * 1e9).astype(np.int64)
     begin = end - np.round(log.columns["T_loop"] * 1e9).astype(np.int64)
 
@@ -417,7 +399,7 @@ def window(
 
     c = log.columns
     if receives is not None:
-        some = arrived(log)
+        with_messages = arrived(log)
         if has_counts(log):
             add(receives, "lost", "messages", c["lost"])
         else:
@@ -428,7 +410,7 @@ def window(
         for statistic, factor in LATENCY_UNITS.items():
             if f"latency_{statistic} (ms)" in c:
                 unit = "ns²" if factor == LATENCY_UNITS["variance"] else "ns"
-                add(receives, f"latency_{statistic}", unit, latency(log, statistic, some))
+                add(receives, f"latency_{statistic}", unit, latency(log, statistic, with_messages))
     if publishes is not None:
         if has_counts(log):
             add(publishes, "sent", "messages", c["sent"])
@@ -448,7 +430,7 @@ def window(
 def endpoint(
     log: Log, kind: str, process: str, host: str, middleware: str, size: int | None
 ) -> PublishedEndpoint:
-    """An endpoint as the log's header describes it."""
+    """Return an endpoint as the log's header describes it."""
     h = log.header
     return PublishedEndpoint(
         kind=kind,
@@ -471,7 +453,7 @@ def add_run(
     size: int,
     duration_ns: int,
 ) -> None:
-    """Adds a trial of two logs, each of one end on a host of its own, with their windows."""
+    """Add a trial of two logs with their windows; each log is of one end, on a host of its own."""
     ends = (
         endpoint(publisher, "publisher", "pub", hosts[0], cell.middleware, size),
         endpoint(subscriber, "subscription", "sub", hosts[1], cell.middleware, size),
@@ -490,7 +472,7 @@ _QOS = {
 
 
 def qos(text: str) -> dict[str, str | int]:
-    """A header's QoS in the bundle's words; what it does not say is left out."""
+    """Return a header's QoS in the bundle's words, without what it does not say."""
     matches = {name: re.search(pattern, text, re.IGNORECASE) for name, pattern in _QOS.items()}
     words = {name: match[1].lower() for name, match in matches.items() if match}
     return {name: int(word) if name == "depth" else word for name, word in words.items()}

@@ -1,9 +1,9 @@
 """Any log of `performance_test` (perf_test): the text of 2020, the CSV of later versions, and JSON.
 
-Each file is one trial, since nothing in a log says which other process it belongs to. The CSV of
+Each file is one trial, because nothing in a log says which other process it belongs to. The CSV of
 later versions has the text's layout without the loop reserve and without the trailing separator,
-and counts instead of rates. JSON has the number of latencies in each row, so its counts are exact,
-and writes 0 for what is not finite.
+and has counts in place of rates. JSON has the number of latencies in each row, so its counts are
+exact, and it writes 0 for what is not finite.
 """
 
 import json
@@ -68,7 +68,7 @@ def recognises(item: SourceFile) -> bool:
 
 
 def read(source: Source, out: Published) -> None:
-    """One trial per log; cells by what the headers say."""
+    """Read one trial from each log; the headers decide the cells."""
     out.known("perf-test")
     for log in _logs(source):
         perf_log.check_latency(log, one_clock=False)
@@ -102,11 +102,10 @@ def _trial(out: Published, log: Log, cell: PublishedCell, key: object, mode: str
     publishers, subscribers = cell.factors["publishers"], cell.factors["subscribers"]
     kinds = [*(["publisher"] if publishers else []), *(["subscription"] if subscribers else [])]
     ends = [
-        perf_log.endpoint(log, one, "perf_test", "host", cell.middleware, size) for one in kinds
+        perf_log.endpoint(log, kind, "perf_test", "host", cell.middleware, size) for kind in kinds
     ]
-    out.trial(
-        out.cell(cell, key), ends, duration_ns=round(float(log.columns["T_experiment"][-1]) * 1e9)
-    )
+    duration_ns = round(float(log.columns["T_experiment"][-1]) * 1e9)
+    out.trial(out.cell(cell, key), ends, duration_ns=duration_ns)
     publishes = kinds.index("publisher") if publishers else None
     receives = kinds.index("subscription") if subscribers else None
     perf_log.window(out, log, publishes=publishes, receives=receives, size=size)
@@ -138,7 +137,7 @@ def _figures(
 
 
 def _received_rate(point: SeriesPoints, log: Log, rate: float | None, size: int | None) -> None:
-    """`rate`: where the log has counts, messages per second."""
+    """Add the rate of received messages. `rate`: messages per second if the log has counts."""
     c, note = log.columns, None
     if rate is None and size is None:
         cut = known("perf-test").errors["rates cut to whole numbers"]["text"]
@@ -151,35 +150,38 @@ def _received_rate(point: SeriesPoints, log: Log, rate: float | None, size: int 
 
 def _latency_mean(point: SeriesPoints, log: Log, counts: np.ndarray, mode: str) -> None:
     c = log.columns
-    mean, some = c["latency_mean (ms)"], perf_log.arrived(log)
+    mean, with_messages = c["latency_mean (ms)"], perf_log.arrived(log)
     finite = np.isfinite(mean)
-    weighed = some & finite & (counts > 0)
-    least = c["latency_min (ms)"][some] if "latency_min (ms)" in c else mean
+    is_weighted = with_messages & finite & (counts > 0)
+    least = c["latency_min (ms)"][with_messages] if "latency_min (ms)" in c else mean
     two_clocks = bool((least < 0).any())
     weighted, note = None, "no data: nothing was received, or not known how much"
     if two_clocks:
         note = TWO_CLOCKS
-    elif weighed.any():
-        weighted = float(np.average(mean[weighed], weights=counts[weighed]))
+    elif is_weighted.any():
+        weighted = float(np.average(mean[is_weighted], weights=counts[is_weighted]))
         note = "published: mean of seconds, 0 where nothing came; corrected: weighted by messages"
-    shown = float(np.nanmean(mean[finite])) if finite.any() else None
+    published = float(np.nanmean(mean[finite])) if finite.any() else None
     name = "latency_mean" + (" (round trip)" if mode == "MAIN" else "")
-    replace(point, count=int(weighed.sum()))(name, "ms", shown, weighted, note)
+    replace(point, count=int(is_weighted.sum()))(name, "ms", published, weighted, note)
 
 
 def _lost_share(point: SeriesPoints, log: Log, counts: np.ndarray) -> None:
     c = log.columns
     lost, sent = float(np.sum(c["lost"])), float(np.sum(c["sent"]))
-    got = float(np.nansum(counts)) if np.isfinite(counts).any() else float(np.sum(c["received"]))
+    received = np.nansum(counts) if np.isfinite(counts).any() else np.sum(c["received"])
+    total = lost + float(received)
     note = "no data: nothing was received"
-    if lost + got:
-        ids = known("perf-test").limits["loss after the last message that came"]
-        note = f"published: lost ÷ sent of one process; corrected: lost ÷ (lost + received), {ids}"
-    point("lost_share", "fraction", _ratio(lost, sent), _ratio(lost, lost + got), note)
+    if total:
+        limit = known("perf-test").limits["loss after the last message that came"]
+        note = (
+            f"published: lost ÷ sent of one process; corrected: lost ÷ (lost + received), {limit}"
+        )
+    point("lost_share", "fraction", _ratio(lost, sent), _ratio(lost, total), note)
 
 
-def _ratio(part: float, of: float) -> float | None:
-    return part / of if of > 0 else None
+def _ratio(part: float, total: float) -> float | None:
+    return part / total if total > 0 else None
 
 
 def _ends(log: Log, which: str) -> int:
@@ -244,18 +246,7 @@ def _json(item: SourceFile) -> Log:
         uncounted = (columns["latency_n"] == 0) & (columns["data_received"] > 0)
         for name in (n for n in columns if n.endswith("(ms)")):
             columns[name] = np.where(uncounted, np.nan, columns[name])
-    grows = (np.diff(columns["T_experiment"], prepend=0.0) > 0) & (
-        columns["T_experiment"] < perf_log.LONGEST_S
-    )
-    fine = grows & (columns["T_loop"] > 0) & (columns["T_loop"] < perf_log.LONGEST_S)
-    if not fine.all():
-        row = int(np.argmin(fine))
-        raise malformed(
-            f"{item.where} (analysis_results[{row}])",
-            "time does not grow",
-            "a later experiment_start",
-        )
-    perf_log.PLAUSIBLE.check_columns(columns, f"{item.where} (analysis_results)", None)
+    perf_log.check_columns(columns, f"{item.where} (analysis_results)", None)
     header = {
         _JSON_HEADER.get(k, k): str(v)
         for k, v in document.items()
@@ -266,15 +257,9 @@ def _json(item: SourceFile) -> Log:
 
 
 def _value(item: SourceFile, i: int, row: dict[str, Any], key: str) -> float:
-    value = row.get(key)
+    value, where = row.get(key), f"{item.where} (analysis_results[{i}])"
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
-        where = f"{item.where} (analysis_results[{i}])"
         raise malformed(where, f"{key} is not a number", "a finite number", json.dumps(value)[:80])
     if value < 0 and not key.startswith("latency_m"):
-        raise malformed(
-            f"{item.where} (analysis_results[{i}])",
-            f"{key} is negative",
-            "a number from 0 on",
-            value,
-        )
+        raise malformed(where, f"{key} is negative", "a number from 0 on", value)
     return float(value)

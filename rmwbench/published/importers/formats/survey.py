@@ -1,8 +1,8 @@
 """OSRF's user survey of 2020, or another with its columns: 19 agreement questions and a profile.
 
-Aggregates only: free text is never read into the bundle, and an answer that one person alone gave
-is folded into `other`, as the original's pies did. The published figures scored the answers with a
-scrambled scale.
+Only aggregates are kept: free text is never read into the bundle, and an answer that only one
+person gave is folded into `other`, as the original's pies did. The published figures scored the
+answers with a scrambled scale.
 """
 
 import re
@@ -15,11 +15,11 @@ import numpy as np
 from rmwbench.errors import UserError
 from rmwbench.published.importers.data_source import Source, SourceFile, malformed
 from rmwbench.published.importers.published import Published, SeriesPoints
-from rmwbench.published.importers.sheet import Once, Range, parsed
+from rmwbench.published.importers.sheet import Once, Range, parse_rows
 
 DOCUMENTED = {"Strongly Agree": 5, "Agree": 4, "Neutral": 3, "Disagree": 2, "Strongly Disagree": 1}
 APPLIED = {"Agree": 5, "Strongly Agree": 4, "Neutral": 3, "Strongly Disagree": 2, "Disagree": 1}
-"""What the published figures used; every label of their bar chart equals its means."""
+"""The scale that the published figures used; every label of their bar chart equals its means."""
 NO_OPINION = "NO OPINION / NOT APPLICABLE"
 QUESTION = re.compile(r".*\[(?P<text>[^\]]+)\]\s*")
 SKILL = Range(1, 10)
@@ -29,7 +29,7 @@ ANSWERS = {
     "familiarity": SKILL,
     "debugging_skill": SKILL,
 }
-"""What answers in numbers can be."""
+"""The values that numerical answers can have."""
 GROUPS = {"All": None, "Cyclone": "ADLink CycloneDDS", "Fast": "eProsima FastDDS (Foxy default)"}
 PROFILE = {
     "version": "what version of ROS 2 are you using",
@@ -48,16 +48,16 @@ SKILLS: dict[str, tuple[int, ...] | None] = {
     "familiarity": (1, 2, 3, 4, 5, 6),
     "debugging_skill": (1, 2, 3, 4, 5, 6, 7, 8),
 }
-"""Bins of the published histograms; None: as many as the largest answer less one, from the smallest
-to the largest."""
+"""The bins of the published histograms; None: as many as the largest answer less one, from the
+smallest to the largest."""
 LABELS = {score: answer for answer, score in DOCUMENTED.items()}
 TEXT_RESPONSES = {"All": 96.0, "Cyclone": 31.0, "Fast": 60.0}
-"""Responses that the report's text speaks of."""
+"""The number of responses that the report's text gives."""
 
 
 def recognises(item: SourceFile) -> bool:
     try:
-        header = next((cells for _, cells in parsed(item)), [])
+        header = next((cells for _, cells in parse_rows(item)), [])
     except UserError:
         return False
     return (
@@ -67,14 +67,14 @@ def recognises(item: SourceFile) -> bool:
 
 
 def read(source: Source, out: Published) -> None:
-    """Reads figures only: a respondent is not a trial."""
+    """Read figures only: a respondent is not a trial."""
     out.known("survey")
     for item in source:
         _survey(item, out)
 
 
 def _survey(item: SourceFile, out: Published) -> None:
-    lines = parsed(item)
+    lines = parse_rows(item)
     try:
         _, header = next(lines)
     except StopIteration:
@@ -113,7 +113,6 @@ def _survey(item: SourceFile, out: Published) -> None:
 def _check(
     cells: list[str], header: list[str], questions: Sequence[tuple[int, str]], where: str
 ) -> None:
-    """Raises UserError for an answer that nobody can have given."""
     if len(cells) != len(header):
         raise malformed(where, "a row of another length", f"{len(header)} cells", len(cells))
     known = (*DOCUMENTED, NO_OPINION, "")
@@ -153,13 +152,13 @@ def _question(
     SeriesPoints(out, "survey", "Cyclone − Fast", x)("difference", "1 to 5", *differences, flip)
     p = mann_whitney(scores["Cyclone"], scores["Fast"])
     method = "Mann-Whitney, two-sided, ties corrected; not corrected for the number of questions"
-    both = len(scores["Cyclone"]) + len(scores["Fast"])
-    point = SeriesPoints(out, "survey", "Cyclone against Fast", x, both)
+    people = len(scores["Cyclone"]) + len(scores["Fast"])
+    point = SeriesPoints(out, "survey", "Cyclone against Fast", x, people)
     point("p_value", "", None, p, "no data: all answers are the same" if p is None else method)
 
 
 def _distribution(point: SeriesPoints, given: Sequence[str], answers: Sequence[str]) -> None:
-    """`given`: those of the answers that are on the scale."""
+    """Add how the answers are distributed. `given`: those of the answers that are on the scale."""
     for score, label in LABELS.items() if given else ():
         applied, documented = (
             100 * sum(scale[a] == score for a in given) / len(given)
@@ -171,9 +170,8 @@ def _distribution(point: SeriesPoints, given: Sequence[str], answers: Sequence[s
 
 
 def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Two-sided p of the Mann-Whitney test by the normal approximation with ties and continuity,
-    None where all values are equal.
-    """
+    """Return the two-sided p of the Mann-Whitney test by the normal approximation with ties and
+    continuity, None if all values are equal."""
     from scipy.stats import mannwhitneyu
 
     if len({*a, *b}) < 2:
@@ -186,8 +184,10 @@ def _profile(
 ) -> None:
     note = "published: the report's text" if original else None
     for name, rows in groups.items():
-        shown = TEXT_RESPONSES[name] if original else None
-        SeriesPoints(out, "survey", name)("responses", "responses", shown, float(len(rows)), note)
+        published = TEXT_RESPONSES[name] if original else None
+        SeriesPoints(out, "survey", name)(
+            "responses", "responses", published, float(len(rows)), note
+        )
     for name, words in PROFILE.items():
         column = _find(header, words)
         if column is None:
@@ -203,11 +203,11 @@ def _profile(
 
 
 def _skills(header: list[str], answers: list[list[str]], out: Published) -> None:
-    """The four histograms of skill, over all respondents: the original's bins at their left edges,
-    and whole numbers.
+    """Add the four histograms of skill, over all respondents: the original's bins at their left
+    edges, and whole numbers.
 
-    It drew densities under an axis in percent: where a bin is not one wide, the bar is not the
-    share of respondents.
+    The original drew densities under an axis in percent: if a bin is not one wide, its bar is not
+    the share of respondents.
     """
     for name, edges in SKILLS.items():
         column = _find(header, PROFILE[name])
@@ -216,22 +216,24 @@ def _skills(header: list[str], answers: list[list[str]], out: Published) -> None
         if len(values) < 2 or values.min() == values.max():
             continue
         bins = max(1, int(values.max()) - 1) if edges is None else edges
-        density, begins = np.histogram(values, bins=bins, density=True)
-        shown = {
-            f"{begin:.3g}": 100 * float(d) for begin, d in zip(begins[:-1], density, strict=True)
+        density, bounds = np.histogram(values, bins=bins, density=True)
+        published = {
+            f"{begin:.3g}": 100 * float(d) for begin, d in zip(bounds[:-1], density, strict=True)
         }
         whole = Counter(f"{int(v)}" for v in values)
-        for x in sorted({*shown, *whole}, key=float):
-            right = 0.0 if float(x) == int(float(x)) else None
+        for x in sorted({*published, *whole}, key=float):
+            corrected = 0.0 if float(x) == int(float(x)) else None
             if x in whole:
-                right = 100 * whole[x] / len(values)
+                corrected = 100 * whole[x] / len(values)
             begins_here = "no data: a bin of the published histogram begins here"
             point = SeriesPoints(out, "survey_skill", "All", x, len(values))
-            point(name, "%", shown.get(x), right, begins_here if right is None else None)
+            point(
+                name, "%", published.get(x), corrected, begins_here if corrected is None else None
+            )
 
 
 def _number(text: str) -> float | None:
-    """None for text that is not a number; the word nan is not one either."""
+    """Return None for text that is not a number; the word nan is not one either."""
     try:
         value = float(text)
     except ValueError:

@@ -1,7 +1,7 @@
 """OSRF's WiFi test of 2020: two laptops, 2 middlewares × 3 rates × 10 runs, a log of `perf_test` at
 each end.
 
-Which two logs belong together is in their names alone (`f-p-80-3.txt` and `f-s-80-3.txt`);
+Only the names of two logs say that they belong together (`f-p-80-3.txt` and `f-s-80-3.txt`);
 everything else is read from their content, and a name that contradicts it is an error.
 """
 
@@ -22,13 +22,13 @@ VERSION = "Performance Test Version"
 NAME = re.compile(r"(?P<rmw>[fc])-(?P<end>[ps])-(?P<rate>\d+)-(?P<run>\d+)\.txt")
 RMW = {"f": "rmw_fastrtps_cpp", "c": "rmw_cyclonedds_cpp"}
 MODE = {"rmw_fastrtps_cpp": "async", "rmw_cyclonedds_cpp": "sync"}
-"""What they published in by default then."""
+"""The publish mode that each had by default then."""
 SIZE = SIZEOF["Array60k"]
 STALL_S = 5
-"""Seconds in a row without a message that make a stall."""
+"""How many seconds in a row without a message make a stall."""
 MORE_S = 2
-"""Seconds' worth of messages that may be received above those sent in as many rows: what was under
-way at the start."""
+"""How many seconds' worth of messages may be received beyond those sent in as many rows: the
+messages that were under way at the start."""
 
 
 @dataclass
@@ -44,8 +44,8 @@ class _Cell:
 
 
 def recognises(item: SourceFile) -> bool:
-    """A log of one end of a 60 kB topic that leaves out the first second, sent at a rate of the
-    test."""
+    """Whether this is a log of one end of a 60 kB topic that leaves out the first second, sent at a
+    rate of the test."""
     if not perf_log.is_log(item):
         return False
     h = perf_log.header_of(item)
@@ -59,7 +59,7 @@ def recognises(item: SourceFile) -> bool:
 
 
 def read(source: Source, out: Published) -> None:
-    """A trial per run, of two hosts."""
+    """Read one trial from each run of two hosts."""
     out.known("perf-test")
     out.known("tsc-2020-wifi")
     cells: dict[tuple[str, int], _Cell] = {}
@@ -102,10 +102,10 @@ def _identity(log: Log) -> tuple[str, str, int, int]:
     end = {("1", "0"): "p", ("0", "1"): "s"}.get(
         (h.get("Number of publishers") or "", h.get("Number of subscribers") or "")
     )
-    said = (RMW[name["rmw"]], name["end"], name["rate"], "Array60k")
+    named = (RMW[name["rmw"]], name["end"], name["rate"], "Array60k")
     logged = (h.get("RMW Implementation"), end, h.get("Publishing rate"), h.get("Topic name"))
-    if said != logged:
-        raise log.wrong("the name contradicts the content", f"{said}", f"{logged}")
+    if named != logged:
+        raise log.wrong("the name contradicts the content", f"{named}", f"{logged}")
     return RMW[name["rmw"]], name["end"], int(name["rate"]), int(name["run"])
 
 
@@ -136,13 +136,13 @@ def _run(out: Published, cell: _Cell, run: int, publisher: Log, subscriber: Log)
     cell.lost.append(subscriber.columns["lost"])
     cell.sent.append(publisher.columns["sent"])
     rates = subscriber.columns["data_received"] / SIZE
-    for second, (cut, right) in enumerate(zip(received, rates, strict=True), start=1):
+    for second, (cut, restored_rate) in enumerate(zip(received, rates, strict=True), start=1):
         point = SeriesPoints(out, "wifi", f"{rmw} {rate} Hz run {run}", second)
-        point("received", "messages/s", float(cut), float(right))
+        point("received", "messages/s", float(cut), float(restored_rate))
 
 
 def _check_counts(rate: int, publisher: Log, subscriber: Log) -> None:
-    """Raises UserError where more came than was sent. The ends were started by hand, some seconds
+    """Raise UserError if more came than was sent. The ends were started by hand, some seconds
     apart."""
     sent = float(publisher.columns["sent"].sum() + publisher.rows)
     most = sent * max(1.0, subscriber.rows / publisher.rows) + MORE_S * rate
@@ -171,9 +171,9 @@ def _figures(out: Published, cell: _Cell) -> None:
     no_bytes = "no data: the publisher's log has cut rates only"
     replace(point, count=len(sent))("mean_sent", "messages/s", sent.mean(), None, no_bytes)
     note = "corrected: bytes per second ÷ sizeof"
-    right = restored.sum() / seconds
+    mean_rate = restored.sum() / seconds
     per_row = f"{note}; per row of the log"
-    of_rows("mean_received", "messages/s", received.mean(), right, per_row)
+    of_rows("mean_received", "messages/s", received.mean(), mean_rate, per_row)
     point("total_received", "messages", received.sum(), restored.sum(), note)
     lost = float(np.concatenate(cell.lost).sum())
     missing = max(0.0, float(sent.sum() - received.sum()))
@@ -184,12 +184,12 @@ def _figures(out: Published, cell: _Cell) -> None:
     point("lost", "messages", lost, missing, note)
     empty = float((restored < 0.5).sum())
     of_rows("empty_seconds", "s", float((received == 0).sum()), empty)
-    stalls = float(sum(_longest(x < 0.5) >= STALL_S for x in cell.restored))
+    stalls = float(sum(_longest_run(x < 0.5) >= STALL_S for x in cell.restored))
     point("stalled_runs", "runs", None, stalls, f"≥ {STALL_S} s without a message")
     no_latency = f"no data: {known('tsc-2020-wifi').limits['latency']}"
     replace(point, count=None)("latency", "ms", None, None, no_latency)
 
 
-def _longest(flags: np.ndarray) -> int:
-    """The longest run of true values."""
+def _longest_run(flags: np.ndarray) -> int:
+    """Return the length of the longest run of true values."""
     return max((len(list(run)) for flag, run in groupby(flags) if flag), default=0)
