@@ -320,14 +320,14 @@ def survey(options: SurveyOptions) -> None:
         raise UserError("no answers to read", expected="FILE.csv, or --form DIR for a blank form")
     from rmwbench.published.community.survey.analyse import analyse
     from rmwbench.published.community.survey.answers_file import (
-        item_of,
         parse_scale,
         published_figures,
         read,
+        survey_file,
     )
     from rmwbench.published.community.survey.survey_view import view
 
-    item = item_of(options.file)
+    item = survey_file(options.file)
     answers = read(
         item,
         scale=parse_scale(options.scale) if options.scale else None,

@@ -1,9 +1,9 @@
-"""The bar that a middleware has to clear to be in a report: tier, licence, protocol, each with its
-evidence.
+"""The criteria that a middleware has to meet to be in a report: tier, licence, protocol, each with
+its evidence.
 
 The evaluation of 2020 asked three things: Tier 1 in REP-2000, open source under a permissive
-licence, and an RTPS/DDS implementation. The last excludes by definition what is not DDS, so a
-candidate is judged criterion by criterion and nothing is left out of a table because of one. A
+licence, and an RTPS/DDS implementation. The last one excludes by definition what is not DDS, so a
+candidate is judged criterion by criterion, and no criterion alone leaves it out of a table. A
 criterion without evidence is `not stated`, never `not met`.
 """
 
@@ -73,8 +73,6 @@ class AdmissionCandidate(Strict):
 
 
 class AdmissionFile(Strict):
-    """A file of candidates."""
-
     candidates: Annotated[tuple[AdmissionCandidate, ...], Field(strict=False, min_length=1)]
 
 
@@ -89,7 +87,7 @@ class JudgedCriterion:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedCandidate:
-    """`criteria`: by the keys of CRITERIA."""
+    """`criteria`: what was judged, by the keys of CRITERIA."""
 
     name: str
     package: str | None
@@ -110,8 +108,9 @@ class Admission:
 
 
 def judge(path: Path, rep2000: Path | None = None, distribution: str | None = None) -> Admission:
-    """The candidates of a YAML file. With REP-2000's text, tiers come from its table for the
-    distribution (the newest one it has a table for, if not named). UserError with file and line."""
+    """Judge the candidates of a YAML file. With REP-2000's text, tiers come from its table for the
+    distribution (the newest one with a table, if none is named). Raise UserError with file and
+    line."""
     candidates = validated(read(path), where=str(path), model=AdmissionFile).candidates
     support: dict[str, tuple[int, int]] = {}
     if rep2000 is not None:
@@ -138,77 +137,71 @@ def judge(path: Path, rep2000: Path | None = None, distribution: str | None = No
         }
         statuses = {criterion.status for criterion in criteria.values()}
         admitted = "yes" if statuses == {MET} else "no" if NOT_MET in statuses else "could not tell"
+        name, package = candidate.name, candidate.package
         judged.append(
-            JudgedCandidate(
-                name=candidate.name,
-                package=candidate.package,
-                criteria=criteria,
-                admitted=admitted,
-            )
+            JudgedCandidate(name=name, package=package, criteria=criteria, admitted=admitted)
         )
     return Admission(
         source=str(path), distribution=distribution, criteria=CRITERIA, candidates=judged
     )
 
 
-def _tier(given: Tier) -> JudgedCriterion:
-    value = given.tier
-    status = NOT_STATED if value is None else MET if value == 1 else NOT_MET
-    return _criterion(status, None if value is None else f"Tier {value}", given)
+def _tier(tier: Tier) -> JudgedCriterion:
+    value = None if tier.tier is None else f"Tier {tier.tier}"
+    return _criterion(None if value is None else tier.tier == 1, value, tier)
 
 
-def _licence(given: Licence) -> JudgedCriterion:
-    if not given.spdx:
-        return _criterion(NOT_STATED, None, given)
-    allowed = permissive(given.spdx)
+def _licence(licence: Licence) -> JudgedCriterion:
+    if not licence.spdx:
+        return _criterion(None, None, licence)
+    allowed = permissive(licence.spdx)
     note = None if allowed is not None else "not an SPDX expression of licences that are known here"
-    status = NOT_STATED if allowed is None else MET if allowed else NOT_MET
-    return _criterion(status, given.spdx, given, note)
+    return _criterion(allowed, licence.spdx, licence, note)
 
 
-def _protocol(given: Protocol) -> JudgedCriterion:
-    status = NOT_STATED if not given.name else MET if given.name.lower() in RTPS else NOT_MET
-    return _criterion(status, given.name, given)
+def _protocol(protocol: Protocol) -> JudgedCriterion:
+    is_rtps = protocol.name.lower() in RTPS if protocol.name else None
+    return _criterion(is_rtps, protocol.name, protocol)
 
 
 def _criterion(
-    status: str, value: str | None, given: AdmissionEvidence, note: str | None = None
+    is_met: bool | None, value: str | None, evidence: AdmissionEvidence, note: str | None = None
 ) -> JudgedCriterion:
-    """Without evidence a value is somebody's word, and counts as not stated."""
-    if status != NOT_STATED and not given.evidence:
-        status, note = NOT_STATED, "said without evidence"
+    """Return the judged criterion. A value without evidence is only an assertion, and counts as not
+    stated."""
+    if is_met is not None and not evidence.evidence:
+        is_met, note = None, "said without evidence"
     return JudgedCriterion(
-        status=status,
+        status=NOT_STATED if is_met is None else MET if is_met else NOT_MET,
         value=value,
-        evidence=given.evidence,
-        date=given.date.isoformat() if given.date else None,
-        note="; ".join(filter(None, (note, given.note))) or None,
+        evidence=evidence.evidence,
+        date=evidence.date.isoformat() if evidence.date else None,
+        note="; ".join(filter(None, (note, evidence.note))) or None,
     )
 
 
 def permissive(expression: str) -> bool | None:
-    """Whether an SPDX expression can be had under permissive terms: one side of an OR is enough, an
-    AND needs both. None where a licence in it is not known here, or where it is not an
-    expression."""
+    """Whether an SPDX expression allows use under permissive terms: one side of an OR is enough, an
+    AND needs both. None if a licence in it is not known here, or if it is not an expression."""
     tokens = re.findall(r"\(|\)|[^\s()]+", expression)
 
-    def either(at: int) -> tuple[bool | None, int]:
-        value, at = both(at)
+    def alternatives(at: int) -> tuple[bool | None, int]:
+        value, at = conjunction(at)
         while at < len(tokens) and tokens[at].upper() == "OR":
-            other, at = both(at + 1)
+            other, at = conjunction(at + 1)
             value = True if True in (value, other) else None if None in (value, other) else False
         return value, at
 
-    def both(at: int) -> tuple[bool | None, int]:
-        value, at = one(at)
+    def conjunction(at: int) -> tuple[bool | None, int]:
+        value, at = licence(at)
         while at < len(tokens) and tokens[at].upper() == "AND":
-            other, at = one(at + 1)
+            other, at = licence(at + 1)
             value = False if False in (value, other) else None if None in (value, other) else True
         return value, at
 
-    def one(at: int) -> tuple[bool | None, int]:
+    def licence(at: int) -> tuple[bool | None, int]:
         if at < len(tokens) and tokens[at] == "(":
-            value, at = either(at + 1)
+            value, at = alternatives(at + 1)
             if tokens[at : at + 1] != [")"]:
                 raise _NoExpression
             return value, at + 1
@@ -218,21 +211,21 @@ def permissive(expression: str) -> bool | None:
         return known, at + 1
 
     try:
-        value, end = either(0)
+        value, end = alternatives(0)
     except _NoExpression:
         return None
     return value if end == len(tokens) else None
 
 
 class _NoExpression(Exception):
-    """Not an SPDX expression."""
+    """The text is not an SPDX expression."""
 
 
 _HEADING = re.compile(r"([A-Z][a-z]+ [A-Z][a-z]+) \((.*)\)\s*")
 
 
 def tiers(path: Path, distribution: str | None = None) -> tuple[str, dict[str, tuple[int, int]]]:
-    """(distribution, package → (tier, line)) of REP-2000's table of middleware support."""
+    """Return (distribution, package → (tier, line)) of REP-2000's table of middleware support."""
     try:
         lines = read_text(path).split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -277,7 +270,7 @@ def tiers(path: Path, distribution: str | None = None) -> tuple[str, dict[str, t
 
 
 def view(admission: Admission) -> View:
-    """A row per candidate and criterion."""
+    """Return a view with a row for each candidate and criterion."""
     rows = []
     for candidate in admission.candidates:
         for place, (key, text) in enumerate(admission.criteria.items()):

@@ -1,6 +1,6 @@
 """The view of a document that a verb of `rmwbench published community` printed with `--json`,
-whichever it was; and those that are shipped, because what they are about is public and was read on
-a day that they name."""
+whichever verb it was. Some documents are shipped, because they are about public things and were
+read on a day that they name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -29,19 +29,19 @@ VIEWS: Mapping[str, tuple[type, Callable[[Any], View]]] = {
     "rmwbench/community-survey": (SurveyResult, survey.view),
     "rmwbench/community-admission": (admission.Admission, admission.view),
 }
-"""By the document's schema, what it is read as, and the view of that."""
+"""What the document is read as, and its view, by its schema."""
 SHIPPED = Path(__file__).parent / "shipped"
 
 
 def shipped(name: str) -> Path | None:
-    """The shipped document of `rmwbench published community NAME`; None where there is none."""
+    """Return the shipped document of `rmwbench published community NAME`; None if there is none."""
     path = SHIPPED / f"{name}.json"
     return path if path.is_file() else None
 
 
 def replaceable(view: View, command: str, kept_as: Path) -> View:
-    """The view of a shipped document, which says that it is one, and which command's output in
-    which file stands in its place."""
+    """Return the view of a shipped document with a note that says so, and which command's output in
+    which file replaces it."""
     note = (
         f"Shipped with rmwbench, as of the dates named. What `{command}` prints stands here "
         f"instead as {kept_as}."
@@ -50,7 +50,7 @@ def replaceable(view: View, command: str, kept_as: Path) -> View:
 
 
 def view_of(path: Path) -> View:
-    """Raises UserError where the file is not such a document."""
+    """Return the view of a document. Raise UserError if the file is not such a document."""
     try:
         document = parse_json(read_input(path))
         kind, view = VIEWS[document["schema"]]

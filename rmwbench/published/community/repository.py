@@ -1,10 +1,10 @@
-"""A git repository on this machine, read without trusting it: nothing it configures is run, and
+"""A git repository on this machine, read without trust: nothing that it configures is run, and
 nothing is fetched.
 
-Git itself reads it, since it alone knows every form of a repository (packs, worktrees, alternates).
-What a user's environment or the repository's own configuration could change is switched off:
-replaced commits, signature programs, the transports of a partial clone, and a search for a
-repository in the directories above.
+Git itself reads it, because only git knows every form of a repository (packs, worktrees,
+alternates). Everything that a user's environment or the repository's own configuration could change
+is switched off: replaced commits, signature programs, the transports of a partial clone, and a
+search for a repository in the directories above.
 """
 
 import os
@@ -19,7 +19,7 @@ _PLAIN = ("-c", "core.quotePath=true", "-c", "color.ui=false", "-c", "i18n.logOu
 
 
 class GitFailed(Exception):
-    """What git said."""
+    """A git command failed; the text is what it said."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,15 @@ class Repository:
     branch: str
     head: str
 
-    def git(self, *arguments: str, given: str = "") -> str:
-        """What git prints for these arguments, with `given` on its standard input. GitFailed where
-        it fails."""
-        return run_git(self.path, *arguments, given=given)
+    def git(self, *arguments: str, stdin: str = "") -> str:
+        """Return what git prints for these arguments, with `stdin` on its standard input. Raise
+        GitFailed if it fails."""
+        return run_git(self.path, *arguments, stdin=stdin)
 
 
-def opened(path: Path) -> Repository:
-    """The repository in a directory: a clone, its `.git`, or a bare one. UserError where there is
-    none, or one whose history is cut (a shallow clone)."""
+def open_repository(path: Path) -> Repository:
+    """Return the repository in a directory: a clone, its `.git`, or a bare one. Raise UserError if
+    there is none, or if its history is cut (a shallow clone)."""
     if not path.is_dir():
         raise UserError(
             "no such directory", where=str(path), expected="a git clone, or a bare git directory"
@@ -72,8 +72,8 @@ def opened(path: Path) -> Repository:
 
 
 def _default_branch(path: Path) -> str:
-    """As the origin of a clone names it, whatever is checked out; in a bare repository what HEAD
-    names."""
+    """Return the branch that the origin of a clone names, whatever is checked out; in a bare
+    repository the one that HEAD names."""
     for name in ("refs/remotes/origin/HEAD", "HEAD"):
         try:
             branch = run_git(path, "symbolic-ref", "--quiet", name).strip()
@@ -84,14 +84,15 @@ def _default_branch(path: Path) -> str:
     return "HEAD"
 
 
-def run_git(path: Path, *arguments: str, given: str = "", from_within: bool = False) -> str:
-    """What git prints for these arguments, with `given` on its standard input, of the repository in
-    a directory; `from_within`: or of the one that the directory is in. GitFailed where it fails."""
+def run_git(path: Path, *arguments: str, stdin: str = "", from_within: bool = False) -> str:
+    """Return what git prints for these arguments, with `stdin` on its standard input, for the
+    repository in a directory; with `from_within`, also for the one that contains the directory.
+    Raise GitFailed if it fails."""
     command = ["git", *_PLAIN, "-C", str(path.resolve()), *arguments]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
-            input=given.encode(),
+            input=stdin.encode(),
             capture_output=True,
             timeout=TIMEOUT_S,
             check=False,
@@ -101,37 +102,35 @@ def run_git(path: Path, *arguments: str, given: str = "", from_within: bool = Fa
         raise GitFailed(f"git did not answer within {TIMEOUT_S} s") from None
     except OSError as error:
         raise GitFailed(f"git cannot be run: {error.strerror}") from None
-    if done.returncode != 0:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        lines = lines or [f"git ended with {done.returncode}"]
+    if process.returncode != 0:
+        lines = process.stderr.decode(errors="replace").strip().splitlines()
+        lines = lines or [f"git ended with {process.returncode}"]
         reason = next((line for line in lines if line.startswith("fatal: ")), lines[0])
         raise GitFailed(reason.removeprefix("fatal: "))
-    return done.stdout.decode(errors="replace")
+    return process.stdout.decode(errors="replace")
 
 
 def _environment(path: Path, from_within: bool) -> dict[str, str]:
-    """Ours without what names another repository (GIT_DIR, as hooks have it); the user's own
-    configuration stays."""
+    """Return our environment without what names another repository (GIT_DIR, as in hooks); the
+    user's own configuration stays."""
     variables = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("GIT_") or name.startswith("GIT_CONFIG_") or name == "GIT_EXEC_PATH"
     }
     ceiling = {} if from_within else {"GIT_CEILING_DIRECTORIES": str(path.resolve().parent)}
-    return (
-        variables
-        | ceiling
-        | {
-            "LC_ALL": "C",
-            "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_NO_LAZY_FETCH": "1",  # git 2.45; an older one obeys the next
-            "GIT_ALLOW_PROTOCOL": "none",
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_OPTIONAL_LOCKS": "0",
-        }
-    )
+    return {
+        **variables,
+        **ceiling,
+        "LC_ALL": "C",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_NO_LAZY_FETCH": "1",  # git 2.45; an older one obeys the next
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+    }
 
 
 FAR_APART_DAYS = 548
-"""How far apart the dates of two things may be until they describe different times: 18 months (rule 8
-of the design)."""
+"""From how many days apart the dates of two things describe different times: 18 months (rule 8 of
+the design)."""

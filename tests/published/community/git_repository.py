@@ -1,5 +1,5 @@
-"""Small git repositories with commits, dates and people that a test states; nothing of the user's
-configuration."""
+"""Small git repositories with commits, dates and people that a test states; they use nothing of the
+user's configuration."""
 
 import os
 
@@ -20,7 +20,7 @@ class Git:
         self("init", "-q", "-b", "main")
 
     def __call__(self, *arguments, at="2024-01-01", by=ANN, through=None, given=None):
-        """Runs git as `by` (author) and `through` (committer, the same where absent) on the day
+        """Run git as `by` (author) and `through` (committer, the same if absent) on the day
         `at`."""
         committer = through or by
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -46,7 +46,7 @@ class Git:
         return done.stdout.strip()
 
     def commit(self, at, file="code.c", text=None, *, by=ANN, through=None):
-        """`text` added to the end of `file`, committed. Returns the commit."""
+        """Add `text` to the end of `file`, commit it, and return the commit."""
         path = self.path / file
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a") as code:

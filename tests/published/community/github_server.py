@@ -17,7 +17,8 @@ def person(login, kind="User"):
 
 
 def issue(number, opened, closed=None, *, by="ann", association="NONE", merged=None, pull=False):
-    """An entry of the list of issues; `merged` is a time, and `pull` an unmerged pull request."""
+    """Return an entry of the list of issues; `merged` is a time, and `pull` an unmerged pull
+    request."""
     entry = {
         "url": f"https://api.github.com/repos/{NAME}/issues/{number}",
         "number": number,
@@ -56,14 +57,14 @@ def commit(sha, time, login):
 
 
 def release(tag, created, published):
-    """A draft where it was not published."""
+    """Return a release, which is a draft if it was not published."""
     known = {"tag_name": tag, "created_at": created, "published_at": published}
     return {**known, "draft": published is None, "prerelease": False}
 
 
 class Api:
-    """What the server knows, and what it was asked. `scripted` are answers that come first for a
-    path, each once: (status, headers, body)."""
+    """What the server knows, and the requests that it got. `scripted` are answers that come first
+    for a path, each once: (status, headers, body)."""
 
     def __init__(self):
         self.repository = {
@@ -94,7 +95,7 @@ class Api:
 
 @contextmanager
 def serving(api):
-    """The base address of a server for this API."""
+    """Yield the base address of a server for this API."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.0"

@@ -1,4 +1,4 @@
-"""The bar for a report: what there is no evidence for is not stated, and tiers are read from
+"""The criteria for a report: without evidence a criterion is not stated, and tiers are read from
 REP-2000's own tables."""
 
 import json

@@ -34,11 +34,11 @@ BOT = person("mergify[bot]", "Bot")
 
 
 def document(projects, **options):
-    """As `--json` prints it."""
+    """Return the document that `--json` prints."""
     return model.document(measure(projects, **options))
 
 
-def ago(days):
+def days_ago(days):
     return (NOW - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -48,50 +48,50 @@ def wheels(api, monkeypatch):
     is too old."""
     monkeypatch.setattr(client_module, "PAUSE_S", 0.001)
     api.lists["issues"] = [
-        issue(30, ago(1), pull=True),
-        issue(29, ago(2)),
-        issue(28, ago(10), ago(9), merged=ago(9), association="MEMBER", by="mia"),
-        issue(27, ago(20), ago(16), merged=ago(16)),
-        issue(26, ago(30), ago(10), pull=True),
-        issue(25, ago(40), ago(39.5), merged=ago(39.5), by=BOT),
-        issue(24, ago(50), ago(48), merged=ago(48), association="OWNER", by="mia"),
-        issue(23, ago(60), ago(53)),
-        issue(22, ago(61), ago(60)),
-        issue(21, ago(70)),
-        issue(20, ago(80), by=None),
-        issue(19, ago(300), ago(1)),
+        issue(30, days_ago(1), pull=True),
+        issue(29, days_ago(2)),
+        issue(28, days_ago(10), days_ago(9), merged=days_ago(9), association="MEMBER", by="mia"),
+        issue(27, days_ago(20), days_ago(16), merged=days_ago(16)),
+        issue(26, days_ago(30), days_ago(10), pull=True),
+        issue(25, days_ago(40), days_ago(39.5), merged=days_ago(39.5), by=BOT),
+        issue(24, days_ago(50), days_ago(48), merged=days_ago(48), association="OWNER", by="mia"),
+        issue(23, days_ago(60), days_ago(53)),
+        issue(22, days_ago(61), days_ago(60)),
+        issue(21, days_ago(70)),
+        issue(20, days_ago(80), by=None),
+        issue(19, days_ago(300), days_ago(1)),
     ]
     api.lists["issues/comments"] = [
-        comment(27, ago(19.9), BOT),  # a bot does not answer
-        comment(27, ago(19.8), "ann"),  # nor does who asked
-        comment(27, ago(18), "mia"),
-        comment(23, ago(58), "bob"),
-        comment(23, ago(59), "mia"),
-        comment(22, ago(5), "mia"),  # after the closing
-        comment(20, ago(79), "mia"),
-        comment(19, ago(70), "mia"),  # of an item that is not in
+        comment(27, days_ago(19.9), BOT),  # a bot does not answer
+        comment(27, days_ago(19.8), "ann"),  # nor does who asked
+        comment(27, days_ago(18), "mia"),
+        comment(23, days_ago(58), "bob"),
+        comment(23, days_ago(59), "mia"),
+        comment(22, days_ago(5), "mia"),  # after the closing
+        comment(20, days_ago(79), "mia"),
+        comment(19, days_ago(70), "mia"),  # of an item that is not in
     ]
-    api.lists["pulls/comments"] = [comment(24, ago(49.5), "bob", review=True)]
+    api.lists["pulls/comments"] = [comment(24, days_ago(49.5), "bob", review=True)]
     api.lists["commits"] = [
-        commit("a", ago(3), "mia"),
-        commit("b", ago(3), "bob"),
-        commit("c", ago(39), "mia"),
+        commit("a", days_ago(3), "mia"),
+        commit("b", days_ago(3), "bob"),
+        commit("c", days_ago(39), "mia"),
     ]
     api.lists["releases"] = [
-        release("2", ago(7), ago(6)),
-        release("1", ago(400), ago(400)),
-        release("x", ago(1), None),
+        release("2", days_ago(7), days_ago(6)),
+        release("1", days_ago(400), days_ago(400)),
+        release("x", days_ago(1), None),
     ]
     return api
 
 
-def asked(base, **options):
+def collect_all(base, **options):
     raw = collect(ApiClient(base), NAME, SINCE, **options)
     return raw, document([digest(raw, base)])["repositories"][0]
 
 
 def test_the_counts(wheels, base):
-    _, repository = asked(base)
+    _, repository = collect_all(base)
     counts = {
         k: repository["pulls"][k] for k in ("opened", "open", "closed", "merged", "closed_unmerged")
     }
@@ -108,7 +108,7 @@ def test_the_counts(wheels, base):
 def test_the_times(wheels, base):
     """Closed after 0.5, 1, 2, 4 and 20 days of 6, one open at 1: at risk 6, 5 (the open one leaves
     after the close of one day or before it, by seconds), 3, 2, 1."""
-    _, repository = asked(base)
+    _, repository = collect_all(base)
     times = repository["pulls"]["time_to_close"]
     assert [round(p[0], 1) for p in times["curve"]] == [0.5, 1.0, 2.0, 4.0, 20.0]
     assert times["curve"][0][1] == pytest.approx(5 / 6)
@@ -122,7 +122,7 @@ def test_the_times(wheels, base):
 
 
 def test_open_issues_are_censored_not_closed(wheels, base):
-    _, repository = asked(base)
+    _, repository = collect_all(base)
     times = repository["issues"]["time_to_close"]
     assert times["count"] == 5 and times["ended"] == 2
     median = {key: value for key, value in times["median"].items() if key != "at_least"}
@@ -133,14 +133,16 @@ def test_reviews_answer_when_asked_for(wheels, base):
     wheels.lists["pulls/30/reviews"] = []
     for number in (28, 27, 26, 25, 24):
         wheels.lists[f"pulls/{number}/reviews"] = []
-    review = comment(28, ago(9.5), "bob", review=True)
-    wheels.lists["pulls/28/reviews"] = [review | {"submitted_at": ago(9.5), "state": "APPROVED"}]
-    _, repository = asked(base, reviews=True)
+    review = comment(28, days_ago(9.5), "bob", review=True)
+    wheels.lists["pulls/28/reviews"] = [
+        review | {"submitted_at": days_ago(9.5), "state": "APPROVED"}
+    ]
+    _, repository = collect_all(base, reviews=True)
     assert repository["pulls"]["first_response"]["answered"] == 3
 
 
 def test_facts_and_months(wheels, base):
-    _, repository = asked(base)
+    _, repository = collect_all(base)
     value = {name: fact.get("value") for name, fact in repository["facts"].items()}
     assert value["stars"] == 1234 and value["forks"] == 56 and value["licence"] == "Apache-2.0"
     assert value["contributors"] == 42 and value["commits"] == 3
@@ -157,9 +159,12 @@ def test_facts_and_months(wheels, base):
 
 
 def test_bots_and_pages_are_not_people(wheels, base):
-    bot = commit("d", ago(4), "mergify[bot]")
-    wheels.lists["commits"] += [bot, commit("e", ago(5), "zoe") | {"committer": person("web-flow")}]
-    raw, repository = asked(base)
+    bot = commit("d", days_ago(4), "mergify[bot]")
+    wheels.lists["commits"] += [
+        bot,
+        commit("e", days_ago(5), "zoe") | {"committer": person("web-flow")},
+    ]
+    raw, repository = collect_all(base)
     assert repository["facts"]["commits"] == {"value": 5, "unit": "count", "bots": 1}
     assert repository["facts"]["authors"]["value"] == 3
     assert repository["facts"]["committers"]["value"] == 2
@@ -173,8 +178,8 @@ def test_bots_and_pages_are_not_people(wheels, base):
 
 def test_it_stops_at_the_cutoff(wheels, base):
     wheels.page_limit = 4
-    wheels.lists["issues"] += [issue(n, ago(400)) for n in range(18, 0, -1)]
-    _, repository = asked(base)
+    wheels.lists["issues"] += [issue(n, days_ago(400)) for n in range(18, 0, -1)]
+    _, repository = collect_all(base)
     assert repository["pulls"]["opened"] + repository["issues"]["opened"] == 11
     assert sum(path.split("?")[0].endswith("/issues") for path in wheels.paths()) == 3
 
@@ -184,7 +189,7 @@ def test_a_server_that_does_not_say_what_was_merged(wheels, base):
         merged = entry.get("pull_request", {}).pop("merged_at", None)
         if "pull_request" in entry:
             wheels.lists["pulls"].append(entry | {"merged_at": merged, "merge_commit_sha": "f00"})
-    _, repository = asked(base)
+    _, repository = collect_all(base)
     assert (repository["pulls"]["merged"], repository["pulls"]["closed_unmerged"]) == (4, 1)
 
 
@@ -201,7 +206,7 @@ def test_parts_that_fail_are_no_data_and_the_rest_goes_on(wheels, base):
         )
     ]
     del wheels.lists["releases"]
-    _, repository = asked(base)
+    _, repository = collect_all(base)
     missing = {
         name: fact["no_data"] for name, fact in repository["facts"].items() if "no_data" in fact
     }
@@ -212,7 +217,7 @@ def test_parts_that_fail_are_no_data_and_the_rest_goes_on(wheels, base):
 
 
 def test_what_is_saved_says_the_same_and_nobodys_words(wheels, base, tmp_path):
-    raw, repository = asked(base)
+    raw, repository = collect_all(base)
     place = save(raw, tmp_path)
     assert place.name == "acme+wheels"
     assert not any(w in p.read_text() for p in place.iterdir() for w in ("private", "@example.org"))
@@ -227,8 +232,8 @@ def test_what_is_saved_says_the_same_and_nobodys_words(wheels, base, tmp_path):
 
 
 def test_lists_that_something_else_fetched(wheels, tmp_path):
-    """`gh api --paginate` prints page after page: several lists in one file, without when or
-    what."""
+    """`gh api --paginate` prints page after page: several lists in one file, which do not say what
+    they are or when they were fetched."""
     place = tmp_path / "acme+wheels"
     place.mkdir()
     pages = [wheels.lists["issues"][:5], wheels.lists["issues"][5:11]]
@@ -241,8 +246,8 @@ def test_lists_that_something_else_fetched(wheels, tmp_path):
 
 
 def test_pull_requests_that_were_closed_at_an_unknown_time_end_in_no_curve(tmp_path):
-    """Only the issues' table says when one was closed without merge; without it, `ends` said of
-    any time that none was."""
+    """Only the issues' table says when a pull request was closed without merge; without that table,
+    `ends` said for any time that none was."""
     url = "https://api.github.com/repos/a/b"
     day = "2020-10-01 10:00:00"
     merged = [f"{n},closed,{day},,3600.0,2,{n},t,{url}/pulls/{n}," for n in range(20)]

@@ -1,4 +1,4 @@
-"""The client against a server that behaves as GitHub does, at its worst too."""
+"""The client against a server that behaves as GitHub does, also at its worst."""
 
 import json
 
@@ -12,7 +12,7 @@ ISSUES = f"/repos/{NAME}/issues"
 
 
 class Clock:
-    """Time that passes by sleeping alone."""
+    """Time that passes only by sleeping."""
 
     def __init__(self):
         self.now, self.slept, self.said = 1_800_000_000.0, [], []
@@ -110,11 +110,11 @@ def test_statistics_that_are_still_computed(api, base, clock):
     path = f"/repos/{NAME}/stats/code_frequency"
     api.scripted[path] = [(202, {}, b"{}"), (202, {}, b"{}")]
     client = clock.client(base)
-    assert client.one(path.lstrip("/"))[0][0] == 1_600_000_000
+    assert client.get(path.lstrip("/"))[0][0] == 1_600_000_000
     assert len(clock.slept) == 2
     api.scripted[path] = [(202, {}, b"{}")] * 9
     with pytest.raises(Missing, match="still computing"):
-        client.one(path.lstrip("/"))
+        client.get(path.lstrip("/"))
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_the_token_goes_nowhere_else(api, base, clock):
     api.scripted[ISSUES] = [
         (200, {"Link": '<http://elsewhere.example/x?page=2>; rel="next"'}, b"[]")
     ]
-    for ask in (lambda: client.one(f"repos/{NAME}"), lambda: numbers(client)):
+    for ask in (lambda: client.get(f"repos/{NAME}"), lambda: numbers(client)):
         with pytest.raises(UserError, match="another host") as refused:
             ask()
         assert "secret-token" not in refused.value.render()
@@ -175,7 +175,7 @@ def test_an_answer_of_another_shape(api, base, clock, body):
 
 def test_nobody_there(clock):
     with pytest.raises(UserError, match="no whole answer"):
-        clock.client("http://127.0.0.1:9").one("repos/a/b")
+        clock.client("http://127.0.0.1:9").get("repos/a/b")
 
 
 @pytest.mark.parametrize(

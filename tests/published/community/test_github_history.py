@@ -1,5 +1,5 @@
-"""Activity from a git history alone: counts of a repository of which every commit is known, and
-what git cannot say."""
+"""Activity from a git history alone: counts of a repository whose every commit is known, and what
+git cannot say."""
 
 import json
 from datetime import timedelta
@@ -119,7 +119,8 @@ def test_a_shallow_clone_is_refused(wheels, tmp_path):
 
 
 def test_a_partial_clone_fetches_nothing_and_has_no_lines(wheels, tmp_path):
-    """Its files are on a server; what is asked of them must not start a program that fetches."""
+    """Its files are on a server, and a question about them must not start a program that
+    fetches."""
     wheels("config", "uploadpack.allowFilter", "true")
     wheels(
         "clone",

@@ -89,7 +89,7 @@ def test_it_stands_beside_the_declarations_that_were_read(git, tmp_path, capsys)
 
 
 def titles(doc, tmp_path) -> list[str]:
-    """The titles of the sections of a saved document."""
+    """Return the titles of the sections of a saved document."""
     path = tmp_path / "rep2004.json"
     path.write_text(json.dumps(doc))
     return [section.title for section in view_of(path).sections]

@@ -1,5 +1,5 @@
-"""The documents that are shipped: facts with their days, of the projects that a committee asks
-about, nobody's name."""
+"""The shipped documents: facts with their days about the projects that a committee asks about,
+without anybody's name."""
 
 import json
 import re

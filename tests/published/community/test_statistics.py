@@ -58,8 +58,8 @@ def test_competing_ends_and_the_curve_fill_one(items):
     assert np.array_equal(time, curve.time)
 
 
-def enumerated(a, b):
-    """The exact p by trying every way to divide the answers."""
+def exact_p(a, b):
+    """Return the exact p by trying every way to divide the answers."""
     values = [level for level, n in enumerate(np.add(a, b)) for _ in range(n)]
     ranks = [sum(v < x for v in values) + (sum(v == x for v in values) + 1) / 2 for x in values]
     m, expected = sum(a), sum(a) * (len(values) + 1) / 2
@@ -89,7 +89,7 @@ def _rank_of_levels(values, ranks, levels):
 )
 def test_the_exact_test_is_the_enumeration(a, b):
     p, method = mann_whitney(a, b)
-    assert p == pytest.approx(enumerated(a, b)) and "exact" in method
+    assert p == pytest.approx(exact_p(a, b)) and "exact" in method
     assert mann_whitney(b, a)[0] == pytest.approx(p)
 
 

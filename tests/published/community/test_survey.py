@@ -1,5 +1,5 @@
-"""Surveys: questions found by their answers, nothing shown of what single people wrote, tests that
-keep their word."""
+"""Surveys: questions are found by their answers, nothing is shown of single people's answers, and
+tests err as rarely as they say."""
 
 import csv
 import json
@@ -12,10 +12,10 @@ from rmwbench.published.community.survey import survey_view as show
 from rmwbench.published.community.survey.analyse import analyse
 from rmwbench.published.community.survey.answers_file import (
     AGREEMENT,
-    item_of,
     parse_scale,
     read,
     scale_of,
+    survey_file,
 )
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.view import Picture
@@ -44,8 +44,8 @@ def table(
 
 @pytest.fixture
 def answers(tmp_path):
-    """Eight of a, seven of b, two of c; a agrees that it is fast and b does not, both find it as
-    easy."""
+    """Eight answers of a, seven of b, two of c; a agrees that it is fast and b does not, and both
+    find it as easy."""
     rows = [["t", "a", "Strongly Agree", LEVELS[i % 5], f"{SECRET} {i}"] for i in range(8)]
     rows += [["t", "b", "disagree" if i else "N/A", LEVELS[i % 5], ""] for i in range(7)]
     rows += [["t", "c", "Neutral", "No opinion / not applicable", SECRET]] * 2
@@ -53,7 +53,7 @@ def answers(tmp_path):
 
 
 def test_questions_are_found_by_their_answers(answers):
-    survey = read(item_of(answers), group_by="Middle")
+    survey = read(survey_file(answers), group_by="Middle")
     assert [(q.label, q.text) for q in survey.questions] == [("Q1", "Fast"), ("Q2", "Easy")]
     assert survey.questions[0].answers[:9] == (4,) * 8 + (None,)
     assert survey.questions[0].answers[9] == 1
@@ -61,7 +61,7 @@ def test_questions_are_found_by_their_answers(answers):
 
 
 def test_the_document_has_no_words_of_anybody(answers):
-    result = analyse(read(item_of(answers), group_by="Middleware"))
+    result = analyse(read(survey_file(answers), group_by="Middleware"))
     text = json.dumps(document(result)) + render_markdown(show.view(result))
     assert SECRET not in text and "secret" not in text
     assert result.groups == {"everyone": 17, "a": 8, "b": 7}  # c's two could be recognised
@@ -69,7 +69,7 @@ def test_the_document_has_no_words_of_anybody(answers):
 
 
 def test_counts_medians_and_the_comparison(answers):
-    result = analyse(read(item_of(answers), group_by="Middleware"))
+    result = analyse(read(survey_file(answers), group_by="Middleware"))
     fast = result.questions[0].groups
     assert fast["a"].counts == [0, 0, 0, 0, 8] and fast["a"].median.value == "Strongly Agree"
     assert fast["b"].counts == [0, 6, 0, 0, 0] and fast["b"].no_opinion == 1
@@ -81,7 +81,7 @@ def test_counts_medians_and_the_comparison(answers):
     # of C(14, 6) only one is as far
     assert first.p == pytest.approx(1 / 3003) and "exact" in first.method
     assert second.verdict == "undecided" and second.p_holm >= second.p
-    swapped = analyse(read(item_of(answers), group_by="Middleware"), ("b", "a"))
+    swapped = analyse(read(survey_file(answers), group_by="Middleware"), ("b", "a"))
     back = swapped.comparison.of[0]
     assert back.verdict == "lower" and back.p == pytest.approx(first.p)
 
@@ -91,16 +91,18 @@ def test_other_scales(tmp_path):
     path = table(tmp_path, [["x", words[i % 3]] for i in range(9)], ("who", "how often"))
     assert scale_of(words).name == "frequency"
     assert scale_of(["7", "12"]) is None and scale_of(["", "N/A"]) is None
-    assert read(item_of(path)).questions[0].scale.name == "frequency"
+    assert read(survey_file(path)).questions[0].scale.name == "frequency"
     mine = table(
         tmp_path, [["x", "hot" if i else "cold"] for i in range(6)], ("who", "how warm"), "t.csv"
     )
     with pytest.raises(UserError, match="--scale"):
-        read(item_of(mine))
-    survey = read(item_of(mine), scale=parse_scale("cold, mild, hot"))
+        read(survey_file(mine))
+    survey = read(survey_file(mine), scale=parse_scale("cold, mild, hot"))
     assert survey.questions[0].answers == (0, 2, 2, 2, 2, 2)
     assert (
-        read(item_of(mine), scale=parse_scale("hot,cold"), columns=["warm"]).questions[0].answers[0]
+        read(survey_file(mine), scale=parse_scale("hot,cold"), columns=["warm"])
+        .questions[0]
+        .answers[0]
         == 1
     )
 
@@ -115,7 +117,7 @@ def test_a_typing_error_is_an_error_with_its_line(answers):
     text = answers.read_text().replace("disagree", "disagre", 1)
     answers.write_text(text)
     with pytest.raises(UserError, match="unknown answer to 'Fast'") as raised:
-        read(item_of(answers))
+        read(survey_file(answers))
     assert f"{answers}:11" in raised.value.render()
 
 
@@ -133,7 +135,7 @@ def test_damaged_files(tmp_path, text, words):
     path = tmp_path / "s.csv"
     path.write_text(text)
     with pytest.raises(UserError, match=words):
-        read(item_of(path))
+        read(survey_file(path))
 
 
 @pytest.mark.parametrize(
@@ -149,12 +151,12 @@ def test_damaged_files(tmp_path, text, words):
 )
 def test_groups_that_are_none(answers, group, compare, words):
     with pytest.raises(UserError, match=words):
-        analyse(read(item_of(answers), group_by=group), compare)
+        analyse(read(survey_file(answers), group_by=group), compare)
 
 
 def test_a_group_without_an_opinion_has_no_data(tmp_path):
     rows = [["t", "a", "Agree", "Neutral", ""]] * 6 + [["t", "b", "N/A", "Agree", ""]] * 6
-    result = analyse(read(item_of(table(tmp_path, rows)), group_by="Middleware"))
+    result = analyse(read(survey_file(table(tmp_path, rows)), group_by="Middleware"))
     assert result.questions[0].groups["b"].no_data == "nobody answered"
     assert result.comparison.of[0].no_data == "a group did not answer"
     assert result.comparison.questions_tested == 1 and result.comparison.of[1].p_holm is not None
@@ -199,7 +201,7 @@ def test_every_scale_has_its_picture_whose_levels_differ_in_colour(tmp_path):
     often = ["Never", "Rarely", "Sometimes", "Often", "Always"]
     header = ("who", "How? [Fast]", "how often")
     path = table(tmp_path, [["x", sevens[n % 7], often[n % 5]] for n in range(14)], header)
-    result = analyse(read(item_of(path)))
+    result = analyse(read(survey_file(path)))
     assert set(result.scales) == {"agreement of 7", "frequency"}
     (section, *_) = show.view(result, draw=True).sections
     pictures = [block for block in section.blocks if isinstance(block, Picture)]
@@ -212,7 +214,7 @@ def test_every_scale_has_its_picture_whose_levels_differ_in_colour(tmp_path):
 def test_a_scale_of_more_levels_than_shades_has_no_picture_and_says_so(tmp_path):
     levels = [f"level {n}" for n in range(9)]
     path = table(tmp_path, [["x", levels[n % 9]] for n in range(18)], ("who", "how warm"))
-    result = analyse(read(item_of(path), scale=parse_scale(",".join(levels))))
+    result = analyse(read(survey_file(path), scale=parse_scale(",".join(levels))))
     text = render_markdown(show.view(result, draw=True))
     assert "There is no picture of scale as told" in text
 
@@ -225,5 +227,5 @@ def test_a_sign_flips_where_the_two_differences_have_opposite_signs(answers):
         }  # fmt: skip
 
     published = [difference("Q1", 0.1, 0.2), difference("Q2", -0.1, 0.2)]
-    result = analyse(read(item_of(answers)), published=published)
+    result = analyse(read(survey_file(answers)), published=published)
     assert "changes its sign on Q2." in render_markdown(show.view(result))

@@ -1,10 +1,9 @@
-"""One client for GitHub's REST API: pages by their Link headers, rate limits honoured, the token
-sent to one place.
+"""One client for GitHub's REST API: it follows pages by their Link headers, honours rate limits,
+and sends the token to one place only.
 
-What the API does besides answering: it sends the rest of a list behind a Link header, redirects
-renamed repositories, answers 202 while it computes statistics, 403 or 429 with a time when the
-limit is used up, and now and then cuts an answer short. Each of these is handled here and nowhere
-else.
+Besides answering, the API sends the rest of a list behind a Link header, redirects renamed
+repositories, answers 202 while it computes statistics, 403 or 429 with a time when the limit is
+used up, and sometimes cuts an answer short. All of this is handled here and nowhere else.
 """
 
 import http.client
@@ -26,11 +25,11 @@ TRIES = 4
 """Attempts at a request that failed for no reason of ours: a cut answer, a broken connection, a
 5xx."""
 PAUSE_S = 2.0
-"""Before the second try; twice as long before each further one."""
+"""The pause before the second try; each further one is twice as long."""
 MOST_WAITS = 5
 """The most waits for one request, in case a limit does not end at the time that it states."""
 SECONDARY_WAIT_S = 60.0
-"""GitHub asks for a minute when it names a secondary limit without a time."""
+"""The minute that GitHub asks for when it names a secondary limit without a time."""
 MOST_BYTES = 64 * 1024 * 1024
 NEXT = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?next"?')
 LAST_PAGE = re.compile(r'<[^>]*[?&]page=(\d+)[^>]*>\s*;[^,]*\brel="?last"?')
@@ -41,12 +40,12 @@ class Missing(Exception):
 
 
 class NotFound(UserError):
-    """404: of a repository's address a mistake of the user, of a part of one that this server does
-    not have it."""
+    """Status 404. At a repository's own address it is a mistake of the user; at the address of a
+    part it means that this server does not have the part."""
 
 
 class ApiClient:
-    """Questions to one API. `max_wait_s` bounds each wait for a limit; longer ones are an error
+    """Questions to one API. `max_wait_s` bounds each wait for a limit; a longer wait is an error
     that says until when.
 
     `notify` gets a sentence before each wait. `sleep` and `now_s` (Unix time) are there for tests.
@@ -83,13 +82,13 @@ class ApiClient:
         self._opener = urllib.request.build_opener(_NoRedirects)
         self.requests = 0
 
-    def one(self, path: str, **query: object) -> Any:
-        """The answer to one question. `Missing` where there is none."""
+    def get(self, path: str, **query: object) -> Any:
+        """Return the answer to one question. Raise Missing if there is none."""
         return self._ask(self._url(path, query))[0]
 
     def pages(self, path: str, **query: object) -> Iterator[list[dict[str, Any]]]:
-        """A list, page by page, until its Link header names no next one; a caller that has enough
-        stops reading."""
+        """Yield a list, page by page, until its Link header names no next one; a caller that has
+        enough stops reading."""
         url: str | None = self._url(path, {"per_page": PER_PAGE} | query)
         seen: set[str] = set()
         while url is not None:
@@ -102,11 +101,12 @@ class ApiClient:
                     "not a list", where=url, expected="a list of objects", actual=_short(answer)
                 )
             yield answer
-            following = NEXT.search(headers.get("link", ""))
-            url = None if following is None else self._same_place(urljoin(url, following[1]))
+            link = NEXT.search(headers.get("link", ""))
+            url = None if link is None else self._require_origin(urljoin(url, link[1]))
 
     def count(self, path: str, **query: object) -> int:
-        """How long a list is, in one request: the number of its last page, one entry per page."""
+        """Return how long a list is, with one request: one entry per page, so the number of its
+        last page is the length."""
         answer, headers = self._ask(self._url(path, {"per_page": 1} | query))
         if not isinstance(answer, list):
             raise UserError("not a list", where=path, expected="a list", actual=_short(answer))
@@ -116,8 +116,9 @@ class ApiClient:
     def _url(self, path: str, query: Mapping[str, object]) -> str:
         return f"{self.base}/{path}" + (f"?{urlencode(query)}" if query else "")
 
-    def _same_place(self, url: str) -> str:
-        """The token goes to the API's own address and nowhere else, wherever an answer points."""
+    def _require_origin(self, url: str) -> str:
+        """Return `url`. Raise UserError unless it is at the API's own address, wherever an answer
+        points, because the token must go nowhere else."""
         parts = urlsplit(url)
         if (parts.scheme, parts.netloc) != self._origin:
             raise UserError("the API points to another host", where=url, expected=self.base)
@@ -129,13 +130,13 @@ class ApiClient:
             try:
                 status, headers, body = self._request(url)
             except (OSError, http.client.HTTPException) as error:
-                failures = self._again(url, failures, _reason(error))
+                failures = self._retry(url, failures, _reason(error))
                 continue
             if status in (301, 302, 307, 308):
                 redirects += 1
                 if redirects > 5 or "location" not in headers:
                     raise UserError("redirected without end", where=url)
-                url = self._same_place(urljoin(url, headers["location"]))
+                url = self._require_origin(urljoin(url, headers["location"]))
             elif status == 202:
                 if failures + 1 >= TRIES:
                     raise Missing("GitHub was still computing it")
@@ -147,20 +148,17 @@ class ApiClient:
                 try:
                     return json.loads(body), headers
                 except ValueError as error:
-                    failures = self._again(url, failures, f"cut or damaged JSON ({error})")
-            elif (
-                status in (403, 429) and (wait := self._limited(status, headers, body)) is not None
-            ):
+                    failures = self._retry(url, failures, f"cut or damaged JSON ({error})")
+            elif status in (403, 429) and (limit := self._limit(status, headers, body)) is not None:
                 waits += 1
                 if waits > MOST_WAITS:
-                    raise UserError(
-                        f"still refused by {wait[1]} after {MOST_WAITS} waits", where=url
-                    )
-                self._wait(url, *wait)
+                    what = f"still refused by {limit[1]} after {MOST_WAITS} waits"
+                    raise UserError(what, where=url)
+                self._wait(url, *limit)
             elif status >= 500:
-                failures = self._again(url, failures, f"status {status}")
+                failures = self._retry(url, failures, f"status {status}")
             else:
-                self._refused(url, status, body)
+                self._refuse(url, status, body)
 
     def _request(self, url: str) -> tuple[int, Mapping[str, str], bytes]:
         headers = {"Accept": "application/vnd.github+json", "User-Agent": "rmwbench"}
@@ -183,37 +181,33 @@ class ApiClient:
                 raise UserError(
                     "the answer is too large", where=url, expected=f"at most {MOST_BYTES} bytes"
                 )
-            return (
-                answer.status,
-                {name.lower(): value for name, value in answer.headers.items()},
-                body,
-            )
+            lower_case = {name.lower(): value for name, value in answer.headers.items()}
+            return answer.status, lower_case, body
 
-    def _again(self, url: str, failures: int, why: str) -> int:
+    def _retry(self, url: str, failures: int, reason: str) -> int:
         if failures + 1 >= TRIES:
             raise UserError(
                 f"no whole answer in {TRIES} tries",
                 where=url,
-                actual=why,
+                actual=reason,
                 fix="try again later; what is saved (--save) can be shown with --from",
             )
         self._sleep(PAUSE_S * 2**failures)
         return failures + 1
 
-    def _limited(
+    def _limit(
         self, status: int, headers: Mapping[str, str], body: bytes
     ) -> tuple[float, str] | None:
-        """(seconds to wait, which limit), None where it is not a limit that refused."""
+        """Return (seconds to wait, which limit); None if no limit caused the refusal."""
         after = headers.get("retry-after", "")
         if after.strip().isdigit():
             return float(after), "a secondary limit"
         reset = headers.get("x-ratelimit-reset", "")
         if headers.get("x-ratelimit-remaining") == "0" and reset.isdigit():
             limit = headers.get("x-ratelimit-limit", "?")
-            # A second more: the API's clock and ours need not tick together.
-            return max(
-                1.0, float(reset) - self._now_s() + 1.0
-            ), f"the limit of {limit} requests per hour"
+            # A second is added, since the API's clock and ours may differ.
+            wait_s = max(1.0, float(reset) - self._now_s() + 1.0)
+            return wait_s, f"the limit of {limit} requests per hour"
         if status == 429 or b"rate limit" in body.lower():
             return SECONDARY_WAIT_S, "a secondary limit"
         return None
@@ -235,7 +229,7 @@ class ApiClient:
         self._notify(f"{limit} is used up: waiting {when}")
         self._sleep(seconds)
 
-    def _refused(self, url: str, status: int, body: bytes) -> None:
+    def _refuse(self, url: str, status: int, body: bytes) -> None:
         try:
             message = str(json.loads(body).get("message", ""))[:200]
         except (ValueError, AttributeError):
@@ -260,7 +254,7 @@ class ApiClient:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """urllib would carry the token to wherever an answer points."""
+    """Follows no redirect, since urllib would carry the token to wherever an answer points."""
 
     def redirect_request(self, *_: Any) -> None:
         return None

@@ -1,9 +1,9 @@
 """What is asked of the API for one repository, and how far back: everything opened since a cutoff,
 newest first.
 
-Issues and pull requests come from one list that has both, so each is asked for once; a pull request
-is told by its `pull_request` key, merged from closed unmerged by its `merged_at`. First responses
-come from the repository's comment lists instead of one request per item.
+Issues and pull requests come from one list that has both, so each is asked for once. A pull request
+is recognised by its `pull_request` key, and a merged one by its `merged_at`. First responses come
+from the repository's comment lists and not from one request per item.
 """
 
 from collections.abc import Callable, Iterable
@@ -38,46 +38,46 @@ def collect(
     reviews: bool = False,
     notify: Callable[[str], None] = lambda text: None,
 ) -> Raw:
-    """The raw answers about OWNER/NAME since the cutoff. Raises UserError where the repository
+    """Return the raw answers about OWNER/NAME since the cutoff. Raise UserError if the repository
     cannot be read at all.
 
-    `reviews` asks for each pull request's reviews too: one request each, but an approval without a
-    comment is seen.
+    `reviews` asks for each pull request's reviews too. This takes one request each, but shows an
+    approval without a comment.
     """
     path = f"repos/{name}"
     raw: Raw = {"collected": {"name": name, "since": stamp(since)}}
-    raw["repository"] = client.one(path)
+    raw["repository"] = client.get(path)
     name = raw["collected"]["name"] = raw["repository"].get("full_name") or name
     path = f"repos/{name}"
     notify(f"{name}: issues and pull requests")
     newest = {"state": "all", "sort": "created", "direction": "desc"}
     items = _part(lambda: _since(client.pages(f"{path}/issues", **newest), since))
     raw["issues"] = items
-    if isinstance(items, dict) or any(
-        _closed_pull(entry) and not _knows_merge(entry) for entry in items
-    ):
-        # Issues may be switched off, and older servers do not say there what was merged.
+    if isinstance(items, dict) or any(map(_lacks_merge, items)):
+        # Issues may be switched off, and older servers do not say there which pulls were merged.
         raw["pulls"] = _part(lambda: _since(client.pages(f"{path}/pulls", **newest), since))
     notify(f"{name}: comments")
     updated = {"since": stamp(since), "sort": "created", "direction": "asc"}
-    raw["comments"] = _part(lambda: _all(client.pages(f"{path}/issues/comments", **updated)))
-    raw["review_comments"] = _part(lambda: _all(client.pages(f"{path}/pulls/comments", **updated)))
+    raw["comments"] = _part(lambda: _all_pages(client.pages(f"{path}/issues/comments", **updated)))
+    raw["review_comments"] = _part(
+        lambda: _all_pages(client.pages(f"{path}/pulls/comments", **updated))
+    )
     if reviews:
         raw["reviews"] = _part(lambda: _reviews(client, path, raw))
     notify(f"{name}: commits, releases")
-    raw["commits"] = _part(lambda: _all(client.pages(f"{path}/commits", since=stamp(since))))
-    raw["releases"] = _part(lambda: _all(client.pages(f"{path}/releases")))
-    raw["languages"] = _part(lambda: client.one(f"{path}/languages"))
-    raw["code_frequency"] = _part(lambda: client.one(f"{path}/stats/code_frequency"))
+    raw["commits"] = _part(lambda: _all_pages(client.pages(f"{path}/commits", since=stamp(since))))
+    raw["releases"] = _part(lambda: _all_pages(client.pages(f"{path}/releases")))
+    raw["languages"] = _part(lambda: client.get(f"{path}/languages"))
+    raw["code_frequency"] = _part(lambda: client.get(f"{path}/stats/code_frequency"))
     raw["contributors"] = _part(lambda: client.count(f"{path}/contributors", anon="true"))
-    # When it ends, not when it begins: what was opened in between is in the lists.
+    # The time of the end: the lists also have the items that were opened in between.
     raw["collected"]["until"] = stamp(datetime.now(UTC))
     return trimmed(raw)
 
 
 def _since(pages: Iterable[list[Raw]], since: datetime) -> list[Raw]:
-    """All entries up to the first that is older: the list is sorted by creation, so the next page
-    is not asked for. An entry that a new one pushed onto the next page is counted once."""
+    """Return all entries up to the first that is older. The list is sorted by creation, so the next
+    page is not asked for. An entry that a new one pushed onto the next page is counted once."""
     entries: dict[int, Raw] = {}
     for page in pages:
         for entry in page:
@@ -87,18 +87,19 @@ def _since(pages: Iterable[list[Raw]], since: datetime) -> list[Raw]:
     return list(entries.values())
 
 
-def _all(pages: Iterable[list[Raw]]) -> list[Raw]:
+def _all_pages(pages: Iterable[list[Raw]]) -> list[Raw]:
     return [entry for page in pages for entry in page]
 
 
 def _reviews(client: ApiClient, path: str, raw: Raw) -> list[Raw]:
-    listed = raw["issues"] if isinstance(raw["issues"], list) else raw.get("pulls", [])
-    numbers = [e["number"] for e in listed if is_pull(e)] if isinstance(listed, list) else []
-    return [r for n in numbers for r in _all(client.pages(f"{path}/pulls/{n}/reviews"))]
+    items = raw["issues"] if isinstance(raw["issues"], list) else raw.get("pulls", [])
+    numbers = [x["number"] for x in items if is_pull(x)] if isinstance(items, list) else []
+    return [x for n in numbers for x in _all_pages(client.pages(f"{path}/pulls/{n}/reviews"))]
 
 
 def _part(ask: Callable[[], Any]) -> Any:
-    """The answer; where this repository has none, the reason, and the rest goes on."""
+    """Return the answer, or the reason why this repository has none; the other parts are read all
+    the same."""
     try:
         return ask()
     except Missing as reason:
@@ -112,15 +113,13 @@ def is_pull(entry: Raw) -> bool:
     return "pull_request" in entry or "merge_commit_sha" in entry or "base" in entry
 
 
-def _closed_pull(entry: Raw) -> bool:
-    return is_pull(entry) and entry.get("state") == "closed"
+def _lacks_merge(entry: Raw) -> bool:
+    """Whether an entry is a closed pull request that does not say whether it was merged."""
+    says_merge = "merged_at" in (entry.get("pull_request") or {})
+    return is_pull(entry) and entry.get("state") == "closed" and not says_merge
 
 
-def _knows_merge(entry: Raw) -> bool:
-    return "merged_at" in (entry.get("pull_request") or {})
-
-
-_KEPT = {
+_KEYS = {
     part: names.split()
     for part, names in {
         "repository": "full_name stargazers_count forks_count subscribers_count size created_at "
@@ -134,42 +133,43 @@ _KEPT = {
         "releases": "tag_name created_at published_at draft prerelease",
     }.items()
 }
-_KEPT["pulls"] = [*_KEPT["issues"], "merged_at", "merge_commit_sha"]
+_KEYS["pulls"] = [*_KEYS["issues"], "merged_at", "merge_commit_sha"]
 
 
 def trimmed(raw: Raw) -> Raw:
-    """The same without what is never read: titles, texts, e-mail addresses and what else people
-    wrote."""
+    """Return the answers without what is never read: titles, texts, e-mail addresses and whatever
+    else people wrote."""
 
-    def keep(part: str, entry: Raw) -> Raw:
-        kept_entry = {name: entry[name] for name in _KEPT[part] if name in entry}
-        for person in ("user", "author", "committer"):
-            if isinstance(kept_entry.get(person), dict):
-                kept_entry[person] = {k: kept_entry[person].get(k) for k in ("login", "type")}
-        if isinstance(kept_entry.get("commit"), dict):
-            who = kept_entry["commit"].get("author") or {}
-            kept_entry["commit"] = {
-                "author": {"date": who.get("date"), "name": who.get("name")}
-            } | {"committer": {"date": (kept_entry["commit"].get("committer") or {}).get("date")}}
-        return kept_entry
+    def trim(part: str, entry: Raw) -> Raw:
+        trimmed_entry = {name: entry[name] for name in _KEYS[part] if name in entry}
+        for role in ("user", "author", "committer"):
+            if isinstance(person := trimmed_entry.get(role), dict):
+                trimmed_entry[role] = {key: person.get(key) for key in ("login", "type")}
+        if isinstance(commit := trimmed_entry.get("commit"), dict):
+            author, committer = commit.get("author") or {}, commit.get("committer") or {}
+            trimmed_entry["commit"] = {
+                "author": {"date": author.get("date"), "name": author.get("name")},
+                "committer": {"date": committer.get("date")},
+            }
+        return trimmed_entry
 
     out: Raw = {}
     for part, answer in raw.items():
-        if part not in _KEPT or (isinstance(answer, dict) and "no_data" in answer):
+        if part not in _KEYS or (isinstance(answer, dict) and "no_data" in answer):
             out[part] = answer
         elif isinstance(answer, dict):
-            out[part] = keep(part, answer)
+            out[part] = trim(part, answer)
         else:
-            out[part] = [keep(part, entry) for entry in answer]
+            out[part] = [trim(part, entry) for entry in answer]
     return out
 
 
 def stamp(time: datetime) -> str:
-    """A time as the API writes it."""
+    """Return a time as the API writes it."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def parse(text: str) -> datetime:
-    """A time of the API. Raises ValueError for anything else."""
+    """Return a time that the API wrote. Raise ValueError for anything else."""
     time = datetime.fromisoformat(text)
     return time if time.tzinfo else time.replace(tzinfo=UTC)

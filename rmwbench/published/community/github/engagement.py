@@ -1,9 +1,9 @@
-"""What a repository's items say: how many, how long until closed, merged or answered, and what
-happened each month.
+"""What a repository's items say: how many there are, how long they take until they are closed,
+merged or answered, and what happened each month.
 
-Open items are censored at the end of the data. Of pull requests, merged and closed unmerged are
-competing ends. A first response is what the first other person writes; who closes without a word
-ends the waiting without an answer.
+Open items are censored at the end of the data. Merged and closed unmerged are competing ends of a
+pull request. A first response is what the first other person writes; closing without a word ends
+the waiting without an answer.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ DAY_S = 86400.0
 WITHIN_DAYS = (1, 7, 30, 90)
 CURVE_POINTS = 400
 FEWEST = 5
-"""Items for a median: with fewer, the curve is an anecdote."""
+"""The fewest items for a median: with fewer, the curve is an anecdote."""
 
 
 Kind = Literal["pulls", "issues"]
@@ -64,8 +64,8 @@ class EndedWithin:
 
 @dataclass(frozen=True, kw_only=True)
 class WaitingTimes:
-    """How long items wait for an end: `ended` of `count` did. `curve`: [days, share still open, low,
-    high]; `answered`: how many first responses there were."""
+    """How long items wait for an end: `ended` of `count` did. `curve`: [days, share still open,
+    low, high]; `answered`: the number of first responses."""
 
     count: int
     ended: int
@@ -99,8 +99,8 @@ class AuthorGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemTimes:
-    """Pull requests or issues. `closing_time_unknown`: how many of the closed are in no time; then
-    there are no `ends`, of which theirs is one."""
+    """Pull requests or issues. `closing_time_unknown`: the number of closed ones without a time. If
+    there are any, there are no `ends`, because theirs are among them."""
 
     opened: int
     open: int
@@ -116,8 +116,8 @@ class ItemTimes:
 
 @dataclass(frozen=True, kw_only=True)
 class MonthCounts:
-    """A calendar month (UTC), of which `days` are in the window; None for what is not known.
-    Closings are of items opened in the window."""
+    """A calendar month (UTC), of which `days` are in the window; a count is None if it is not
+    known. Closings are those of items opened in the window."""
 
     month: str
     days: float = exact()
@@ -130,8 +130,8 @@ class MonthCounts:
     releases: int | None = None
 
     def count(self, name: str) -> int | None:
-        counts: dict[str, int | None] = vars(self)
-        return counts[name]
+        count: int | None = getattr(self, name)
+        return count
 
 
 MONTHLY = tuple(field.name for field in fields(MonthCounts) if field.name not in ("month", "days"))
@@ -167,7 +167,7 @@ class Engagement:
 
 
 def measure(projects: Sequence[Project], *, people_only: bool = False) -> Engagement:
-    """`people_only`: without what bots opened or committed."""
+    """Measure the repositories. `people_only`: without what bots opened or committed."""
     return Engagement(
         people_only=people_only, repositories=[_repository(p, people_only) for p in projects]
     )
@@ -176,7 +176,7 @@ def measure(projects: Sequence[Project], *, people_only: bool = False) -> Engage
 def _repository(project: Project, people_only: bool) -> RepositoryEngagement:
     items = [i for i in project.items if not (people_only and i.bot)]
     commits = [c for c in project.commits if not (people_only and c.bot)]
-    responses = _responses_known(project)
+    responses = _responses_unknown(project)
 
     def times(pull: bool, reason: str | None) -> ItemTimes | NoDataReason:
         if reason:
@@ -214,7 +214,7 @@ def _times(
         merged=merged if pull else None,
         closed_unmerged=len(closed) - merged if pull else None,
         closing_time_unknown=len(items) - len(known) or None,
-        time_to_close=_waiting(days, [i.closed is not None for i in known]),
+        time_to_close=_waiting_times(days, [i.closed is not None for i in known]),
         ends=_ends(days, causes) if pull and len(known) == len(items) else None,
         first_response=(
             NoDataReason(no_data=responses) if responses else _first_response(items, until)
@@ -233,10 +233,10 @@ def _first_response(items: list[ProjectItem], until: datetime) -> WaitingTimes:
         late = item.closed is not None and end > item.closed
         days.append(_days(item.opened, item.closed if item.closed and late else end))
         answered.append(item.responded is not None and not late)
-    return replace(_waiting(days, answered), answered=sum(answered))
+    return replace(_waiting_times(days, answered), answered=sum(answered))
 
 
-def _waiting(days: list[float], ended: list[bool]) -> WaitingTimes:
+def _waiting_times(days: list[float], ended: list[bool]) -> WaitingTimes:
     curve = kaplan_meier(days, ended)
     within = []
     for limit in WITHIN_DAYS if curve.count >= FEWEST else ():
@@ -263,14 +263,14 @@ def _median(curve: Curve) -> MedianDays:
 
 
 def _points(curve: Curve) -> list[list[float]]:
-    """At most `CURVE_POINTS`; every step of a small curve."""
-    keep = _thinned(len(curve.time))
+    """Return at most `CURVE_POINTS` points; every step of a small curve."""
+    keep = _thin(len(curve.time))
     rows = zip(curve.time[keep], curve.share[keep], curve.low[keep], curve.high[keep], strict=True)
     return [[round(float(x), 6) for x in row] for row in rows]
 
 
-def _thinned(steps: int) -> np.ndarray:
-    """The places of at most CURVE_POINTS of so many steps, with the first and the last."""
+def _thin(steps: int) -> np.ndarray:
+    """Return the places of at most CURVE_POINTS of so many steps, with the first and the last."""
     return np.unique(np.linspace(0, steps - 1, min(steps, CURVE_POINTS)).astype(int))
 
 
@@ -278,7 +278,7 @@ def _ends(days: list[float], causes: list[int]) -> PullEnds:
     time, share = cumulative_incidence(days, causes)
     merged = share[0] if len(share) else np.zeros(len(time))
     unmerged = share[1] if len(share) > 1 else np.zeros(len(time))
-    keep = _thinned(len(time))
+    keep = _thin(len(time))
     rows = [
         [round(float(x), 6) for x in row]
         for row in zip(time[keep], merged[keep], unmerged[keep], strict=True)
@@ -293,7 +293,8 @@ def _ends(days: list[float], causes: list[int]) -> PullEnds:
 
 
 def _groups(items: list[ProjectItem]) -> dict[str, list[ProjectItem]]:
-    """By author; an item whose author's standing is not known is in none of them."""
+    """Return the items by group of author; an item whose author's standing is not known is in none
+    of them."""
     people = [i for i in items if i.bot is False]
     return {
         "inside": [i for i in people if i.inside],
@@ -311,7 +312,7 @@ def _group(items: list[ProjectItem], until: datetime) -> AuthorGroup:
 
 
 def _months(project: Project, items: list[ProjectItem], commits: list[Commit]) -> list[MonthCounts]:
-    """The first and the last may be cut."""
+    """Return the counts of each month; the first and the last month may be cut."""
     counts: dict[str, Counter[str]] = {}
 
     def count(time: datetime | None, name: str) -> None:
@@ -341,7 +342,7 @@ def _months(project: Project, items: list[ProjectItem], commits: list[Commit]) -
 
 
 def _calendar(since: datetime, until: datetime) -> list[tuple[str, float]]:
-    """(month, days of it in the window)."""
+    """Return (month, days of it in the window) for each month."""
     out, begin = [], since
     while begin < until:
         year, month = begin.year + begin.month // 12, begin.month % 12 + 1
@@ -413,14 +414,15 @@ def _release_facts(project: Project) -> dict[str, RepositoryFact]:
 
 
 def _no_pulls(project: Project) -> str | None:
-    """Why there are no pull requests; None where the list of issues has them, or their own."""
+    """Return why there are no pull requests; None if the list of issues or their own list has
+    them."""
     return project.missing.get("issues") and project.missing.get("pulls")
 
 
-def _responses_known(project: Project) -> str | None:
-    """Why first responses are not known, None where they are."""
-    both = [project.missing.get(part) for part in ("comments", "review_comments")]
-    return next((reason for reason in both if reason), None)
+def _responses_unknown(project: Project) -> str | None:
+    """Return why first responses are not known, None if they are."""
+    reasons = [project.missing.get(part) for part in ("comments", "review_comments")]
+    return next((reason for reason in reasons if reason), None)
 
 
 def _days(begin: datetime, end: datetime) -> float:

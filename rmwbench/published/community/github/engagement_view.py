@@ -1,5 +1,5 @@
-"""The engagement as sections for page and terminal, with its pictures: how long items stay
-open, until somebody answers, and what happened each month."""
+"""The engagement as sections for page and terminal, with its charts: how long items stay open, how
+long until somebody answers, and what happened each month."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -32,13 +32,13 @@ _TICK_LABEL = (
 _HEIGHT = 300
 
 
-def waiting(
+def waiting_chart(
     repositories: Sequence[RepositoryEngagement],
     kind: Kind,
     metric: Literal["time_to_close", "first_response"],
 ) -> Spec | None:
-    """The share of items still waiting against time, a step line per repository; dots where its
-    curve ends with items still open. None without any curve."""
+    """Return a chart of the share of items still waiting against time, with a step line per
+    repository and a dot at the end of a curve that still has open items. None without any curve."""
     names, points, ends = [], [], []
     for repository in repositories:
         items = repository.items(kind)
@@ -82,7 +82,7 @@ def waiting(
 
 
 def _curve(repository: RepositoryEngagement, times: WaitingTimes) -> list[dict[str, Any]]:
-    """A point per step, to the end of the data where items are still open."""
+    """Return a point for each step, up to the end of the data if items are still open."""
     if not times.curve:
         return []
     steps = [
@@ -97,8 +97,11 @@ def _curve(repository: RepositoryEngagement, times: WaitingTimes) -> list[dict[s
     ]
 
 
-def months(repositories: Sequence[RepositoryEngagement], name: str, title: str) -> Spec | None:
-    """A count per calendar month, a group of bars per month; months without data have none."""
+def months_chart(
+    repositories: Sequence[RepositoryEngagement], name: str, title: str
+) -> Spec | None:
+    """Return a chart of a count per calendar month, with a group of bars per month; months without
+    data have none."""
     rows: list[dict[str, Any]] = [
         {"name": r.name, "month": m.month, "value": m.count(name), "days": m.days}
         for r in repositories
@@ -128,7 +131,7 @@ def months(repositories: Sequence[RepositoryEngagement], name: str, title: str) 
 
 
 def _colours(repositories: Iterable[RepositoryEngagement], names: list[str]) -> alt.Color:
-    """The same colour for a repository in every picture of a page."""
+    """Return the colours, which are the same for a repository in every chart of a page."""
     styles = looks_of_middlewares(r.name for r in repositories)
     legend = alt.Legend(
         orient="bottom",
@@ -153,8 +156,7 @@ _LOG = (
 
 
 def view(engagement: Engagement, *, draw: bool = False, months: bool = True) -> View:
-    """The view; `draw` makes the pictures too, and `months` is whether there is a row for each
-    month."""
+    """Return the view. `draw` also makes the charts; `months`: there is a row for each month."""
     repositories = engagement.repositories
     lead = [f"{r.name}: {_window(r)} ({r.days:.0f} days)" for r in repositories]
     if engagement.people_only:
@@ -185,7 +187,7 @@ def view(engagement: Engagement, *, draw: bool = False, months: bool = True) -> 
 
 
 def _from_git(repositories: Sequence[RepositoryEngagement]) -> Section:
-    """What was read from git, until when, and what that cannot say."""
+    """Return what was read from git, until when, and what git cannot say."""
     histories = [(r, r.history) for r in repositories if r.history]
     newest = max(_day(r.until) for r in repositories)
     rows = []
@@ -283,7 +285,7 @@ def _kind(
                 "left out"
             )
     drawn = []
-    if draw and (spec := waiting(repositories, kind, "time_to_close")):
+    if draw and (spec := waiting_chart(repositories, kind, "time_to_close")):
         drawn.append(
             Picture(f"{kind}-open", f"{title} still open", f"Lower is faster. {_LOG}", spec)
         )
@@ -293,12 +295,12 @@ def _kind(
 
 
 def _without_data(reasons: Mapping[str, Sequence[str]]) -> list[str]:
-    """A sentence for each reason, with what it is of."""
+    """Return a sentence for each reason, with the names of what it is about."""
     return [f"no data ({reason}): {', '.join(names)}" for reason, names in reasons.items()]
 
 
 def _shares(times: WaitingTimes, limits: Iterable[int]) -> list[str]:
-    """What ended within so many days, in per cent."""
+    """Return what ended within so many days, in per cent."""
     shares = {one.days: f"{100 * one.share:.0f} %" for one in times.within}
     return [shares.get(days, "–") for days in limits]
 
@@ -330,7 +332,7 @@ def _answers(repositories: Sequence[RepositoryEngagement], draw: bool) -> Sectio
     drawn = []
     if draw:
         for kind, name in KINDS:
-            if spec := waiting(repositories, kind, "first_response"):
+            if spec := waiting_chart(repositories, kind, "first_response"):
                 title = f"{name.capitalize()} without an answer"
                 drawn.append(Picture(f"{kind}-answer", title, f"Lower is faster. {_LOG}", spec))
     table = Table(columns, rows) if rows else None
@@ -372,7 +374,9 @@ _FACTS = {
 def _facts(repositories: Sequence[RepositoryEngagement]) -> Section:
     known = {name for r in repositories for name, fact in r.facts.items() if fact.no_data is None}
     shown = [fact for fact in _FACTS if fact in known]
-    rows = [[r.name, _window(r), *(_fact(_of(r, fact)) for fact in shown)] for r in repositories]
+    rows = [
+        [r.name, _window(r), *(_fact(_fact_of(r, fact)) for fact in shown)] for r in repositories
+    ]
     columns: list[Head] = ["repository", "window", *((_FACTS[fact], True) for fact in shown)]
     return panel(
         "Size and activity", _reasons(repositories), Table(columns, rows) if shown else None
@@ -383,17 +387,17 @@ def _window(repository: RepositoryEngagement) -> str:
     return f"{repository.since[:10]} to {repository.until[:10]}"
 
 
-def _of(repository: RepositoryEngagement, fact: str) -> RepositoryFact:
-    """A fact; documents that were made before it was known have none."""
+def _fact_of(repository: RepositoryEngagement, fact: str) -> RepositoryFact:
+    """Return a fact; a document that was made before the fact was known has no data for it."""
     return repository.facts.get(fact) or RepositoryFact(no_data="not in this document")
 
 
 def _reasons(repositories: Sequence[RepositoryEngagement]) -> list[str]:
-    """The values without data: a sentence for each reason, not one for each number."""
+    """Return a sentence for each reason why values have no data, not one for each value."""
     facts: dict[tuple[str, str], list[str]] = {}
     for repository in repositories:
         for fact, name in _FACTS.items():
-            if (reason := _of(repository, fact).no_data) is not None:
+            if (reason := _fact_of(repository, fact).no_data) is not None:
                 facts.setdefault((repository.name, reason), []).append(name)
     by_facts: dict[tuple[str, str], list[str]] = {}
     for (name, reason), names in facts.items():
@@ -439,7 +443,7 @@ def _months(repositories: Sequence[RepositoryEngagement], draw: bool) -> Section
     if draw:
         for name in ("pulls_opened", "issues_opened", "commits"):
             title = name.replace("_", " ").replace("pulls", "pull requests")
-            if spec := months(repositories, name, title):
+            if spec := months_chart(repositories, name, title):
                 reading = (
                     "Per calendar month; the first and the last are cut where the data "
                     "begins and ends."
@@ -456,7 +460,7 @@ def _count(value: int | None) -> str:
 
 
 def median_text(median: MedianDays) -> str:
-    """A median with its interval, or why there is none."""
+    """Return a median with its interval, or why there is none."""
     if median.no_data is not None:
         least = "" if median.at_least is None else f", at least {median.at_least:.3g}"
         return f"no data: {median.no_data}{least}"

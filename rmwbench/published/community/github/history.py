@@ -1,9 +1,8 @@
-"""A repository read from its git history, where no API can be asked: commits, people, lines,
-version tags.
+"""A repository read from its git history, without any API: commits, people, lines, version tags.
 
-Each commit counts once, those that the default branch reaches. What GitHub alone knows (issues,
-pull requests, first responses, stars, forks) has no number here. Names and addresses are read to
-count people, and are not kept.
+Each commit that the default branch reaches counts once. What GitHub alone knows (issues, pull
+requests, first responses, stars, forks) has no number here. Names and addresses are read to count
+people, and are not kept.
 """
 
 import re
@@ -21,7 +20,7 @@ from rmwbench.published.community.github.project import (
     RepositoryFact,
     is_bot_name,
 )
-from rmwbench.published.community.repository import GitFailed, Repository, opened
+from rmwbench.published.community.repository import GitFailed, Repository, open_repository
 
 NOT_IN_GIT = "git does not hold it"
 LICENCE = "not read from a text; `rmwbench published community admission` has licences with their evidence"
@@ -41,17 +40,17 @@ class _Person:
     address: str
 
     @property
-    def bot(self) -> bool:
+    def is_bot(self) -> bool:
         return is_bot_name(self.name) or is_bot_name(self.address.partition("@")[0])
 
     @property
-    def program(self) -> bool:
-        return self.bot or self.address.casefold() == WEB
+    def is_program(self) -> bool:
+        return self.is_bot or self.address.casefold() == WEB
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Logged:
-    """A commit as git tells it; `time` is when it was committed, None where git cannot read it."""
+class _LogEntry:
+    """A commit as git tells it; `time` is when it was committed, None if git cannot read it."""
 
     sha: str
     merge: bool
@@ -61,35 +60,36 @@ class _Logged:
 
 
 def load(name: str, path: Path, since: datetime | timedelta) -> Project:
-    """The repository in a git directory or clone: a window that ends with its newest commit and
-    begins `since`, a time or a length. Raises UserError where it cannot be read, is shallow, or
-    ends before the window begins."""
-    repository = opened(path)
+    """Return the repository in a git directory or clone, for a window that ends with its newest
+    commit and begins `since`, a time or a length. Raise UserError if the repository cannot be read,
+    is shallow, or ends before the window begins."""
+    repository = open_repository(path)
     log, tags = _read(repository)
-    past = [one.time for one in log if one.time is not None and one.time <= datetime.now(UTC)]
-    if not past:
+    now = datetime.now(UTC)
+    past_times = [entry.time for entry in log if entry.time is not None and entry.time <= now]
+    if not past_times:
         raise UserError(
             "no commit has a date in the past", where=str(path), expected="dates that git can read"
         )
-    until = max(past)
+    until = max(past_times)
     begin = _begin(path, since, until)
     project = Project(name, f"git, {repository.branch} at {repository.head[:12]}", begin, until)
     project.history = History(
         branch=repository.branch,
         commit=repository.head,
-        undated=len(log) - len(past),
+        undated=len(log) - len(past_times),
         other_tags=len(tags) - sum(_is_version(tag) for tag, _ in tags),
     )
-    project.missing = _missing(has_tags=bool(tags))
+    project.missing = _missing_parts(has_tags=bool(tags))
     project.facts["licence"] = RepositoryFact(no_data=LICENCE)
     _add_commits(project, repository, log)
     project.releases = sorted(time for tag, time in tags if _is_version(tag))
-    project.facts["contributors"] = RepositoryFact.of_count(people(one.author for one in log))
+    project.facts["contributors"] = RepositoryFact.of_count(people(x.author for x in log))
     return project
 
 
-def _read(repository: Repository) -> tuple[list[_Logged], list[tuple[str, datetime]]]:
-    """Every commit of the default branch, and every tag."""
+def _read(repository: Repository) -> tuple[list[_LogEntry], list[tuple[str, datetime]]]:
+    """Return every commit of the default branch, and every tag."""
     try:
         return _log(repository), _tags(repository)
     except GitFailed as error:
@@ -101,30 +101,28 @@ def _read(repository: Repository) -> tuple[list[_Logged], list[tuple[str, dateti
         ) from None
 
 
-def _missing(*, has_tags: bool) -> dict[str, str]:
-    """Part → why git has nothing of it."""
+def _missing_parts(*, has_tags: bool) -> dict[str, str]:
+    """Return why git has nothing of it, for each such part."""
     reasons = dict.fromkeys(PARTS, NOT_IN_GIT) | {"languages": SIZE, "releases": NO_TAGS}
     known = ["commits", "contributors", "code_frequency", *(["releases"] if has_tags else [])]
-    return {part: why for part, why in reasons.items() if part not in known}
+    return {part: reason for part, reason in reasons.items() if part not in known}
 
 
-def _add_commits(project: Project, repository: Repository, log: Sequence[_Logged]) -> None:
-    """What was committed within the project's window, and by how many."""
-    inside = [
-        one for one in log if one.time is not None and project.since <= one.time <= project.until
-    ]
+def _add_commits(project: Project, repository: Repository, log: Sequence[_LogEntry]) -> None:
+    """Add what was committed within the project's window, and by how many people."""
+    entries = [x for x in log if x.time is not None and project.since <= x.time <= project.until]
     lines: dict[str, int] = {}
     try:
-        lines = _lines(repository, [one.sha for one in inside if not one.merge])
+        lines = _lines(repository, [entry.sha for entry in entries if not entry.merge])
     except GitFailed as error:
         project.missing["code_frequency"] = f"files are missing here: {error}"
     project.commits = [
-        Commit(time=one.time, bot=one.author.bot, merge=one.merge, lines=lines.get(one.sha))
-        for one in inside
-        if one.time is not None
+        Commit(time=x.time, bot=x.author.is_bot, merge=x.merge, lines=lines.get(x.sha))
+        for x in entries
+        if x.time is not None
     ]
-    project.authors = people(one.author for one in inside)
-    project.committers = people(one.committer for one in inside) or None
+    project.authors = people(entry.author for entry in entries)
+    project.committers = people(entry.committer for entry in entries) or None
     if project.committers is None:
         project.facts["committers"] = RepositoryFact(no_data=ONLY_WEB)
 
@@ -149,7 +147,7 @@ def _begin(path: Path, since: datetime | timedelta, until: datetime) -> datetime
     return begin
 
 
-def _log(repository: Repository) -> list[_Logged]:
+def _log(repository: Repository) -> list[_LogEntry]:
     pretty = "%x00".join(_FIELDS)
     plain = "--no-show-signature --no-decorate --no-notes --no-ext-diff --no-patch --encoding=UTF-8"
     options = (f"--format={pretty}", *plain.split(), repository.head, "--")
@@ -159,7 +157,7 @@ def _log(repository: Repository) -> list[_Logged]:
         raise GitFailed("a commit whose author or committer git does not tell")
     rows = (words[n : n + len(_FIELDS)] for n in range(0, len(words), len(_FIELDS)))
     return [
-        _Logged(
+        _LogEntry(
             sha=sha,
             merge=" " in parents,
             time=_time(seconds),
@@ -171,8 +169,8 @@ def _log(repository: Repository) -> list[_Logged]:
 
 
 def _tags(repository: Repository) -> list[tuple[str, datetime]]:
-    """(name, when it was made); that of the commit where the tag has no date of its own, none for
-    tags of neither."""
+    """Return (name, when it was made) of each tag. The commit's date stands in for a tag without a
+    date of its own; a tag with neither is left out."""
     text = repository.git(
         "for-each-ref", "--format=%(refname:strip=2)%00%(creatordate:unix)", "refs/tags"
     )
@@ -192,11 +190,11 @@ def _time(seconds: str) -> datetime | None:
 
 
 def _lines(repository: Repository, commits: Sequence[str]) -> dict[str, int]:
-    """Commit → lines added and removed; a renamed file counts with what changed in it, binary files
-    not at all."""
+    """Return the lines added and removed by each commit; a renamed file counts with what changed in
+    it, a binary file not at all."""
     options = ("-r", "--root", "--numstat", "-M", "--no-ext-diff", "--no-textconv")
     text = repository.git(
-        "diff-tree", "--stdin", *options, given="".join(f"{sha}\n" for sha in commits)
+        "diff-tree", "--stdin", *options, stdin="".join(f"{sha}\n" for sha in commits)
     )
     lines_by_commit = dict.fromkeys(commits, 0)
     sha = ""
@@ -210,8 +208,8 @@ def _lines(repository: Repository, commits: Sequence[str]) -> dict[str, int]:
 
 
 def people(persons: Iterable[_Person]) -> int:
-    """How many people they are, without bots and programs. Who has the same address or the same
-    full name is one person, after the repository's own .mailmap."""
+    """Return how many people they are, without bots and programs. Persons with the same address or
+    the same full name count as one, after the repository's own .mailmap."""
     leader: dict[str, str] = {}
 
     def first(key: str) -> str:
@@ -221,19 +219,16 @@ def people(persons: Iterable[_Person]) -> int:
 
     keys = set()
     for person in set(persons):
-        if person.program:
+        if person.is_program:
             continue
         address = re.sub(
             r"^\d+\+(?=.*@users\.noreply\.github\.com$)", "", person.address.strip().casefold()
         )
         name = " ".join(person.name.split()).casefold()
-        own = [
-            key
-            for key in (f"@{address}" if address else "", f"={name}" if " " in name else "")
-            if key
-        ]
-        own = own or [f"={name}"]
-        for key in own:
-            leader[first(key)] = first(own[0])
-        keys.update(own)
+        person_keys = [f"@{address}"] if address else []
+        if " " in name or not person_keys:
+            person_keys.append(f"={name}")
+        for key in person_keys:
+            leader[first(key)] = first(person_keys[0])
+        keys.update(person_keys)
     return len({first(key) for key in keys})

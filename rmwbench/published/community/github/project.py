@@ -1,8 +1,8 @@
 """A repository as it is measured, whatever it was read from: its items with their times, its
 commits, its counts.
 
-No names are kept: of people only whether they are a bot, belong to the project, and how many
-committed.
+No names are kept: about people only whether they are a bot, whether they belong to the project, and
+how many committed.
 """
 
 import re
@@ -23,8 +23,8 @@ _BOT = re.compile(r".*\[bot\]|[\w.+-]*[-_]bot", re.IGNORECASE | re.DOTALL)
 
 @dataclass(frozen=True, kw_only=True)
 class RepositoryFact:
-    """`value` with `unit`, or `no_data` with the reason. `languages`: the largest; `weeks`: of how
-    many it is the sum; `latest`: the time of the newest release."""
+    """`value` with `unit`, or `no_data` with the reason. `languages`: the largest; `weeks`: the
+    number of weeks summed; `latest`: the time of the newest release."""
 
     no_data: str | None = absent()
     value: int | str | None = absent()
@@ -43,7 +43,7 @@ class RepositoryFact:
 
 @dataclass
 class ProjectItem:
-    """A pull request or issue. `closed` is None while it is open, and `closed_unknown` where only
+    """A pull request or issue. `closed` is None while it is open, and with `closed_unknown` if only
     its time is missing.
 
     `responded` is when the first person other than the author wrote or reviewed.
@@ -62,7 +62,7 @@ class ProjectItem:
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
-    """`merge` and `lines` (added and removed) are None where the source does not tell them."""
+    """`merge` and `lines` (added and removed) are None if the source does not tell them."""
 
     time: datetime
     bot: bool = False
@@ -83,10 +83,10 @@ class History:
 
 @dataclass
 class Project:
-    """What is known of one repository; `missing` says for a part (`PARTS`) why it is not.
+    """What is known of one repository; `missing` says for a part (`PARTS`) why it is not known.
 
     `authors` wrote the commits of the window, `committers` put them on the branch: people, without
-    bots; None where the source does not tell them. `history` is None for what GitHub answered.
+    bots; None if the source does not tell them. `history` is None for what GitHub answered.
     """
 
     name: str
@@ -104,8 +104,8 @@ class Project:
 
 
 def digest(raw: Raw, where: str) -> Project:
-    """The repository in raw answers. UserError with `where` and the part where an answer is not of
-    the API's shape."""
+    """Return the repository in raw answers. Raise UserError with `where` and the part if an answer
+    does not have the API's shape."""
     about = raw["collected"]
     project = Project(about["name"], where, parse(about["since"]), parse(about["until"]))
     for part in PARTS:
@@ -160,7 +160,8 @@ def _items(project: Project, answer: list[Raw], raw: Raw) -> None:
 
 
 def _pulls(project: Project, answer: list[Raw], raw: Raw) -> None:
-    """Alone only where the list of issues is missing; else its merges are already used."""
+    """Add the pull requests if the list of issues is missing; otherwise their merges are already
+    used."""
     if "issues" in project.missing:
         _items(project, answer, {})
 

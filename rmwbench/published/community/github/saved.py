@@ -1,9 +1,9 @@
 """Repositories from files: what `--save` wrote, lists that `gh api` fetched, or the tables of the
 2020 evaluation.
 
-A directory with one directory per repository, `OWNER+NAME/`, each part of it in a JSON file of its
-name (`issues.json`, `commits.json`, …) as GitHub's API answers; a directory of such tables; or one
-such `OWNER+NAME/`.
+A path is a directory with one directory per repository, `OWNER+NAME/`, each part of it in a JSON
+file of its name (`issues.json`, `commits.json`, …) as GitHub's API answers; a directory of such
+tables; or a single `OWNER+NAME/`.
 """
 
 import json
@@ -18,11 +18,11 @@ from rmwbench.published.community.github.project import Project, ProjectItem, di
 from rmwbench.whole_file import write_whole
 
 OBJECTS = ("repository", "languages", "collected")
-"""Parts that are one object; the others are lists, `contributors` may also be their number."""
+"""Parts that are one object. The others are lists; `contributors` may also be their number."""
 
 
 def save(raw: Raw, directory: Path) -> Path:
-    """Write the raw answers about a repository below `directory`; the directory that was made."""
+    """Write the raw answers about a repository below `directory` and return the new directory."""
     place: Path = directory / raw["collected"]["name"].replace("/", "+")
     place.mkdir(parents=True, exist_ok=True)
     for part, answer in raw.items():
@@ -33,9 +33,9 @@ def save(raw: Raw, directory: Path) -> Path:
 def load(
     directory: Path, since: datetime | None = None, names: tuple[str, ...] = ()
 ) -> list[Project]:
-    """The repositories in a directory, only those of `names` if given, from the cutoff on (else
-    from when each was collected). Raises UserError where nothing is there or a file is not what its
-    name says."""
+    """Return the repositories in a directory, only those of `names` if given, from the cutoff on
+    (otherwise from the cutoff that each was collected with). Raise UserError if nothing is there or
+    a file is not what its name says."""
     if not directory.is_dir():
         raise UserError("no such directory", where=str(directory))
     inside = sorted(p for p in directory.iterdir() if not p.name.startswith("."))
@@ -63,20 +63,20 @@ def _raw(place: Path, since: datetime | None) -> Raw:
                 expected=", ".join(f"{part}.json" for part in PARTS),
                 fix=did_you_mean(path.stem, PARTS),
             )
-        raw[path.stem] = _checked(path, _read(path))
+        raw[path.stem] = _check_part(path, _read(path))
     if not any(isinstance(raw.get(part), list) for part in ("issues", "pulls")):
         raise UserError(
             "no saved repository here",
             where=str(place),
             expected="issues.json or pulls.json with what GitHub's API answers (all pages)",
         )
-    raw["collected"] = _collected(place, raw, since)
+    raw["collected"] = _window(place, raw, since)
     return trimmed(raw)
 
 
-def _collected(place: Path, raw: Raw, since: datetime | None) -> dict[str, str]:
-    """Name, cutoff and end. Lists that something else fetched do not say when: their newest time is
-    the end."""
+def _window(place: Path, raw: Raw, since: datetime | None) -> dict[str, str]:
+    """Return name, cutoff and end. Lists that another tool fetched do not say when: their newest
+    time is the end."""
     about = raw.get("collected") or {}
     items = raw["issues"] if isinstance(raw.get("issues"), list) else raw["pulls"]
     name = (
@@ -112,8 +112,8 @@ def _collected(place: Path, raw: Raw, since: datetime | None) -> dict[str, str]:
 
 
 def _read(path: Path) -> Any:
-    """JSON; several lists one after the other, as `gh api --paginate` prints pages, are one
-    list."""
+    """Return the content of a JSON file; several lists after one another, as `gh api --paginate`
+    prints pages, become one list."""
     try:
         text = read_text(path, encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -147,14 +147,14 @@ def _read(path: Path) -> Any:
     return [entry for page in documents for entry in page]
 
 
-def _checked(path: Path, answer: Any) -> Any:
+def _check_part(path: Path, answer: Any) -> Any:
     if isinstance(answer, dict) and "no_data" in answer:
         return answer
     part = path.stem
     if part == "contributors" and isinstance(answer, list):
         return len(answer)
     kind = dict if part in OBJECTS else int if part == "contributors" else list
-    rows = answer if part not in ("code_frequency",) and kind is list else []
+    rows = answer if part != "code_frequency" and kind is list else []
     if not isinstance(answer, kind) or not all(isinstance(entry, dict) for entry in rows):
         raise UserError(
             f"not GitHub's {part}",
@@ -166,8 +166,8 @@ def _checked(path: Path, answer: Any) -> Any:
 
 
 def _tables(directory: Path, since: datetime | None) -> list[Project]:
-    """The tables of 2020 (docs/importers.md): times to close, no responses, and commits that paging
-    cut."""
+    """Return the repositories of the tables of 2020 (docs/importers.md), which have times to close,
+    no responses, and commits that paging cut."""
     from rmwbench.published.importers.data_source import Source
     from rmwbench.published.importers.formats import github_csv
 

@@ -1,9 +1,9 @@
-"""One declaration: the level it claims, and per requirement a status, the words it rests on, its
-links and its date.
+"""One declaration: the level that it claims, and for each requirement a status, the words that it
+rests on, its links and its date.
 
-A status is the document's own: its summary table where it has one, else its text. Nothing is
-inferred from silence: what cannot be told is `not stated`, and only a denial in so many words is
-`not met`.
+A status is the document's own: from its summary table if it has one, otherwise from its text.
+Nothing is inferred from silence: what cannot be told is `not stated`, and only an explicit denial
+is `not met`.
 """
 
 import re
@@ -40,7 +40,7 @@ STATUSES = {
 
 @dataclass
 class RequirementFinding:
-    """What a document says on one requirement. `scope` is `section` where a text speaks of a whole
+    """What a document says about one requirement. `scope` is `section` if a text speaks of a whole
     section at once."""
 
     number: str
@@ -68,7 +68,7 @@ class Declaration:
 
 @dataclass(frozen=True, kw_only=True)
 class OpenPoint:
-    """A requirement of the claimed level that the document does not show as fulfilled."""
+    """A requirement of the claimed level that the document does not show to be fulfilled."""
 
     number: str
     name: str
@@ -77,12 +77,12 @@ class OpenPoint:
 
 
 Dates = Callable[[list[int]], str | None]
-"""Lines of a document → the newest date of any of them, None where nobody knows."""
+"""Lines of a document → the newest date of any of them, None if it is not known."""
 
 
 def read(text: str, where: str, package: str | None = None) -> Declaration:
-    """The declaration in a Markdown or reStructuredText document. UserError where it has no
-    requirement of REP-2004 in it at all."""
+    """Return the declaration in a Markdown or reStructuredText document. Raise UserError if it
+    contains no requirement of REP-2004 at all."""
     sections, named = parts(text.replace("\r\n", "\n")), targets(text)
     findings = {number: RequirementFinding(number) for number in ITEMS}
     headings = _by_text(sections, findings, named)
@@ -109,47 +109,49 @@ def _by_text(
 ) -> int:
     headings = 0
     whole: dict[str, TextSection] = {}
-    for part in _gathered(sections):
+    for part in _with_subsections(sections):
         if part.level == 0:
             continue
-        wanted = numbers(part.title)
+        items = numbers(part.title)
         bracket = re.search(r"\[([1-7])\]", part.title)
         section = None if bracket is None else bracket[1]
         if (
-            not wanted
+            not items
             and section is None
             and not re.search("summary|status", part.title, re.IGNORECASE)
         ):
-            wanted = by_words(part.title)
+            items = by_words(part.title)
             named_section = next(
                 (n for n, name in SECTIONS.items() if _is_section(part.title, name)), None
             )
-            if named_section and len(wanted) != 1:
-                wanted, section = [], named_section
-        if wanted:
-            headings += 1
-        elif section:
-            only = [n for n in ITEMS if n.startswith(f"{section}.")]
-            headings += 1
-            if len(only) == 1:
-                wanted = only
+            if named_section and len(items) != 1:
+                items, section = [], named_section
+        headings += bool(items or section)
+        if section and not items:
+            of_section = _items_of(section)
+            if len(of_section) == 1:
+                items = of_section
             else:
                 whole[section] = part
-        for number in wanted:
-            _take(findings[number], part, named, "item")
-    for number, part in whole.items():
-        of = [n for n in ITEMS if n.startswith(f"{number}.")]
-        # A text above headings of its own introduces them; without any it is all there is on the
-        # section.
-        if all(findings[n].status == NOT_STATED and findings[n].line is None for n in of):
-            for item in of:
-                _take(findings[item], part, named, "section")
+        for number in items:
+            _read_text(findings[number], part, named, "item")
+    for section, part in whole.items():
+        items = _items_of(section)
+        # A text above headings of its own introduces them; without such headings it is all that the
+        # document says on the section.
+        if all(findings[n].status == NOT_STATED and findings[n].line is None for n in items):
+            for item in items:
+                _read_text(findings[item], part, named, "section")
     return headings
 
 
-def _gathered(sections: list[TextSection]) -> list[TextSection]:
-    """The parts, with what stands below headings inside a requirement (one per dependency, say) as
-    part of its text."""
+def _items_of(section: str) -> list[str]:
+    return [number for number, item in ITEMS.items() if item.section == section]
+
+
+def _with_subsections(sections: list[TextSection]) -> list[TextSection]:
+    """Return the parts; the text of a requirement includes what stands below headings inside it
+    (one per dependency, for example)."""
     out: list[TextSection] = []
     for part in sections:
         inside = out and numbers(out[-1].title) and part.level > out[-1].level
@@ -167,7 +169,7 @@ def _is_section(title: str, name: str) -> bool:
     return title.lower().strip().startswith(words)
 
 
-def _take(
+def _read_text(
     finding: RequirementFinding, part: TextSection, named: dict[str, str], scope: str
 ) -> None:
     lines = [(n, t) for n, t in part.lines if cells(t) is None]
@@ -195,14 +197,14 @@ _DENIED = re.compile(
     r"(?:tests?|testing|policy|analysis)\b",
     re.IGNORECASE,
 )
-_APPLIES_NOT = re.compile(
+_NOT_APPLICABLE = re.compile(
     r"\bnot applicable\b|^n/?a\b|\bdoes not apply\b"
     r"|\bdoes not (?:contain|have)(?: any)? (?:c (?:or|and) c\+\+ code|c\+\+ code|(?:a )?public "
     r"api)\b"
     r"|\bhas no public api\b|\bno public api\b",
     re.IGNORECASE,
 )
-_BUT = re.compile(
+_QUALIFICATION = re.compile(
     r"\b(?:but|however|nevertheless|although|though|anyway|instead|regardless|except|still|exceptions?|while)\b",
     re.IGNORECASE,
 )
@@ -213,21 +215,21 @@ _LATER = re.compile(
 
 
 def classify(text: str, number: str) -> tuple[str, str]:
-    """(status, the sentence it rests on) of a text on a requirement."""
+    """Return (status, the sentence that it rests on) of a text about a requirement."""
     paragraphs = [plain(p) for p in re.split(r"\n\s*\n", _LATER.sub("", text))]
     sentences = [s for p in paragraphs for s in _SENTENCE.split(p) if re.search(r"\w", s)]
     if not sentences:
         return NOT_STATED, ""
-    applies_not = next((s for s in sentences[:2] if _APPLIES_NOT.search(s)), None)
-    if applies_not is not None:
-        return NOT_APPLICABLE, _short(applies_not)
-    # To have no dependencies is what the requirements on dependencies ask for.
-    denied = [] if number.startswith("5.") else [s for s in sentences if _DENIED.search(s)]
-    if not denied:
+    not_applicable = next((s for s in sentences[:2] if _NOT_APPLICABLE.search(s)), None)
+    if not_applicable is not None:
+        return NOT_APPLICABLE, _short(not_applicable)
+    # A package without dependencies fulfils the requirements on dependencies.
+    denials = [] if number.startswith("5.") else [s for s in sentences if _DENIED.search(s)]
+    if not denials:
         return STATED, _short(sentences[0])
-    if denied[0] is sentences[0] and not any(_BUT.search(s) for s in sentences[:3]):
-        return NOT_MET, _short(denied[0])
-    return QUALIFIED, _short(denied[0])
+    if denials[0] is sentences[0] and not any(_QUALIFICATION.search(s) for s in sentences[:3]):
+        return NOT_MET, _short(denials[0])
+    return QUALIFIED, _short(denials[0])
 
 
 def _short(sentence: str) -> str:
@@ -240,15 +242,15 @@ _DATE = re.compile(
 
 
 def _as_of(text: str) -> str | None:
-    """A date that the text itself names as its own, as it is written where it is not ISO."""
+    """Return a date that the text itself names as its own, as it is written if it is not ISO."""
     match = _DATE.search(text)
     if match is None:
         return None
-    parts_ = match[1].split("-")
-    if len(parts_) == 3 and len(parts_[2]) == 4:
-        parts_ = parts_[::-1]
+    fields = match[1].split("-")
+    if len(fields) == 3 and len(fields[2]) == 4:
+        fields = fields[::-1]
     try:
-        return date(*map(int, parts_)).isoformat() if len(parts_) == 3 else match[1]
+        return date(*map(int, fields)).isoformat() if len(fields) == 3 else match[1]
     except ValueError:
         return match[1]
 
@@ -264,8 +266,8 @@ _NONE = ("", "-", "--", "---", "–", "—")
 
 
 def _by_table(sections: list[TextSection], findings: dict[str, RequirementFinding]) -> int:
-    """Marks of summary tables; they count more than texts, and where the two contradict each other
-    the note says so."""
+    """Apply the marks of summary tables and return how many requirements they cover. Marks count
+    more than texts; if the two contradict each other, the note says so."""
     legend: dict[str, str] = {}
     rows: list[tuple[int, list[str]]] = []
     for part in sections:
@@ -277,24 +279,23 @@ def _by_table(sections: list[TextSection], findings: dict[str, RequirementFindin
         rows += list_rows(part.lines)
     seen: set[str] = set()
     for line, row in rows:
-        wanted = (
-            numbers(row[0])
-            if len(row) >= 2 and re.fullmatch(r"[\W_]*[1-7]\.[ivx]+(\.[a-c])?[\W_]*", row[0])
-            else []
-        )
-        # Core packages number two rows 4.iii.a; the second is the one after it.
-        if len(wanted) == 1 and wanted[0] in seen:
-            following = _next_letter(wanted[0])
-            wanted = [following] if following and following not in seen else wanted
-        seen.update(wanted)
-        for number in wanted:
-            _mark(findings[number], line, plain(row[-1]), legend)
-    _agree(findings)
+        if len(row) < 2 or not re.fullmatch(r"[\W_]*[1-7]\.[ivx]+(\.[a-c])?[\W_]*", row[0]):
+            continue
+        items = numbers(row[0])
+        # Core packages number two rows 4.iii.a; the second is 4.iii.b.
+        if len(items) == 1 and items[0] in seen:
+            following = _next_letter(items[0])
+            items = [following] if following and following not in seen else items
+        seen.update(items)
+        for number in items:
+            _read_mark(findings[number], line, plain(row[-1]), legend)
+    _clear_partial_contradictions(findings)
     return len(seen)
 
 
-def _agree(findings: dict[str, RequirementFinding]) -> None:
-    """A text on `4.iv` as a whole contradicts its two rows only where it contradicts both."""
+def _clear_partial_contradictions(findings: dict[str, RequirementFinding]) -> None:
+    """Clear a contradiction between a text on `4.iv` as a whole and one of its two rows, unless the
+    text contradicts both."""
     for number, finding in findings.items():
         stem, _, letter = number.rpartition(".")
         if finding.contradicts and letter in "abc":
@@ -314,7 +315,7 @@ def _next_letter(number: str) -> str | None:
     return following if following in ITEMS else None
 
 
-def _mark(finding: RequirementFinding, line: int, mark: str, legend: dict[str, str]) -> None:
+def _read_mark(finding: RequirementFinding, line: int, mark: str, legend: dict[str, str]) -> None:
     lower, note = mark.lower().strip(), ""
     if lower in _NONE:
         return
@@ -329,9 +330,9 @@ def _mark(finding: RequirementFinding, line: int, mark: str, legend: dict[str, s
     else:
         status, note = classify(mark, finding.number)
         note = "" if status == STATED else note
-    before = finding.status
+    of_text = finding.status
     finding.note = note
-    if (status == MET and before == NOT_MET) or (status == NOT_MET and before == STATED):
+    if (status == MET and of_text == NOT_MET) or (status == NOT_MET and of_text == STATED):
         finding.contradicts = True
         finding.note = f"its table says {status}, its text: {finding.quote}"
     finding.status, finding.basis, finding.scope = status, "table", "item"
@@ -350,7 +351,7 @@ _CLAIM = re.compile(
 
 
 def _level(sections: list[TextSection]) -> tuple[int | None, int | None]:
-    """(the level that the document claims for its package, its line)."""
+    """Return (the level that the document claims for its package, its line)."""
     for part in sections:
         if numbers(part.title):
             break  # further down, levels are those of dependencies
@@ -385,8 +386,8 @@ def _package(sections: list[TextSection]) -> str | None:
 def item_dates(
     declaration: Declaration, document_date: str | None, dates: Dates
 ) -> dict[str, str | None]:
-    """Number → the item's date: when its lines last changed, else the date its text names, else the
-    document's; None for what is not stated."""
+    """Return the date of each item, by number: when its lines last changed, or else the date that
+    its text names, or else the document's; None for what is not stated."""
     return {
         number: None
         if finding.status == NOT_STATED
@@ -396,16 +397,12 @@ def item_dates(
 
 
 def open_points(declaration: Declaration) -> list[OpenPoint]:
-    """[] without a level."""
+    """Return the open points of the claimed level; [] without a level."""
     asked = LEVELS.get(declaration.level or 0, {})
     unsettled = (NOT_MET, NOT_STATED, QUALIFIED)
     return [
-        OpenPoint(
-            number=n,
-            name=ITEMS[n].name,
-            status=declaration.findings[n].status,
-            asked=asked[n],
-        )
-        for n in ITEMS
-        if asked.get(n) == "required" and declaration.findings[n].status in unsettled
+        OpenPoint(number=number, name=item.name, status=status, asked=asked[number])
+        for number, item in ITEMS.items()
+        if asked.get(number) == "required"
+        and (status := declaration.findings[number].status) in unsettled
     ]

@@ -1,10 +1,11 @@
-"""What git knows of declarations: whether a repository has one at all, on any of its branches and
-tags, and when one was written.
+"""What git knows about declarations: whether a repository has one at all, on any of its branches
+and tags, and when one was written.
 
-Only names of files are looked at, so a declaration under another name is not found: that none was
-found is said with the day and the place, and is not a "no". The day comes from git, line by line,
-where the file lies in a repository; else it is as told. A file's own time says when it was copied,
-so it is never used."""
+Only the names of files are searched, so a declaration under another name is not found: the answer
+names the day and the place, and is not a "no". If the file lies in a repository, its date comes
+from git, line by line; otherwise the user gives it. A file's own time says when it was copied, so
+it is never used.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,11 +15,16 @@ from pathlib import Path
 
 from rmwbench.errors import UserError
 from rmwbench.published.community.rep2004.declaration import Dates
-from rmwbench.published.community.repository import GitFailed, Repository, opened, run_git
+from rmwbench.published.community.repository import (
+    GitFailed,
+    Repository,
+    open_repository,
+    run_git,
+)
 
 
 def document_dates(path: Path) -> tuple[str | None, str, Dates]:
-    """(date of the document, where it comes from, the dates of its lines)."""
+    """Return (date of the document, where it comes from, the dates of its lines)."""
     committed = _git(path, "log", "-1", "--no-show-signature", "--format=%cI", "--", path.name)
     if not committed:
         return None, "", lambda lines: None
@@ -31,8 +37,8 @@ def document_dates(path: Path) -> tuple[str | None, str, Dates]:
 
 
 def _blame(path: Path) -> dict[int, str]:
-    """Line → the date of the commit that last changed it; lines that are not committed yet have
-    none."""
+    """Return the date of the commit that last changed each line; lines that are not committed yet
+    have none."""
     text = _git(path, "blame", "--no-textconv", "--line-porcelain", "--", path.name) or ""
     dates: dict[int, str] = {}
     line = time = 0
@@ -50,7 +56,7 @@ def _blame(path: Path) -> dict[int, str]:
 
 
 def _git(path: Path, *arguments: str) -> str | None:
-    """What git says, None where the file is in no repository or there is no git."""
+    """Return what git prints, None if the file is in no repository or there is no git."""
     try:
         return run_git(path.resolve().parent, *arguments, from_within=True)
     except GitFailed:
@@ -66,18 +72,18 @@ in any directory."""
 
 @dataclass(frozen=True)
 class _Ref:
-    """A branch or tag with the commit where it is, and that commit's date."""
+    """A branch or tag with its commit, and that commit's date."""
 
     name: str
     commit: str
     date: str
 
     @property
-    def tag(self) -> bool:
+    def is_tag(self) -> bool:
         return self.name.startswith("refs/tags/")
 
     @property
-    def short(self) -> str:
+    def short_name(self) -> str:
         return re.sub(r"^refs/(?:heads|remotes|tags)/", "", self.name)
 
 
@@ -92,8 +98,8 @@ class OtherDeclaration:
 
 @dataclass(frozen=True, kw_only=True)
 class DeclarationSearch:
-    """`found`: the files of the default branch that are named as declarations are. `as_of`: the day
-    of its newest commit."""
+    """`found`: the files of the default branch whose names are those of declarations. `as_of`: the
+    day of its newest commit."""
 
     repository: str
     branch: str
@@ -106,27 +112,27 @@ class DeclarationSearch:
 
     @property
     def sentence(self) -> str:
-        """As a cell of a table."""
+        """The result as a cell of a table."""
         files = ", ".join(self.found) or "no declaration found"
         return f"{files} in {self.repository} as of {self.as_of}"
 
 
 def search_declarations(name: str, path: Path) -> DeclarationSearch:
-    """Raises UserError where the repository cannot be read."""
-    repository = opened(path)
+    """Search all branches and tags. Raise UserError if the repository cannot be read."""
+    repository = open_repository(path)
     try:
         refs = list(_refs(repository))
-        here = _declarations(repository, repository.head)
+        on_default_branch = _declarations(repository, repository.head)
         newest = repository.git(
             "log", "-1", "--no-show-signature", "--format=%cs", repository.head, "--"
         ).strip()
         elsewhere: dict[str, _Ref] = {}
-        known: dict[str, list[str]] = {}
+        files_of_commit: dict[str, list[str]] = {}
         for ref in sorted(refs, key=lambda ref: ref.date, reverse=True):
-            if ref.commit not in known:
-                known[ref.commit] = _declarations(repository, ref.commit)
-            for file in known[ref.commit]:
-                if file not in here:
+            if ref.commit not in files_of_commit:
+                files_of_commit[ref.commit] = _declarations(repository, ref.commit)
+            for file in files_of_commit[ref.commit]:
+                if file not in on_default_branch:
                     elsewhere.setdefault(file, ref)
     except GitFailed as error:
         raise UserError(
@@ -137,27 +143,27 @@ def search_declarations(name: str, path: Path) -> DeclarationSearch:
         branch=repository.branch,
         commit=repository.head,
         as_of=newest,
-        branches=sum(not ref.tag for ref in refs),
-        tags=sum(ref.tag for ref in refs),
-        found=here,
+        branches=sum(not ref.is_tag for ref in refs),
+        tags=sum(ref.is_tag for ref in refs),
+        found=on_default_branch,
         elsewhere=[
-            OtherDeclaration(path=file, ref=ref.short, date=ref.date)
+            OtherDeclaration(path=file, ref=ref.short_name, date=ref.date)
             for file, ref in sorted(elsewhere.items())
         ],
     )
 
 
 def _refs(repository: Repository) -> Iterator[_Ref]:
-    """Branches and tags of commits; a tag of anything else has no files to look at."""
-    shown = "%(refname)%00%(objecttype)%00%(objectname)%00%(committerdate:short)"
-    peeled = "%00%(*objecttype)%00%(*objectname)%00%(*committerdate:short)"
+    """Yield branches and tags of commits; a tag of anything else has no files to search."""
+    of_ref = "%(refname)%00%(objecttype)%00%(objectname)%00%(committerdate:short)"
+    of_target = "%00%(*objecttype)%00%(*objectname)%00%(*committerdate:short)"
     text = repository.git(
-        "for-each-ref", f"--format={shown}{peeled}", "refs/heads", "refs/remotes", "refs/tags"
+        "for-each-ref", f"--format={of_ref}{of_target}", "refs/heads", "refs/remotes", "refs/tags"
     )
     for line in text.splitlines():
-        name, *own = line.split("\0")
-        for kind, commit, date in (own[:3], own[3:]):
-            # a clone's other name for its default branch
+        name, *words = line.split("\0")
+        for kind, commit, date in (words[:3], words[3:]):
+            # HEAD is another name that a clone has for its default branch.
             if kind == "commit" and not name.endswith("/HEAD"):
                 yield _Ref(name, commit, date)
 

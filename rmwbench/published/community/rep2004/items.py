@@ -20,7 +20,7 @@ SECTIONS = {
 
 @dataclass(frozen=True)
 class Requirement:
-    """A requirement; `words` are those of a heading without a number that mean it."""
+    """A requirement; a heading without a number means it if it has one of `words`."""
 
     number: str
     name: str
@@ -105,14 +105,14 @@ def _levels() -> dict[int, dict[str, str]]:
 
 
 LEVELS = _levels()
-"""Level → number → how much it is asked for."""
+"""How much each level asks for each number."""
 
 _NUMBER = re.compile(r"\b([1-7])\.(vi|iv|v|i{1,3})(?:\.([a-c]))?(?![a-z0-9])", re.IGNORECASE)
 
 
 def numbers(text: str) -> list[str]:
-    """The items that a text names by number, in its order: `4.iii` stands for 4.iii.a and 4.iii.b;
-    [] where none."""
+    """Return the items that a text names by number, in its order: `4.iii` stands for 4.iii.a and
+    4.iii.b; [] if there are none."""
     items: list[str] = []
     for section, roman, letter in _NUMBER.findall(text):
         number = f"{section}.{roman.lower()}"
@@ -122,7 +122,7 @@ def numbers(text: str) -> list[str]:
 
 
 def by_words(heading: str) -> list[str]:
-    """The items that a heading without a number means; [] where it says none of their words."""
+    """Return the items that a heading without a number means; [] if it has none of their words."""
     heading = heading.lower().replace("non ros", "non-ros")
     items = [n for n, item in ITEMS.items() if any(word in heading for word in item.words)]
     if "optional" not in heading and "5.i" in items and "5.ii" in items:

@@ -1,7 +1,7 @@
 """Markdown and reStructuredText as far as declarations use them: headings, the lines below each,
 links, tables.
 
-Both are read by line, so that every finding has the line at which a reader can check it.
+Both are read line by line, so that every finding has the line at which a reader can check it.
 """
 
 import re
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 @dataclass
 class TextSection:
-    """A heading and what stands below it before the next; `lines` are (line number, text), fenced
-    code left out."""
+    """A heading and the text below it up to the next; `lines` are (line number, text), without
+    fenced code."""
 
     level: int
     title: str
@@ -25,7 +25,7 @@ _FENCE = re.compile(r" {0,3}(```|~~~)")
 
 
 def parts(text: str) -> list[TextSection]:
-    """The parts of a document, the first one being what stands before any heading (level 0, no
+    """Return the parts of a document; the first one is the text before any heading (level 0, no
     title)."""
     lines = text.split("\n")
     out = [TextSection(0, "", 1)]
@@ -44,7 +44,7 @@ def parts(text: str) -> list[TextSection]:
         if atx := _ATX.fullmatch(line):
             out.append(TextSection(len(atx[1]), plain(atx[2]), number))
             continue
-        under = _underlined(lines, place)
+        under = _underlined_heading(lines, place)
         if under is not None:
             title, adornment, taken = under
             if adornment not in adornments:
@@ -59,13 +59,14 @@ def parts(text: str) -> list[TextSection]:
     return out
 
 
-def _underlined(lines: list[str], place: int) -> tuple[str, str, int] | None:
-    """(title, adornment, lines taken) where a heading with an underline (and overline) begins
+def _underlined_heading(lines: list[str], place: int) -> tuple[str, str, int] | None:
+    """Return (title, adornment, lines taken) if a heading with an underline (and overline) begins
     here."""
     line = lines[place]
     if _ADORNMENT.fullmatch(line) and place + 2 < len(lines):
         title, below = lines[place + 1], lines[place + 2]
-        if title.strip() and below.strip() == line.strip() and not _is_table(title):
+        is_table = title.lstrip().startswith(("|", "+"))
+        if title.strip() and below.strip() == line.strip() and not is_table:
             return title.strip(), line[0] * 2, 3
     if (
         place + 1 < len(lines)
@@ -83,10 +84,6 @@ def _underlined(lines: list[str], place: int) -> tuple[str, str, int] | None:
     return None
 
 
-def _is_table(line: str) -> bool:
-    return line.lstrip().startswith(("|", "+"))
-
-
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 # An address has an end: without one, brackets that never close would be tried again and again.
 _MD_LINK = re.compile(
@@ -102,7 +99,7 @@ _HTML = re.compile(r"""<a\s[^>]*href=["']([^"']+)["']""", re.IGNORECASE)
 
 
 def targets(text: str) -> dict[str, str]:
-    """Named link targets of a whole document, by their name in lower case."""
+    """Return the named link targets of a whole document, by their name in lower case."""
     by_name = {}
     for line in text.split("\n"):
         for pattern in (_MD_DEFINITION, _RST_TARGET):
@@ -112,8 +109,8 @@ def targets(text: str) -> dict[str, str]:
 
 
 def links(text: str, named: dict[str, str]) -> list[str]:
-    """Where a text's links lead, in order and once each; images are not links, what a badge links
-    to is."""
+    """Return the targets of a text's links, in order and once each. An image is not a link, but
+    what a badge links to is."""
     placed: list[tuple[int, str]] = []
     placed += [(m.start(), m[2]) for m in _MD_LINK.finditer(text)]
     placed += [(m.start(), m[2]) for m in _RST_LINK.finditer(text)]
@@ -131,7 +128,8 @@ def links(text: str, named: dict[str, str]) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """A text without its markup: links by their words, no emphasis, no code marks, one line."""
+    """Return a text without its markup: links by their words, no emphasis, no code marks, one
+    line."""
     text = _IMAGE.sub("", text)
     text = _MD_LINK.sub(r"\1", text)
     text = _MD_REFERENCE.sub(r"\1", text)
@@ -142,7 +140,8 @@ def plain(text: str) -> str:
 
 
 def cells(line: str) -> list[str] | None:
-    """The cells of a line of a pipe or grid table, None for another line or a rule between rows."""
+    """Return the cells of a line of a pipe or grid table, None for another line or a rule between
+    rows."""
     stripped = line.strip()
     if not stripped.startswith("|") or stripped.count("|") < 2:
         return None
@@ -151,7 +150,7 @@ def cells(line: str) -> list[str] | None:
 
 
 def list_rows(lines: list[tuple[int, str]]) -> list[tuple[int, list[str]]]:
-    """The rows of reStructuredText list tables: (line, cells)."""
+    """Return the rows of reStructuredText list tables: (line, cells)."""
     rows: list[tuple[int, list[str]]] = []
     for number, line in lines:
         if match := re.fullmatch(r"\s+\* -\s?(.*)", line):

@@ -38,7 +38,7 @@ class RequirementName:
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredItem:
-    """What a document says on a requirement. `asked`: how much its claimed level asks for it."""
+    """What a document says about a requirement. `asked`: how much its claimed level asks for it."""
 
     number: str
     status: str
@@ -59,7 +59,7 @@ class DeclaredItem:
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredPackage:
-    """`level`: the one that it claims, or NOT_STATED."""
+    """`level`: the level that it claims, or NOT_STATED."""
 
     package: str
     document: str
@@ -73,7 +73,7 @@ class DeclaredPackage:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedDeclarations:
-    """The REP-2004 document (docs/community.md). An earlier one has no `searched`."""
+    """The REP-2004 document (docs/community.md). Earlier documents have no `searched`."""
 
     schema: Literal["rmwbench/community-rep2004"] = "rmwbench/community-rep2004"
     version: Literal[1] = 1
@@ -83,7 +83,7 @@ class ComparedDeclarations:
     searched: Sequence[DeclarationSearch] = ()
 
     def without_words(self) -> "ComparedDeclarations":
-        """Leaves out the sentences that it quotes; facts, lines and dates stay."""
+        """Return the document without the sentences that it quotes; facts, lines and dates stay."""
         packages = [
             replace(package, items=[replace(item, quote=None) for item in package.items])
             for package in self.packages
@@ -94,9 +94,9 @@ class ComparedDeclarations:
 def compare(
     sources: Sequence[tuple[str | None, Path]], given: Mapping[str, str] | None = None
 ) -> ComparedDeclarations:
-    """The declarations of (name or None, path) pairs; `given` are dates by name or file name (ISO)
-    for files that are in no git repository. A directory is a git repository in which to look for
-    one."""
+    """Compare the declarations of (name or None, path) pairs. `given` are dates (ISO) by name or
+    file name, for files that are in no git repository. A directory is a git repository in which to
+    search for one."""
     packages, searches = [], []
     for name, path in sources:
         if path.is_dir():
@@ -123,8 +123,8 @@ def compare(
 
 
 def _named_apart(packages: Sequence[DeclaredPackage]) -> list[DeclaredPackage]:
-    """Two versions of one package are two columns, each with its date in its name, or with its file
-    where no date tells them apart."""
+    """Give two versions of one package names that differ: each has its date in its name, or its
+    file if no date tells them apart."""
     names = Counter(p.package for p in packages)
     days = Counter((p.package, p.date) for p in packages)
 
@@ -172,14 +172,14 @@ def _package(declaration: Declaration, path: Path, given: Mapping[str, str]) -> 
 
 
 def view(compared: ComparedDeclarations, *, evidence: bool = True) -> View:
-    """A row per requirement, a column per package; then what is open, and the evidence (which is
-    long)."""
+    """Return a view with a row for each requirement and a column for each package, then what is
+    open, then the evidence (which is long)."""
     packages, searches = compared.packages, compared.searched
-    lead = [*_lead(packages), *(f"{search.sentence}." for search in searches)]
+    lead = [*_lead_sentences(packages), *(f"{search.sentence}." for search in searches)]
     sections = [_requirements(compared.items, packages)] if packages else []
-    sections += [_searched(searches)] if searches or not packages else []
+    sections += [_search_section(searches)] if searches or not packages else []
     if packages:
-        sections += [_counts(packages), _open(packages)]
+        sections += [_counts(packages), _open_section(packages)]
         sections += [_evidence(packages)] if evidence else []
     card = [f"{p.package} {p.date or ''}".strip() for p in packages] or lead
     return View(
@@ -190,7 +190,7 @@ def view(compared: ComparedDeclarations, *, evidence: bool = True) -> View:
     )
 
 
-def _lead(packages: Sequence[DeclaredPackage]) -> Iterator[str]:
+def _lead_sentences(packages: Sequence[DeclaredPackage]) -> Iterator[str]:
     for p in packages:
         level = f"Quality Level {p.level}" if p.level != NOT_STATED else "no level"
         yield f"{p.package}: claims {level}, document of {p.date or 'unknown date'}"
@@ -215,7 +215,7 @@ def _counts(packages: Sequence[DeclaredPackage]) -> Section:
     return panel("How many", meanings, table, listed=True)
 
 
-def _open(packages: Sequence[DeclaredPackage]) -> Section:
+def _open_section(packages: Sequence[DeclaredPackage]) -> Section:
     title = "What the claimed level asks for and the document does not settle"
     rows = [
         [p.package, str(p.level), point.number, point.name, point.status]
@@ -245,7 +245,7 @@ def _evidence(packages: Sequence[DeclaredPackage]) -> Section:
     return panel("Evidence", [text], Table(columns, rows))
 
 
-def _searched(searches: Sequence[DeclarationSearch]) -> Section:
+def _search_section(searches: Sequence[DeclarationSearch]) -> Section:
     rows = [
         [
             search.repository,

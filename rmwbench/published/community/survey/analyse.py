@@ -1,9 +1,9 @@
 """What a survey's answers say, by their order: counts, medians with intervals, and two groups
 compared.
 
-Per question a Mann-Whitney test with Holm's correction over all questions, and Cliff's delta with
-its interval. Means are not among them: they would make numbers of "agree". Who answered chose to,
-so intervals are for chance alone.
+Each question has a Mann-Whitney test with Holm's correction over all questions, and Cliff's delta
+with its interval. There are no means: they would make numbers of "agree". Respondents chose to
+answer, so the intervals cover chance alone.
 """
 
 from collections import Counter
@@ -16,11 +16,11 @@ import numpy as np
 from rmwbench.analysis.stats import ordinal
 from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.published.community.survey.answers_file import Survey, SurveyQuestion, sizes
+from rmwbench.published.community.survey.answers_file import Survey, SurveyQuestion
 from rmwbench.words.fields import absent, exact
 
 FEWEST = 5
-"""People in a group that is shown: fewer could be recognised."""
+"""The fewest people in a group that is shown: fewer could be recognised."""
 ALPHA = 0.05
 
 
@@ -61,7 +61,7 @@ class AnsweredQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedQuestion:
-    """Two groups in a question. `counts`: how many of each answered; `delta`: Cliff's."""
+    """Two groups in a question. `counts`: how many of each answered; `delta`: Cliff's delta."""
 
     label: str
     counts: Sequence[int]
@@ -89,8 +89,8 @@ class ColumnsNotShown:
 
 @dataclass(frozen=True, kw_only=True)
 class SurveyResult:
-    """The survey document (docs/community.md). `published`: points of the figures of 2020, where it
-    is that survey."""
+    """The survey document (docs/community.md). `published`: points of the figures of 2020, if it is
+    that survey."""
 
     schema: Literal["rmwbench/community-survey"] = "rmwbench/community-survey"
     version: Literal[1] = 1
@@ -110,8 +110,8 @@ def analyse(
     compare: tuple[str, str] | None = None,
     published: list[dict[str, Any]] | None = None,
 ) -> SurveyResult:
-    """`compare` names the two groups, else the two largest are taken; `published` are the figures
-    of an importer."""
+    """Analyse a survey. `compare` names the two groups, by default the two largest; `published` are
+    the figures of an importer."""
     groups = _groups(survey)
     pair = _pair(survey, groups, compare)
     scales = dict.fromkeys(question.scale for question in survey.questions)
@@ -137,23 +137,24 @@ def analyse(
 
 
 def _groups(survey: Survey) -> dict[str, list[int]]:
-    """Name → people. Who is in a group of fewer than FEWEST is in `everyone` alone."""
+    """Return the people of each group. Members of a group of fewer than FEWEST are in `everyone`
+    alone."""
     everyone = {"everyone": list(range(survey.people))}
     if survey.group_by is None:
         return everyone
-    counts = sizes(survey)
-    shown = [name for name, n in counts.most_common() if n >= FEWEST and name]
+    sizes = Counter(survey.groups).most_common()
+    names = [name for name, size in sizes if size >= FEWEST and name]
     return everyone | {
-        name: [i for i, g in enumerate(survey.groups) if g == name] for name in shown
+        name: [i for i, group in enumerate(survey.groups) if group == name] for name in names
     }
 
 
 def _pair(
     survey: Survey, groups: dict[str, list[int]], compare: tuple[str, str] | None
 ) -> tuple[str, str] | None:
-    named = [name for name in groups if name != "everyone"]
+    names = [name for name in groups if name != "everyone"]
     if compare is None:
-        return (named[0], named[1]) if len(named) >= 2 else None
+        return (names[0], names[1]) if len(names) >= 2 else None
     if survey.group_by is None:
         raise UserError(
             "nothing says who is in which group",
@@ -161,16 +162,15 @@ def _pair(
             fix="name the column with --group",
         )
     chosen = []
-    for wanted in compare:
-        matches = [n for n in named if n == wanted] or [
-            n for n in named if wanted.lower() in n.lower()
-        ]
+    for text in compare:
+        matches = [name for name in names if name == text]
+        matches = matches or [name for name in names if text.lower() in name.lower()]
         if len(matches) != 1:
             raise UserError(
                 "no such group" if not matches else "several groups have that in their names",
-                where=f"--compare {wanted}",
-                expected=f"one of {', '.join(named)} (groups of {FEWEST} and more)",
-                fix=did_you_mean(wanted, named),
+                where=f"--compare {text}",
+                expected=f"one of {', '.join(names)} (groups of {FEWEST} and more)",
+                fix=did_you_mean(text, names),
             )
         chosen.append(matches[0])
     if chosen[0] == chosen[1]:
@@ -179,20 +179,20 @@ def _pair(
 
 
 def counts(question: SurveyQuestion, people: list[int]) -> np.ndarray:
-    """Answers per level of these people, shape (levels,), lowest first."""
+    """Return the answers of these people per level, shape (levels,), lowest first."""
     people_by_level = Counter(question.answers[i] for i in people)
     return np.array([people_by_level[level] for level in range(len(question.scale.levels))])
 
 
 def _answers(question: SurveyQuestion, people: list[int]) -> GroupAnswers:
-    counted = counts(question, people)
-    n = int(counted.sum())
-    answers = GroupAnswers(counts=counted.tolist(), count=n, no_opinion=len(people) - n)
+    by_level = counts(question, people)
+    n = int(by_level.sum())
+    answers = GroupAnswers(counts=by_level.tolist(), count=n, no_opinion=len(people) - n)
     if not n:
         return replace(answers, no_data="nobody answered")
     levels = question.scale.levels
-    median, low, high = ordinal.median(counted.tolist())
-    upper = int(counted[len(levels) // 2 + len(levels) % 2 :].sum())
+    median, low, high = ordinal.median(by_level.tolist())
+    upper = int(by_level[len(levels) // 2 + len(levels) % 2 :].sum())
     share_low, share_high = clopper_pearson(upper, n)
     return replace(
         answers,
@@ -213,8 +213,8 @@ def _comparison(
     for question, (a, b, test), corrected in zip(survey.questions, tests, adjusted, strict=True):
         row = ComparedQuestion(label=question.label, counts=[int(a.sum()), int(b.sum())])
         if test is None or corrected is None or min(a.sum(), b.sum()) < 2:
-            both = a.sum() and b.sum()
-            reason = "all answers are the same" if both else "a group did not answer"
+            both_answered = a.sum() and b.sum()
+            reason = "all answers are the same" if both_answered else "a group did not answer"
             rows.append(replace(row, no_data=reason))
             continue
         delta, low, high = ordinal.cliffs_delta(a, b)

@@ -1,12 +1,13 @@
-"""A survey's table: which columns are questions on a scale is seen from their values, or told.
+"""The table of a survey. The values of a column show whether it is a question on a scale, or the
+user says so.
 
 Only these columns and the one that groups people are kept; whatever else people wrote is not read
-further. A scale is part of the result: it is printed with it. (The evaluation of 2020 documented
-one and applied another.)"""
+further. A scale is part of the result and is printed with it. (The evaluation of 2020 documented
+one scale and applied another.)
+"""
 
 import re
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.published.importers.data_source import Source, SourceFile, malformed
 from rmwbench.published.importers.formats import survey as importer
-from rmwbench.published.importers.sheet import parsed
+from rmwbench.published.importers.sheet import parse_rows
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Scale:
     levels: tuple[str, ...]
 
     def level(self, answer: str) -> int | None:
-        """The answer's place from 0, None where it is not of this scale; case and spaces do not
+        """Return the answer's place from 0, None if it is not on this scale; case and spaces do not
         matter."""
         return {_key(text): place for place, text in enumerate(self.levels)}.get(_key(answer))
 
@@ -60,14 +61,14 @@ NO_OPINION = frozenset(
 
 
 def is_no_opinion(answer: str) -> bool:
-    """Whether an answer says that there is none; such answers are counted and left out of every
-    statistic."""
+    """Whether an answer says that there is no opinion; such answers are counted and left out of
+    every statistic."""
     return _key(answer) in NO_OPINION
 
 
 def scale_of(answers: Iterable[str], scales: tuple[Scale, ...] = KNOWN) -> Scale | None:
-    """The scale that these answers are on: the first that has most of them; None where none has
-    half of those given. Words that occur in several scales (Neutral) do not decide."""
+    """Return the scale that these answers are on: the first that has most of them; None if none has
+    half of the given ones. Words that occur in several scales (Neutral) do not decide."""
     given = [a for a in answers if not is_no_opinion(a)]
     if not given:
         return None
@@ -79,8 +80,8 @@ def scale_of(answers: Iterable[str], scales: tuple[Scale, ...] = KNOWN) -> Scale
 
 
 def parse_scale(text: str) -> Scale:
-    """A scale as an option tells it: its levels from the lowest to the highest, separated by
-    commas."""
+    """Return a scale as an option describes it: its levels from the lowest to the highest,
+    separated by commas."""
     levels = tuple(part.strip() for part in text.split(","))
     if len(levels) < 2 or len({_key(level) for level in levels}) < len(levels) or not all(levels):
         raise UserError(
@@ -121,13 +122,13 @@ class Survey:
     people: int
     group_by: str | None
     groups: tuple[str, ...]
-    """Per person; empty without a grouping column."""
+    """The group of each person; empty without a grouping column."""
     other_columns: int
-    """Columns that are neither: times, profiles, free text. Not kept."""
+    """The number of columns that are neither: times, profiles, free text. They are not kept."""
 
 
-def item_of(path: Path) -> SourceFile:
-    """The one file at a path. Raises UserError where it is a directory of several."""
+def survey_file(path: Path) -> SourceFile:
+    """Return the only file at a path. Raise UserError if it is a directory with several."""
     items = list(Source(path))
     if len(items) != 1:
         raise UserError(
@@ -146,9 +147,9 @@ def read(
     columns: Sequence[str] = (),
     group_by: str | None = None,
 ) -> Survey:
-    """The survey in a CSV file with a line of column names. `columns` (parts of their names) are
-    the questions if given; else every column whose answers are mostly of one scale. UserError with
-    file and line for anything else."""
+    """Return the survey in a CSV file with a line of column names. `columns` (parts of their names)
+    are the questions if given; otherwise every column whose answers are mostly on one scale. Raise
+    UserError with file and line for anything else."""
     header, body = _table(item)
     scales = KNOWN if scale is None else (scale,)
     group = None if group_by is None else _column(item, header, group_by)
@@ -184,8 +185,10 @@ def _levels_text(scales: Sequence[Scale]) -> str:
 
 
 def _table(item: SourceFile) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """(column names, each person's line and cells)."""
-    lines = [(line, cells) for line, cells in parsed(item) if any(cell.strip() for cell in cells)]
+    """Return (column names, each person's line and cells)."""
+    lines = [
+        (line, cells) for line, cells in parse_rows(item) if any(cell.strip() for cell in cells)
+    ]
     if not lines:
         raise item.wrong("an empty file", "a line of column names and a row per person")
     (_, header), body = lines[0], lines[1:]
@@ -201,8 +204,8 @@ def _table(item: SourceFile) -> tuple[list[str], list[tuple[int, list[str]]]]:
 def _levels(
     item: SourceFile, name: str, scale: Scale, values: list[tuple[int, str]]
 ) -> tuple[int | None, ...]:
-    """An answer that is not on the column's scale is a mistake in the file: dropping it would be
-    one in the result."""
+    """Return the level of each answer. An answer that is not on the column's scale is a mistake in
+    the file; leaving it out would be one in the result."""
     out: list[int | None] = []
     for line, value in values:
         level = None if is_no_opinion(value) else scale.level(value)
@@ -217,36 +220,31 @@ def _levels(
     return tuple(out)
 
 
-def _column(item: SourceFile, header: list[str], wanted: str) -> int:
-    """The one column whose name is, or has in it, what was asked for."""
-    exact = [i for i, name in enumerate(header) if name.strip() == wanted]
-    part = exact or [i for i, name in enumerate(header) if wanted.lower() in name.lower()]
-    if len(part) == 1:
-        return part[0]
-    names = [_name(name) for name in header]
+def _column(item: SourceFile, header: list[str], text: str) -> int:
+    """Return the only column whose name is, or contains, what was asked for."""
+    matches = [i for i, name in enumerate(header) if name.strip() == text]
+    matches = matches or [i for i, name in enumerate(header) if text.lower() in name.lower()]
+    if len(matches) == 1:
+        return matches[0]
     raise UserError(
-        "no such column" if not part else f"{len(part)} columns have that in their names",
+        "no such column" if not matches else f"{len(matches)} columns have that in their names",
         where=f"{item.where}:1",
         expected="the name of one column, or a part that no other has",
-        actual=wanted,
-        fix=did_you_mean(wanted, names),
+        actual=text,
+        fix=did_you_mean(text, [_name(name) for name in header]),
     )
 
 
 def _name(header: str) -> str:
-    """What is asked: forms put the statement of a grid into [brackets] after the grid's title."""
+    """Return what is asked: forms put the statement of a grid into [brackets] after the grid's
+    title."""
     match = BRACKETS.fullmatch(header)
     return " ".join((match["text"] if match else header).split())
 
 
-def sizes(survey: Survey) -> Counter[str]:
-    """How many people are in each group."""
-    return Counter(survey.groups)
-
-
 def published_figures(item: SourceFile, path: Path) -> list[dict[str, Any]] | None:
-    """Points of the figures of the evaluation of 2020, as published and as corrected, by its
-    importer, not again here; None where the file is another survey."""
+    """Return the points of the figures of the evaluation of 2020, as published and as corrected,
+    from its importer; None if the file is another survey."""
     if not importer.recognises(item):
         return None
     from rmwbench.bundle import Bundle
@@ -255,5 +253,5 @@ def published_figures(item: SourceFile, path: Path) -> list[dict[str, Any]] | No
     with tempfile.TemporaryDirectory(prefix="rmwbench-survey-") as place:
         done = import_published(path, Path(place) / "bundle", "survey")
         rows = Bundle(done.directory).rows("figures")
-    wanted = ("figure", "series", "x", "as_published", "as_corrected", "count", "note")
-    return [{name: row[name] for name in wanted} for row in rows if row["figure"] in PUBLISHED]
+    names = ("figure", "series", "x", "as_published", "as_corrected", "count", "note")
+    return [{name: row[name] for name in names} for row in rows if row["figure"] in PUBLISHED]

@@ -1,8 +1,7 @@
 """A blank form: the questions of a middleware survey in our own words, as the header of a CSV and
 as Markdown.
 
-A table filled under this header is read by the same verb without further options but the grouping
-column.
+The same verb reads a table filled under this header, without any option but the grouping column.
 """
 
 import csv
@@ -50,7 +49,6 @@ FREE = ("What would have to change for you to be content? (not shown in any eval
 
 
 def header() -> list[str]:
-    """The columns of the table."""
     return [
         "Timestamp",
         *(name for name, _ in PROFILE),
@@ -60,7 +58,8 @@ def header() -> list[str]:
 
 
 def write(directory: Path) -> tuple[Path, Path]:
-    """Writes `survey.csv` (its header) and `survey.md`; UserError rather than overwrite answers."""
+    """Write `survey.csv` (its header) and `survey.md`. Raise UserError rather than overwrite
+    answers."""
     make_directory(directory)
     table, page = directory / "survey.csv", directory / "survey.md"
     for path in (table, page):
@@ -78,7 +77,7 @@ def write(directory: Path) -> tuple[Path, Path]:
 
 
 def markdown() -> str:
-    """The form to print or to copy into a form service."""
+    """Return the form to print or to copy into a form service."""
     lines = [
         "# A survey on robot middleware",
         "",

@@ -1,5 +1,5 @@
-"""The survey's result as sections for page and terminal. Its picture has answers as bars around a zero
-line: who disagrees to the left, who agrees to the right, the middle on both sides."""
+"""The survey's result as sections for page and terminal. Its chart has answers as bars around a
+zero line: disagreement to the left, agreement to the right, the middle level on both sides."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -23,8 +23,8 @@ _ROW = 22
 
 
 def answers(survey: SurveyResult, scale: str) -> Spec | None:
-    """The questions on one scale: a panel per question, a bar per group. None where the scale has
-    more levels than there are shades to tell them apart."""
+    """Return a chart of the questions on one scale, with a panel per question and a bar per group.
+    None if the scale has more levels than there are shades to tell them apart."""
     levels = list(survey.scales[scale])
     if len(levels) > len(_SHADES):
         return None
@@ -65,7 +65,7 @@ def answers(survey: SurveyResult, scale: str) -> Spec | None:
 
 
 def _rows(question: AnsweredQuestion, levels: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """A row per group and level: which part of the group's bar it is."""
+    """Yield a row for each group and level: which part of the group's bar it is."""
     for group, answers in question.groups.items():
         if not answers.count:
             continue
@@ -96,7 +96,7 @@ READING = (
 
 
 def view(survey: SurveyResult, *, draw: bool = False) -> View:
-    """The view; `draw` makes the pictures too."""
+    """Return the view; `draw` also makes the charts."""
     columns: list[Head] = [
         "",
         "question",
@@ -123,17 +123,17 @@ def view(survey: SurveyResult, *, draw: bool = False) -> View:
     if survey.comparison:
         sections.append(_comparison(survey.comparison, survey.questions))
     if survey.published:
-        sections.append(_published(survey.published))
+        sections.append(_published_section(survey.published))
     sections.append(panel("How to read it", READING, listed=True))
     return View(
         title="Survey",
-        about=[*map(Text, _lead(survey))],
+        about=[*map(Text, _lead_sentences(survey))],
         sections=sections,
         card=[f"{survey.people} people · {len(survey.questions)} questions"],
     )
 
 
-def _lead(survey: SurveyResult) -> Iterator[str]:
+def _lead_sentences(survey: SurveyResult) -> Iterator[str]:
     groups = f"; groups by {survey.group_by!r}" if survey.group_by else ""
     yield f"{survey.people} people, {len(survey.questions)} questions on a scale{groups}"
     for name, levels in survey.scales.items():
@@ -177,7 +177,7 @@ def _comparison(comparison: GroupComparison, questions: Sequence[AnsweredQuestio
     return panel(f"{first} against {second}", text, Table(columns, rows))
 
 
-def _published(points: Sequence[Mapping[str, Any]]) -> Section:
+def _published_section(points: Sequence[Mapping[str, Any]]) -> Section:
     means = [p for p in points if p["figure"] == "survey_mean"]
     differences = [p for p in points if p["figure"] == "survey_difference"]
     flips = [p["x"] for p in differences if p["as_published"] * p["as_corrected"] < 0]
