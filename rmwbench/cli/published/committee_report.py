@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rmwbench.published.committee.evaluation_session import CommitteeSession
     from rmwbench.published.committee.report_parts import CommunityPart, Report
-    from rmwbench.published.committee.section_runs import Sections
+    from rmwbench.published.committee.section_runs import SectionRuns
     from rmwbench.published.committee.sections import BudgetShare
     from rmwbench.suite.file.candidate_list import Choice
 
@@ -100,7 +100,7 @@ class ReportOptions:
 def report(options: ReportOptions) -> None:
     from rmwbench.published.committee.evaluation_session import check_place, is_session
     from rmwbench.published.committee.report_plan import ReportPlan, view
-    from rmwbench.published.committee.sections import EVALUATIONS, costs, share
+    from rmwbench.published.committee.sections import EVALUATIONS, budget_shares, costs
 
     name, out = options.evaluation, options.out
     if name not in EVALUATIONS:
@@ -113,7 +113,7 @@ def report(options: ReportOptions) -> None:
     section_costs, absent = costs(
         EVALUATIONS[name], options.seed or 0, options.choice, machines or 1
     )
-    shares = share(section_costs, options.budget_s)
+    shares = budget_shares(section_costs, options.budget_s)
     if out is not None:
         session = _new_session(out, options, shares, absent, machines)
         _carry_out(session, options.as_json, options.cluster)
@@ -168,16 +168,12 @@ def _new_session(
             actual=f"{options.budget_s:g}s",
             fix=f"rmwbench published report {options.evaluation} shows what each section takes",
         )
-    unable = {
-        section.name: (section.title, section.suite, absent[section.name])
-        for section in EVALUATIONS[options.evaluation]
-        if section.name in absent
-    }
+    sections = EVALUATIONS[options.evaluation]
     return begin(
         directory,
         options.evaluation,
         shares,
-        unable,
+        [(section, absent[section.name]) for section in sections if section.name in absent],
         seed=options.seed or 0,
         budget_s=options.budget_s,
         choice=options.choice,
@@ -258,9 +254,9 @@ def _begun_session(directory: Path, options: ReportOptions) -> "CommitteeSession
 
 
 def _carry_out(session: "CommitteeSession", as_json: bool, cluster: str | None) -> NoReturn:
-    """Run the sections that are left, write the report, and exit. Raises UserError if the session
+    """Run the sections that are left, write the report, and exit. Raise UserError if the session
     began on this machine and goes on in a cluster, or the other way round."""
-    from rmwbench.published.committee.section_runs import Sections
+    from rmwbench.published.committee.section_runs import SectionRuns
 
     directory = session.directory
     if session.waiting() and (cluster is None) != (session.machines is None):
@@ -272,7 +268,7 @@ def _carry_out(session: "CommitteeSession", as_json: bool, cluster: str | None) 
             fix="leave --cluster out to go on" if cluster else "go on with --cluster ADDRESS",
         )
     console = stderr_console()
-    sections = Sections(session) if cluster is None else _sections_on(cluster, session)
+    sections = SectionRuns(session) if cluster is None else _sections_on(cluster, session)
     run_stoppable(
         lambda: sections.run(console),
         directory,
@@ -289,12 +285,12 @@ def _carry_out(session: "CommitteeSession", as_json: bool, cluster: str | None) 
     raise typer.Exit(2 if not measured else 0 if measured == len(report.parts) else 1)
 
 
-def _sections_on(address: str, session: "CommitteeSession") -> "Sections":
+def _sections_on(address: str, session: "CommitteeSession") -> "SectionRuns":
     from rmwbench.cluster.cluster_start import new_campaign, resumed_campaign
-    from rmwbench.published.committee.section_runs import Sections
+    from rmwbench.published.committee.section_runs import SectionRuns
 
     begin = functools.partial(new_campaign, address, None, None)
-    return Sections(session, begin, functools.partial(resumed_campaign, address))
+    return SectionRuns(session, begin, functools.partial(resumed_campaign, address))
 
 
 def write(session: "CommitteeSession") -> "tuple[Report, list[Path]]":

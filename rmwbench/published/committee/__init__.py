@@ -1,2 +1,2 @@
-"""The report of a committee: its sections planned over a budget, run as campaigns, and written as
-one document."""
+"""The report of a committee: its sections are planned over a budget, run as campaigns, and written
+as one document."""

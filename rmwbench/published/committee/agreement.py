@@ -1,8 +1,8 @@
-"""Two runs of one evaluation: does the second come to the same verdicts, and where not?
+"""Two runs of one evaluation: does the second come to the same verdicts, and where does it not?
 
-A verdict is decided where it is good (best, or as good as the best: a few more blocks make one of
-the other) or worse. Where one run decided and the other left it open, they do not contradict each
-other: one of them could not tell.
+A verdict is decided if it is good (best, or as good as the best: a few more blocks turn one into
+the other) or worse. If one run decided and the other did not, they do not contradict each other:
+the other could not tell.
 """
 
 from collections import Counter
@@ -24,25 +24,25 @@ from rmwbench.results.shown import WorkloadArm
 from rmwbench.words import numbers as fmt
 
 SIDES = {"best": "good", "equivalent": "good", "worse": "worse"}
-"""What a decided verdict comes to."""
+"""Decided verdict -> its side. Two decided verdicts contradict each other if their sides differ."""
 ABSENT = frozenset(("no data", "alone"))
-"""Verdicts of a candidate that was not compared: it has no data, or nothing beside it has."""
+"""The verdicts of a candidate that was not compared: it has no data, or it alone has data."""
 
 
 class Agreement(StrEnum):
-    """What the second run says of a verdict of the first. `SAME` is of decided ones alone; `ABSENT`:
-    one of the runs had nothing to compare."""
+    """How the verdicts of two runs relate. `SAME` counts decided verdicts only; `ABSENT`: one of
+    the runs had nothing to compare."""
 
     SAME = "the same"
-    ONE = "decided in one"
-    NEITHER = "open in both"
+    DECIDED_IN_ONE = "decided in one"
+    OPEN_IN_BOTH = "open in both"
     CONTRARY = "contrary"
     ABSENT = "no data in one"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunPair:
-    """One candidate in one workload of both runs; `arms` are its arms in the two campaigns."""
+    """A candidate in a workload that both runs have. `arms` are its arms in the two campaigns."""
 
     section: str
     workload: str
@@ -56,7 +56,7 @@ class RunPair:
             return Agreement.ABSENT
         sides = {SIDES.get(verdict) for verdict in verdicts}
         if None in sides:
-            return Agreement.NEITHER if len(sides) == 1 else Agreement.ONE
+            return Agreement.OPEN_IN_BOTH if len(sides) == 1 else Agreement.DECIDED_IN_ONE
         return Agreement.SAME if len(sides) == 1 else Agreement.CONTRARY
 
     def document(self) -> dict[str, Any]:
@@ -64,13 +64,19 @@ class RunPair:
             {"verdict": verdict_of(arm), "by": arm.verdict.by, "ratio": plain(arm.verdict.ratio)}
             for arm in self.arms
         )
-        where = {"section": self.section, "workload": self.workload, "candidate": self.candidate}
-        return where | {"said": str(self.agreement), "first": first, "second": second}
+        return {
+            "section": self.section,
+            "workload": self.workload,
+            "candidate": self.candidate,
+            "said": str(self.agreement),
+            "first": first,
+            "second": second,
+        }
 
 
 @dataclass(frozen=True)
 class RunAgreement:
-    """What the second run says of the first's verdicts."""
+    """How far two runs of one evaluation agree."""
 
     first: CommitteeSession
     second: CommitteeSession
@@ -96,7 +102,7 @@ class RunAgreement:
         return 1 if self.contrary else 0
 
     def document(self) -> dict[str, Any]:
-        """Counts section by section; every pair that is contrary by itself."""
+        """Return the counts of each section, and every contrary pair."""
         return {
             "schema": "rmwbench/evaluation-agreement",
             "version": 1,
@@ -112,13 +118,13 @@ class RunAgreement:
 
 
 def compare_runs(first: Path, second: Path) -> RunAgreement:
-    """The runs in two directories. UserError as `agreement_of`, and for a bundle that cannot be
-    read."""
+    """Compare the runs in two directories. Raise UserError as `agreement_of` does, and for a bundle
+    that cannot be read."""
     return agreement_of(*(gather(load(path), "", [], needs=()) for path in (first, second)))
 
 
 def agreement_of(first: Report, second: Report) -> RunAgreement:
-    """UserError where the reports have no workload in common."""
+    """Compare two reports. Raise UserError if they have no workload in common."""
     pairs = tuple(_pairs(first, second))
     if not pairs:
         raise UserError(
@@ -145,18 +151,20 @@ def _pairs(first: Report, second: Report) -> Iterator[RunPair]:
 
 
 def _pairs_of_section(part: SectionPart, other: SectionPart) -> Iterator[RunPair]:
-    """A workload counts where its name and its primary metric are those of the other run."""
-    workloads = {(x.workload, x.primary_metric): x for x in other.answer.workloads}
+    """Yield the pairs of those workloads whose name and primary metric are the same in both
+    runs."""
+    others = {(x.workload, x.primary_metric): x for x in other.answer.workloads}
     for workload in part.answer.workloads:
-        same = workloads.get((workload.workload, workload.primary_metric))
+        same = others.get((workload.workload, workload.primary_metric))
         arms = {candidate(arm): arm for arm in contenders(same)} if same else {}
         for arm in contenders(workload):
-            if candidate(arm) in arms and not arm.not_supported:
+            name = candidate(arm)
+            if name in arms and not arm.not_supported:
                 yield RunPair(
                     section=part.section.title,
                     workload=workload.workload,
-                    candidate=candidate(arm),
-                    arms=(arm, arms[candidate(arm)]),
+                    candidate=name,
+                    arms=(arm, arms[name]),
                 )
 
 
@@ -187,7 +195,7 @@ def view(runs: RunAgreement) -> View:
 
 
 def _verdict_text(arm: WorkloadArm) -> str:
-    """`worse 1.31×`, `worse by delivery`."""
+    """Return `worse 1.31×` or `worse by delivery`."""
     verdict = verdict_of(arm)
     if arm.verdict.by in (By.DELIVERY, By.FAILURE):
         return f"{verdict} by {arm.verdict.by}"
@@ -196,20 +204,18 @@ def _verdict_text(arm: WorkloadArm) -> str:
 
 
 def sentence(runs: RunAgreement) -> str:
-    """`Of 120 verdicts that both runs decide, 119 are the same and 1 is contrary.`"""
+    """Return, for example, `Of 120 verdicts that both runs decide, 119 are the same and 1 is
+    contrary.`"""
     total = runs.total
-    decided = total[Agreement.SAME] + total[Agreement.CONTRARY]
-    if not decided:
+    same, contrary = total[Agreement.SAME], total[Agreement.CONTRARY]
+    in_one = total[Agreement.DECIDED_IN_ONE]
+    if not same + contrary:
         return "No verdict is decided in both runs, so they neither agree nor disagree."
-    opposite, in_one = total[Agreement.CONTRARY], total[Agreement.ONE]
-    contrary = f"{opposite} {'is' if opposite == 1 else 'are'} contrary"
-    if not opposite:
-        contrary = "none is contrary"
-    more = (
-        f" {fmt.counted(in_one, 'verdict')} more {'is' if in_one == 1 else 'are'} decided in one."
-    )
     text = (
-        f"Of {fmt.counted(decided, 'verdict')} that both runs decide, {total[Agreement.SAME]} are "
-        f"the same and {contrary}."
+        f"Of {fmt.counted(same + contrary, 'verdict')} that both runs decide, {same} are the same "
+        f"and {contrary or 'none'} {'are' if contrary > 1 else 'is'} contrary."
     )
-    return text + (more if in_one else "")
+    if not in_one:
+        return text
+    verb = "is" if in_one == 1 else "are"
+    return f"{text} {fmt.counted(in_one, 'verdict')} more {verb} decided in one."

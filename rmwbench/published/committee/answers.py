@@ -1,8 +1,8 @@
-"""The answer of a workload as a committee reads it: the headline of every report, except that
-nobody is told to take what does not carry the traffic.
+"""The answer of a workload for a committee: the headline of every report, but it names no
+middleware as the best that does not carry the traffic.
 
-A verdict compares: where every candidate loses its messages one of them is still the best, and its
-name in a summary would be taken for advice.
+A verdict compares. If every candidate loses messages, one of them is still the best, and readers of
+a summary would take its name for a recommendation.
 """
 
 from collections.abc import Sequence
@@ -20,27 +20,23 @@ from rmwbench.words import numbers as fmt
 
 @dataclass(frozen=True)
 class TopicFates:
-    """What becomes of an arm's messages, in the topic in which it delivers least: their `fates`,
-    and their name `of`. `endless`: its primary metric is infinite, in whichever topic."""
+    """What becomes of an arm's `messages` (named by their topic), in the topic in which it delivers
+    the smallest share. `is_infinite`: its primary metric is infinite in some topic."""
 
     arm: str
-    of: str
+    messages: str
     fates: Fates
-    endless: bool
-
-    @property
-    def undelivered(self) -> float:
-        return self.fates.undelivered
+    is_infinite: bool
 
     @property
     def is_carried(self) -> bool:
-        return self.undelivered <= MOST_LOST and not self.endless
+        return self.fates.undelivered <= MOST_LOST and not self.is_infinite
 
 
 def answer(workload: WorkloadAnswer, condition: LevelsOutcome | None = None) -> Headline:
-    """The `headline`, where the arms that it names first carry the traffic. Where one of them does
-    not, it says who is the best and not what to take; where no arm does, it says so, and who is the
-    best in its `detail`. A sentence per family."""
+    """Return the headline if the arms that it names first carry the traffic. If one of them does
+    not, the answer names the best arm and adds its losses; if no arm does, the answer says so, and
+    its `detail` names the best arm. Each family has a sentence of its own."""
     families = facts.families(workload)
     if len(families) > 1:
         joined = together([(opening, answer(part)) for opening, part in families])
@@ -48,24 +44,27 @@ def answer(workload: WorkloadAnswer, condition: LevelsOutcome | None = None) -> 
     summary, workload = headline(workload, condition), facts.with_labels(workload)
     arms = [arm for arm in facts.contenders(workload) if facts.verdict_of(arm) != "no data"]
     fates = {arm.arm: _fate(arm, workload) for arm in arms}
-    named = [fates[name] for name in _named(summary.facts) if name in fates]
-    failing = [fate for fate in named if not fate.is_carried]
+    first = next((fact for fact in summary.facts if not isinstance(fact, _LEADING_FACTS)), None)
+    best = [fates[name] for name in (first.offered if first else ()) if name in fates]
+    failing = [fate for fate in best if not fate.is_carried]
     if not failing:
         return summary
-    order = words(workload.primary_metric)
-    endless = order.why_infinite(f"the {facts.title_of(workload.primary_metric)}")
-    verdicts = [fact for fact in summary.facts if not isinstance(fact, (*_ASIDE, facts.AtWorst))]
-    plain = facts.sentence(verdicts, order)
+    ranking = words(workload.primary_metric)
+    why_infinite = ranking.why_infinite(f"the {facts.title_of(workload.primary_metric)}")
+    verdicts = [
+        fact for fact in summary.facts if not isinstance(fact, (*_LEADING_FACTS, facts.AtWorst))
+    ]
+    comparison = facts.sentence(verdicts, ranking)
     if any(fate.is_carried for fate in fates.values()):
-        losses = f" Before choosing: {'; '.join(_losses(failing, endless))}."
-        text = plain if _tells_losses(verdicts[0]) else plain + losses
+        losses = f" Before choosing: {'; '.join(_losses(failing, why_infinite))}."
+        text = comparison if _says_losses(verdicts[0]) else comparison + losses
         return replace(summary, answer=text, lead="", rest="")
     running = [fates[arm.arm] for arm in arms if not facts.is_by_failure(arm)]
-    without = facts.DoesNotWork | facts.NoDataFact | facts.Unable
-    others = [fact.clause(order) for fact in verdicts if isinstance(fact, without)]
-    reasons = "; ".join([*_losses(running, endless), *others])
-    text = f"{_nobody(arms)} carries this: {reasons}."
-    return replace(summary, answer=text, detail=plain, lead="", rest="")
+    failures = facts.DoesNotWork | facts.NoDataFact | facts.Unable
+    others = [fact.clause(ranking) for fact in verdicts if isinstance(fact, failures)]
+    reasons = "; ".join([*_losses(running, why_infinite), *others])
+    text = f"{_no_arm(arms)} carries this: {reasons}."
+    return replace(summary, answer=text, detail=comparison, lead="", rest="")
 
 
 def _fate(arm: WorkloadArm, workload: WorkloadAnswer) -> TopicFates:
@@ -77,32 +76,18 @@ def _fate(arm: WorkloadArm, workload: WorkloadAnswer) -> TopicFates:
         if own.arm == arm.arm
     ]
     parts = parts or [("its messages", workload, arm)]
-    of, part, worst = max(parts, key=lambda one: facts.fates_of(one[2], one[1]).undelivered)
-    return TopicFates(
-        arm.arm,
-        of,
-        facts.fates_of(worst, part),
-        any(_is_endless(own, part) for _, part, own in parts),
-    )
+    fates = [(messages, facts.fates_of(own, part)) for messages, part, own in parts]
+    messages, worst = max(fates, key=lambda pair: pair[1].undelivered)
+    values = [fmt.metric(own.metrics.get(part.primary_metric)) for _, part, own in parts]
+    return TopicFates(arm.arm, messages, worst, any(value.state == "never" for value in values))
 
 
-def _is_endless(arm: AnyArm, part: Part) -> bool:
-    """As a table has it: `never`."""
-    return fmt.metric(arm.metrics.get(part.primary_metric)).state == "never"
+_LEADING_FACTS = (facts.LimitsFact, facts.NoneCarries)
+"""Facts that stand before the verdicts."""
 
 
-_ASIDE = (facts.LimitsFact, facts.NoneCarries)
-"""What stands before the verdicts."""
-
-
-def _named(facts: Sequence[WorkloadFact]) -> tuple[str, ...]:
-    """The arms of which the first verdict says that they are the best, or may be."""
-    first = next((fact for fact in facts if not isinstance(fact, _ASIDE)), None)
-    return () if first is None else first.offered
-
-
-def _tells_losses(fact: WorkloadFact) -> bool:
-    """Whether its own words say what its arms do not deliver."""
+def _says_losses(fact: WorkloadFact) -> bool:
+    """Whether the fact's own clause says what its arms do not deliver."""
     if isinstance(fact, facts.Equal | facts.Between):
         return bool(fact.fates)
     if isinstance(fact, facts.Best | facts.BestByDelivery | facts.OnlyOne):
@@ -110,28 +95,29 @@ def _tells_losses(fact: WorkloadFact) -> bool:
     return isinstance(fact, facts.DeliversMost | facts.DeliverAll | facts.TradeOff)
 
 
-def _losses(fates: Sequence[TopicFates], endless: str) -> list[str]:
-    """`a loses 28 % of its messages, b 82 %`, `c never sends 28 % of camera`; of those that deliver
-    more, and whose metric is infinite all the same, why it is."""
+def _losses(fates: Sequence[TopicFates], why_infinite: str) -> list[str]:
+    """Return clauses such as `a loses 28 % of its messages, b 82 %` and `c never sends 28 % of
+    camera`, and, for arms that deliver enough and whose metric is infinite all the same, the
+    reason."""
     clauses: list[str] = []
     last = None
     for fate in fates:
-        if fate.undelivered < facts.UNLIKE:
+        if fate.fates.undelivered < facts.UNLIKE:
             continue
-        of = fate.of if fate.fates.loses_only else None
-        if of and of == last:
+        messages = fate.messages if fate.fates.loses_only else None
+        if messages and messages == last:
             clauses[-1] += f", {fate.arm} {fmt.percent(fate.fates.lost)}"
         else:
-            clauses.append(f"{fate.arm} {fate.fates.verbs(fate.of)}")
-        last = of
-    if endless_arms := [
-        fate.arm for fate in fates if fate.endless and fate.undelivered <= MOST_LOST
+            clauses.append(f"{fate.arm} {fate.fates.verbs(fate.messages)}")
+        last = messages
+    if infinite_arms := [
+        fate.arm for fate in fates if fate.is_infinite and fate.fates.undelivered <= MOST_LOST
     ]:
-        clauses.append(f"with {facts.names(endless_arms)} {endless}")
+        clauses.append(f"with {facts.names(infinite_arms)} {why_infinite}")
     return clauses
 
 
-def _nobody(arms: Sequence[WorkloadArm]) -> str:
-    """`No RMW as installed`."""
+def _no_arm(arms: Sequence[WorkloadArm]) -> str:
+    """Return `No RMW as installed` or the like."""
     kind = "RMW" if all(arm.layer == "rclcpp" for arm in arms) else "candidate"
     return f"No {kind} as installed" if all(arm.as_installed for arm in arms) else f"No {kind}"

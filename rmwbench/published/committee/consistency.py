@@ -1,9 +1,9 @@
-"""A committee's document read back: its sentences against its own tables.
+"""Checks of a committee's finished document: its sentences against its own tables.
 
-What is checked is what readers found wrong in earlier reports: advice beside limits that it misses,
-a loss that another line denies, sums that do not add up, names that nothing measured has, a title
-that promises more than ran, and security in one list with its absence. The text is parsed as its
-readers see it, so a fault of any renderer is found as well.
+Each check is for a fault that readers found in earlier reports: advice beside limits that the
+candidate misses, a loss that another line denies, sums that do not add up, names that nothing
+measured has, a title that promises more than ran, and one list of arms with and without security.
+The checks parse the text that readers see, so they also find faults of a renderer.
 """
 
 import re
@@ -22,7 +22,7 @@ from rmwbench.results.answer.facts import contenders
 
 
 class Contradiction(StrEnum):
-    """What does not agree in a document."""
+    """The two things that do not agree in a document."""
 
     MARK = "a sentence and the table of needs"
     LIMITS = "a sentence and the table of limits"
@@ -34,38 +34,35 @@ class Contradiction(StrEnum):
 
 @dataclass(frozen=True)
 class DocumentFault:
-    """`where`: the need or the section."""
+    """A contradiction in the document. `where`: the need or the section."""
 
     code: Contradiction
     where: str
     what: str
 
 
-Rows = Sequence[Sequence[str]]
-
-
 def check(report: Report, text: str) -> list[DocumentFault]:
-    """`text`: the finished document in Markdown, made of `report`."""
-    read = _ReadDocument(text)
+    """Return the faults of `text`, the finished document in Markdown that was made of `report`."""
+    document = _MarkdownText(text)
     return [
-        *_needs(report, read),
-        *_sums(report, read),
-        *(fault for part in report.measured for fault in _section(part, read)),
+        *_needs(report, document),
+        *_sums(report, document),
+        *(fault for part in report.measured for fault in _section(part, document)),
     ]
 
 
-def _needs(report: Report, read: "_ReadDocument") -> Iterator[DocumentFault]:
+def _needs(report: Report, document: "_MarkdownText") -> Iterator[DocumentFault]:
     columns = [column.candidate for column in need_conclusions.subjects(report.needs)]
-    marks = {row[0]: row[1:] for row in read.table(need_conclusions.TITLE)}
-    limits = read.table(need_conclusions.LIMITS_TITLE)
-    known = {arm.candidate for part in report.measured for arm in part.arms.values()}
+    marks = {row[0]: row[1:] for row in document.table(need_conclusions.TITLE)}
+    limits = document.table(need_conclusions.LIMITS_TITLE)
+    measured = {arm.candidate for part in report.measured for arm in part.arms.values()}
     for sentence in need_conclusions.sentences(report.needs):
         title = sentence.title
-        if f"{title}. {sentence.text}" not in read.plain:
+        if f"{title}. {sentence.text}" not in document.plain:
             yield DocumentFault(Contradiction.MARK, title, "the document lacks its sentence")
         shown = dict(zip(columns, marks.get(title, ()), strict=False))
         for fact in sentence.facts:
-            if fact.candidate not in known:
+            if fact.candidate not in measured:
                 yield DocumentFault(Contradiction.NAME, title, fact.candidate)
             # A tuned candidate stands in the column of its RMW.
             cell = shown.get(fact.candidate, " ".join(shown.values()))
@@ -73,57 +70,51 @@ def _needs(report: Report, read: "_ReadDocument") -> Iterator[DocumentFault]:
                 yield DocumentFault(
                     Contradiction.MARK, title, f"{fact.candidate}: {fact.mark}, {cell!r}"
                 )
-            of_need = [row for row in limits if row[0].startswith(f"{title}: ")]
-            own = [(row[0], row[2]) for row in of_need if row[1] == fact.candidate]
-            outcomes = {outcome for _, outcome in own}
-            if not _agree(fact.mark, outcomes):
+            outcome_of_case = [
+                (row[0].removeprefix(f"{title}: "), row[2])
+                for row in limits
+                if row[0].startswith(f"{title}: ") and row[1] == fact.candidate
+            ]
+            outcomes = {outcome for _, outcome in outcome_of_case}
+            # A case that was not measured has no row.
+            if fact.mark not in (NeedMark.of(outcomes), NeedMark.of([*outcomes, None])):
                 listed = ", ".join(sorted(outcomes)) or "no row"
                 yield DocumentFault(
                     Contradiction.LIMITS, title, f"{fact.candidate}: {fact.mark}, limits: {listed}"
                 )
-            for case in _missed_unnamed(fact, title, own):
+            for case in _unnamed_misses(fact, outcome_of_case):
                 yield DocumentFault(
                     Contradiction.LIMITS, title, f"{fact.candidate}: misses {case}, not named"
                 )
 
 
-def _agree(mark: NeedMark, outcomes: set[str]) -> bool:
-    """Whether outcomes of the cases allow the mark of the need: a case that was not measured has no
-    row."""
-    return mark in (NeedMark.of(outcomes), NeedMark.of([*outcomes, None]))
-
-
-def _missed_unnamed(
-    fact: NeedFact, title: str, outcomes: Iterable[tuple[str, str]]
-) -> Iterator[str]:
-    """Cases that a candidate misses, though it meets others, and that its sentence does not name.
-    `outcomes`: (`NEED: CASE`, its outcome)."""
-    for place, outcome in outcomes:
-        case = place.removeprefix(f"{title}: ")
+def _unnamed_misses(fact: NeedFact, outcomes: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield the cases that a candidate misses, though it meets others, and that its sentence does
+    not name. `outcomes`: (case, its outcome)."""
+    for case, outcome in outcomes:
         if fact.mark is NeedMark.PARTLY and outcome == "misses" and case not in fact.text:
             yield case
 
 
-def _sums(report: Report, read: "_ReadDocument") -> Iterator[DocumentFault]:
-    """The trials of the head are those of all sections; of a section, each total is its parts."""
-    head = re.search(r"([\d\u202f ]+) trials? in (\d+) of (\d+) sections?", read.plain)
-    of_sections = sum(part.answer.campaign.trials.done for part in report.measured)
-    if head is None or _number(head[1]) != of_sections:
-        yield DocumentFault(
-            Contradiction.SUM, "head", f"{head and head[0]}: sections have {of_sections}"
-        )
+def _sums(report: Report, document: "_MarkdownText") -> Iterator[DocumentFault]:
+    """Check that the trials of the head are those of all sections, and that the parts of each
+    section's totals add up."""
+    head = re.search(r"([\d\u202f ]+) trials? in (\d+) of (\d+) sections?", document.plain)
+    done = sum(part.answer.campaign.trials.done for part in report.measured)
+    if head is None or int(re.sub(r"\D", "", head[1])) != done:
+        yield DocumentFault(Contradiction.SUM, "head", f"{head and head[0]}: sections have {done}")
     for part in report.measured:
         trials = part.answer.campaign.trials
-        if trials.voided_by and sum(trials.voided_by.values()) < trials.void:
-            causes = sum(trials.voided_by.values())
+        caused = sum(trials.voided_by.values())
+        if trials.voided_by and caused < trials.void:
             yield DocumentFault(
-                Contradiction.SUM, part.section.title, f"{trials.void} void, of causes {causes}"
+                Contradiction.SUM, part.section.title, f"{trials.void} void, of causes {caused}"
             )
 
 
-def _section(part: SectionPart, read: "_ReadDocument") -> Iterator[DocumentFault]:
+def _section(part: SectionPart, document: "_MarkdownText") -> Iterator[DocumentFault]:
     title = part.section.title
-    if part.heading not in read.headings:
+    if part.heading not in document.headings:
         yield DocumentFault(Contradiction.TITLE, title, f"no heading says `{part.heading}`")
     for group in part.groups:
         names = {arm.arm for workload in group.shown.workloads for arm in contenders(workload)}
@@ -132,12 +123,9 @@ def _section(part: SectionPart, read: "_ReadDocument") -> Iterator[DocumentFault
             yield DocumentFault(Contradiction.SECURITY, title, ", ".join(sorted(names)))
 
 
-def _number(text: str) -> int:
-    return int(re.sub(r"\D", "", text))
-
-
-class _ReadDocument:
-    """Markdown as its reader sees it: `plain` text, `headings`, and the tables below each."""
+class _MarkdownText:
+    """Markdown as its reader sees it: `plain` text, `headings`, and the tables below each
+    heading."""
 
     def __init__(self, text: str):
         self.headings: list[str] = []
@@ -160,6 +148,6 @@ class _ReadDocument:
                     row.append(words)
         self.plain = "\n".join(lines)
 
-    def table(self, heading: str) -> Rows:
-        """The rows of the first table below a heading, without its head."""
+    def table(self, heading: str) -> Sequence[Sequence[str]]:
+        """Return the rows of the first table below a heading, without its head."""
         return self._tables.get(heading, [])[1:]

@@ -10,35 +10,32 @@ DIR/sections/SECTION.md       every table of a section, its charts beside it in 
 
 import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from rmwbench.bundle import Bundle
-from rmwbench.published.state_file import StateFile, check_empty, make_empty
+from rmwbench.published.state_file import StateFile, require_empty
+from rmwbench.whole_file import make_directory
 
 if TYPE_CHECKING:
-    from rmwbench.published.committee.sections import BudgetShare
+    from rmwbench.published.committee.sections import BudgetShare, ReportSection
     from rmwbench.suite.file.candidate_list import Choice
 
 STATE = StateFile("evaluation.json", "rmwbench published report", "rmwbench/evaluation-run", 1)
-_OCCUPIED = (
-    "the directory is not empty, and no evaluation was begun in it",
-    "choose another with --out",
-)
 
 
 @dataclass
 class PlannedSection:
-    """A section as it was planned. `blocks`: 0 where the budget had no room for the `least_s`
-    seconds that it needs; `budget_s`: from its beginning to its end, `machine_s`: of one machine
-    that does it all; `comparisons`: the conditions of its suite that the budget holds, None where
-    that is all of them; `problem`: why it cannot run here, or could not when it was last tried;
-    None where it can. `workloads`, `at`: what of the suite it runs, the version's where there are
-    none; `added`: candidates beside its own; `without`: arms of it that are left out; `asked`:
-    blocks that its needs ask for, below which no budget cuts it."""
+    """A section as it was planned. `blocks`: 0 if the budget had no room for the `least_s` seconds
+    that it needs; `budget_s`: its time from beginning to end; `machine_s`: the time of one machine
+    that does all of it; `comparisons`: the conditions of its suite that fit into the budget, None
+    for all; `problem`: why it cannot run here, or why it could not begin when it was last tried;
+    `workloads`, `at`: the part of the suite that it runs, empty for the short version's; `added`:
+    candidates beside the suite's own; `without`: arms of the suite that are left out; `asked`: the
+    blocks that the needs take, below which no budget cuts it."""
 
     name: str
     title: str
@@ -58,7 +55,7 @@ class PlannedSection:
 
     @property
     def command(self) -> str:
-        """What runs the section by itself."""
+        """The command that runs the section by itself."""
         words = ["rmwbench run", self.suite, *(["--short"] if self.short else [])]
         words += [f"--workload {name}" for name in self.workloads]
         words += [f"--with {quote(name)}" for name in self.added]
@@ -68,8 +65,8 @@ class PlannedSection:
 
 @dataclass
 class CommitteeSession:
-    """`candidates`, `added` and `without` are the words of the command line. `machines`: of the
-    cluster that it was planned for; None: it runs here."""
+    """`candidates`, `added` and `without` are words of the command line. `machines`: how many the
+    cluster had for which it was planned; None if it runs here."""
 
     directory: Path
     evaluation: str
@@ -83,57 +80,63 @@ class CommitteeSession:
     machines: int | None = None
 
     def save(self) -> None:
-        state = asdict(self)
-        del state["directory"]
-        STATE.save(self.directory, state)
+        STATE.save(self)
 
     def choice(self, section: PlannedSection) -> "Choice":
-        """What is said of a section's arms."""
         from rmwbench.suite.file.candidate_list import Choice  # with what reads suites
 
-        whole = Choice(tuple(self.candidates), tuple(self.added), tuple(self.without))
-        return whole.adding(section.added).leaving(section.without)
+        choice = Choice(tuple(self.candidates), tuple(self.added), tuple(self.without))
+        return choice.adding(section.added).leaving(section.without)
 
     def place(self, section: PlannedSection) -> Path:
-        """Where its campaign is, or will be."""
+        """Return the directory of a section's campaign, which need not exist yet."""
         return self.directory / "campaigns" / section.name
 
     def has_begun(self, section: PlannedSection) -> bool:
         return (self.place(section) / "campaign.json").is_file()
 
     def waiting(self) -> list[PlannedSection]:
-        """What is still to be run, the shortest first: so a run that is stopped has answered most
-        questions. What could not begin is among it, since whoever goes on may have changed that."""
-        left = [
+        """Return the unfinished sections, the shortest first, so that a run that is stopped has
+        answered as many questions as possible. Sections that could not begin are among them, since
+        their problem may be gone."""
+        unfinished = [
             section
             for section in self.sections
             if section.blocks
             and not (self.has_begun(section) and Bundle(self.place(section)).journal.finished)
         ]
-        return sorted(left, key=lambda section: section.budget_s)
+        return sorted(unfinished, key=lambda section: section.budget_s)
 
 
 def begin(
     directory: Path,
     evaluation: str,
     shares: "Sequence[BudgetShare]",
-    absent: Mapping[str, tuple[str, str, str]],
+    absent: "Iterable[tuple[ReportSection, str]]",
     *,
     seed: int,
     budget_s: float,
     choice: "Choice",
     machines: int | None = None,
 ) -> CommitteeSession:
-    """Makes the directory. `absent`: section -> (its title, its suite, why it cannot run).
-    UserError where something else is there."""
-    planned = list(map(_planned, shares))
+    """Make the directory and return its session. `absent`: the sections that cannot run, with the
+    reasons. Raise UserError as `check_place` does."""
+    planned = list(map(_planned_section, shares))
     planned += [
         PlannedSection(
-            name, title, suite, short=False, blocks=0, budget_s=0.0, least_s=0.0, problem=why
+            section.name,
+            section.title,
+            section.suite,
+            short=False,
+            blocks=0,
+            budget_s=0.0,
+            least_s=0.0,
+            problem=reason,
         )
-        for name, (title, suite, why) in absent.items()
+        for section, reason in absent
     ]
-    make_empty(directory, *_OCCUPIED)
+    check_place(directory)
+    make_directory(directory)
     session = CommitteeSession(
         directory=directory,
         evaluation=evaluation,
@@ -150,7 +153,7 @@ def begin(
     return session
 
 
-def _planned(share: "BudgetShare") -> PlannedSection:
+def _planned_section(share: "BudgetShare") -> PlannedSection:
     section = share.cost.section
     return PlannedSection(
         name=section.name,
@@ -158,27 +161,31 @@ def _planned(share: "BudgetShare") -> PlannedSection:
         suite=section.suite,
         short=share.cost.short,
         blocks=share.blocks,
-        budget_s=_whole_ms(share.seconds),
+        budget_s=_rounded_up_to_ms(share.seconds),
         least_s=round(share.cost.least_s, 1),
         comparisons=None if share.is_whole else [chosen.comparison for chosen in share.chosen],
-        machine_s=_whole_ms(share.machine_s),
+        machine_s=_rounded_up_to_ms(share.machine_s),
         workloads=list(section.workloads),
         at=list(section.at),
         added=list(share.cost.added),
         without=list(share.cost.without),
-        asked=min(share.blocks, share.cost.asked),
+        asked=min(share.blocks, share.cost.needed_blocks),
     )
 
 
-def _whole_ms(seconds: float) -> float:
-    """Rounded up: rounded down it would not hold the last block."""
+def _rounded_up_to_ms(seconds: float) -> float:
+    """A number that was rounded down would have no room for the last block."""
     return math.ceil(seconds * 1000) / 1000
 
 
 def check_place(directory: Path) -> None:
-    """Before an evaluation is planned, which takes seconds. UserError where `begin` would end so,
-    since something else is there."""
-    check_empty(directory, *_OCCUPIED)
+    """Raise UserError if the directory holds anything. Planning takes seconds, so this is asked
+    before."""
+    require_empty(
+        directory,
+        "the directory is not empty, and no evaluation was begun in it",
+        "choose another with --out",
+    )
 
 
 def is_session(directory: Path) -> bool:
@@ -186,7 +193,7 @@ def is_session(directory: Path) -> bool:
 
 
 def load(directory: Path) -> CommitteeSession:
-    """Raises UserError where the file is not one of ours."""
+    """Load the session of a directory. Raise UserError if its file is not one of ours."""
 
     def make(document: dict[str, Any]) -> CommitteeSession:
         sections = [PlannedSection(**section) for section in document.pop("sections")]

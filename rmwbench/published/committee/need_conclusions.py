@@ -1,8 +1,9 @@
-"""The page of conclusions of a committee's report: per need who meets it, by the number that
-decides, and what a default costs whoever has another need.
+"""The conclusions of a committee's report: which candidate meets which need, with the number that
+decides, and what a default costs users with another need.
 
-Every sentence is made of facts (`NeedFact`), which `consistency.py` holds against the finished
-document. No sentence recommends a default: what a committee weighs is not measured here.
+Every sentence is made of facts (`NeedFact`), which `consistency.py` compares with the finished
+document. No sentence recommends a default, since the report does not measure how important each
+need is to a committee.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,22 +19,23 @@ from rmwbench.words.numbers import counted
 TITLE = "Who meets which need"
 LIMITS_TITLE = "Appendix: the limits of each need"
 KEY = (
-    "✓ meets every limit of the need; ! meets those of one of its cases, and those of another it "
-    "misses or is not shown to meet; ✗ misses one; ? is open, or was not measured. The limits of "
-    "each need stand in the appendix, with every number."
+    "✓ meets every limit of the need; ! meets the limits of one of its cases, but misses those of "
+    "another or is not shown to meet them; ✗ misses a limit; ? is open, or was not measured. The "
+    "limits of each need are in the appendix, with every number."
 )
 NOT_CONCLUDED = (
     "A verdict holds for this machine, these versions and these configurations; another machine "
     "may order them otherwise.",
-    "Open says that these trials do not tell, not that two candidates are equal.",
-    "The limits of the needs are ours. Who has others changes them, and runs `rmwbench decide`.",
+    "Open means that these trials do not tell, not that two candidates are equal.",
+    "The limits of the needs are ours. Readers with other limits change them and run `rmwbench "
+    "decide`.",
     "Each section has its own error budget of 5 %: of twenty sections in which nothing differs, "
     "one says that something does.",
-    "What earlier reports said was measured with other versions on other machines: a difference to "
-    "them is not a trend.",
+    "Earlier reports measured other versions on other machines: a difference from them is not a "
+    "trend.",
 )
-_WORTH = (NeedMark.MISSES, NeedMark.UNKNOWN, NeedMark.PARTLY, NeedMark.MEETS)
-"""From the least that a candidate may be said to do for a need to the most."""
+_MARKS_BY_WORTH = (NeedMark.MISSES, NeedMark.UNKNOWN, NeedMark.PARTLY, NeedMark.MEETS)
+"""The marks, from the least to the most that a candidate does for a need."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class NeedFact:
 
 @dataclass(frozen=True)
 class NeedSentence:
-    """What is said of a need. `facts`: of the candidates that it names."""
+    """The sentence about a need, and the `facts` about the candidates that it names."""
 
     title: str
     text: str
@@ -57,35 +59,41 @@ class NeedSentence:
 
 @dataclass(frozen=True)
 class RmwColumn:
-    """A middleware of which a committee chooses, by the name of its `candidate` as installed, or of
-    a tuned one where there is no other."""
+    """A middleware from which a committee chooses. `candidate` is its name as installed, or the
+    name of a tuned candidate if no other exists."""
 
     middleware: str
     candidate: str
 
     def installed(self, need: NeedAnswer) -> NeedCandidate | None:
-        """What it has for the need as installed."""
-        return next((candidate for candidate in self._own(need) if candidate.as_installed), None)
+        """Return the middleware's candidate for the need as installed."""
+        return next(
+            (candidate for candidate in self._own_candidates(need) if candidate.as_installed), None
+        )
 
     def better(self, need: NeedAnswer) -> NeedCandidate | None:
-        """The first of the tuned ones that does most, where that is more than as installed."""
+        """Return the first of those tuned candidates that do most, if they do more than as
+        installed."""
         installed = self.installed(need)
-        least = _worth(need, installed) if installed else -1
-        tuned = [candidate for candidate in self._own(need) if not candidate.as_installed]
-        best = max(tuned, key=lambda candidate: _worth(need, candidate), default=None)
-        return best if best and _worth(need, best) > least else None
+        least = _rank(need, installed) if installed else -1
+        tuned = [
+            candidate for candidate in self._own_candidates(need) if not candidate.as_installed
+        ]
+        best = max(tuned, key=lambda candidate: _rank(need, candidate), default=None)
+        return best if best and _rank(need, best) > least else None
 
     def mark(self, need: NeedAnswer) -> NeedMark:
-        """As installed; unknown where it was not measured so."""
+        """Return the mark as installed; unknown if it was not measured as installed."""
         installed = self.installed(need)
         return need.mark(installed.candidate) if installed else NeedMark.UNKNOWN
 
-    def _own(self, need: NeedAnswer) -> list[NeedCandidate]:
-        return [one for one in need.candidates if one.arm.middleware == self.middleware]
+    def _own_candidates(self, need: NeedAnswer) -> list[NeedCandidate]:
+        return [x for x in need.candidates if x.arm.middleware == self.middleware]
 
 
 def subjects(needs: Sequence[NeedAnswer]) -> tuple[RmwColumn, ...]:
-    """ROS 2's RMWs where there is one, for no node can take anything else; else all."""
+    """Return ROS 2's RMWs if there is one, since no node can take anything else; else all
+    middlewares."""
     candidates = [candidate for need in needs for candidate in need.candidates]
     chosen = [candidate for candidate in candidates if candidate.arm.is_rmw] or candidates
     columns = []
@@ -101,48 +109,49 @@ def sentences(needs: Sequence[NeedAnswer]) -> Iterator[NeedSentence]:
     columns = subjects(needs)
     for need in needs:
         facts = [
-            NeedFact(need.need.need, one.candidate, need.mark(one.candidate), _clause(need, one))
+            NeedFact(need.need.need, x.candidate, need.mark(x.candidate), _clause(need, x))
             for column in columns
-            for one in filter(None, (column.installed(need), column.better(need)))
+            for x in filter(None, (column.installed(need), column.better(need)))
         ]
         text = " ".join(fact.text for fact in facts)
         text = text or f"Nothing is known: {need.why or 'nothing was judged'}."
         yield NeedSentence(need.need.title, text, tuple(facts))
 
 
-def _worth(need: NeedAnswer, one: NeedCandidate) -> int:
-    return _WORTH.index(need.mark(one.candidate))
+def _rank(need: NeedAnswer, candidate: NeedCandidate) -> int:
+    return _MARKS_BY_WORTH.index(need.mark(candidate.candidate))
 
 
-def _clause(need: NeedAnswer, one: NeedCandidate) -> str:
-    """`rclcpp/zenoh misses it with four of 1280 × 720 at 30 Hz: CPU 0.906 cores …`"""
-    name, mark = one.candidate, need.mark(one.candidate)
+def _clause(need: NeedAnswer, candidate: NeedCandidate) -> str:
+    """Return, for example, `rclcpp/zenoh misses it with four of 1280 × 720 at 30 Hz: CPU 0.906
+    cores …`."""
+    name, mark = candidate.candidate, need.mark(candidate.candidate)
     if mark is NeedMark.PARTLY:
-        return _partly(need, name)
+        return _partly_clause(need, name)
     decisive = need.decisive(name)
     assert decisive is not None, "a candidate stands in a case"
     case, judged = decisive
     where = f" ({case.case.title})" if len(need.cases) > 1 else ""
     if mark is NeedMark.MEETS:
-        return f"{name} meets it; nearest{where}: {_nearest(need, one)}."
+        return f"{name} meets it; nearest{where}: {_nearest(need, name)}."
     return f"{name} {_outcome(judged)}{where}: {decide_words.reason(judged.answer)}."
 
 
-def _partly(need: NeedAnswer, name: str) -> str:
-    """The cases that it meets; each that it misses and each that is open, with the reason; those in
-    which it was not measured."""
-    others = [
+def _partly_clause(need: NeedAnswer, name: str) -> str:
+    """Name the cases that the candidate meets, those that it misses or that are open, with the
+    reasons, and those in which it was not measured."""
+    failing = [
         *_cases(need, name, Outcome.MISSES),
         *_cases(need, name, Outcome.OPEN, Outcome.UNKNOWN),
     ]
-    beside = [
+    clauses = [
         f"{_outcome(judged)} ({case.case.title}): {decide_words.reason(judged.answer)}"
-        for case, judged in others
+        for case, judged in failing
     ]
     text = f"{name} meets it with {names(_titles(need, name, Outcome.MEETS))}"
-    if beside:
-        text += f", and {'; '.join(beside)}"
-    if absent := [case.case.title for case in need.cases if case.of(name) is None]:
+    if clauses:
+        text += f", and {'; '.join(clauses)}"
+    if absent := [case.case.title for case in need.cases if case.candidate(name) is None]:
         text += f"; {names(absent)} {'was' if len(absent) == 1 else 'were'} not measured"
     return f"{text}."
 
@@ -154,7 +163,6 @@ def _outcome(judged: NeedCandidate) -> str:
 def _cases(
     need: NeedAnswer, candidate: str, *outcomes: Outcome
 ) -> list[tuple[NeedCaseAnswer, NeedCandidate]]:
-    """The cases in which it has one of these outcomes."""
     return [pair for pair in need.cases_of(candidate) if pair[1].outcome in outcomes]
 
 
@@ -162,55 +170,54 @@ def _titles(need: NeedAnswer, candidate: str, outcome: Outcome) -> list[str]:
     return [case.case.title for case, _ in _cases(need, candidate, outcome)]
 
 
-def _nearest(need: NeedAnswer, one: NeedCandidate) -> str:
-    """The limit that has the least room, over all cases."""
+def _nearest(need: NeedAnswer, name: str) -> str:
+    """Return the limit with the least room, over all cases."""
     measured = [
-        met
-        for _, judged in need.cases_of(one.candidate)
-        for met in judged.answer.limits
-        if met.measured is not None
+        limit
+        for _, judged in need.cases_of(name)
+        for limit in judged.answer.limits
+        if limit.measured is not None
     ]
-    return decide_words.measured(max(measured, key=lambda met: decide_words.times(met) or 0.0))
+    return decide_words.measured(max(measured, key=lambda limit: decide_words.times(limit) or 0.0))
 
 
 def default_sentences(needs: Sequence[NeedAnswer]) -> Iterator[str]:
-    """What a default costs: how many needs each meets as installed, what it misses of those that
-    another meets, what none meets, and what was measured with settings of its own alone, which no
-    default has."""
+    """Yield what a default costs: how many needs each middleware meets as installed, which of the
+    needs that another meets it misses, which needs none meets, and which needs were measured only
+    with settings that no default has."""
     columns = subjects(needs)
     measured = [need for need in needs if need.candidates]
     known = [need for need in measured if any(column.installed(need) for column in columns)]
     if not known:
         return
-    met = {
+    needs_met = {
         column.candidate: [n for n in known if column.mark(n) is NeedMark.MEETS]
         for column in columns
     }
-    counts = [f"{name} meets {len(own)}" for name, own in met.items()]
+    counts = [f"{name} meets {len(own)}" for name, own in needs_met.items()]
     unknown = len(needs) - len(measured)
     rest = f"; of {counted(unknown, 'need')} nothing is known" if unknown else ""
     yield f"As installed, {names(counts)} of {counted(len(known), 'measured need')}{rest}."
-    by_somebody = [need for need in known if any(need in own for own in met.values())]
+    met_by_any = [need for need in known if any(need in own for own in needs_met.values())]
     costs = [
         f"{column.candidate} misses {names(missed)}"
         for column in columns
-        if (missed := list(filter(None, (_missed(need, column) for need in by_somebody))))
+        if (missed := list(filter(None, (_missed_need(need, column) for need in met_by_any))))
     ]
     if costs:
         yield f"Of what another meets as installed, {'; '.join(costs)}."
-    by_nobody = [need for need in known if need not in by_somebody]
-    if by_nobody:
-        yield f"As installed, no candidate is shown to meet {names(list(map(_title, by_nobody)))}."
-    set_up = [need for need in measured if need not in known]
-    if set_up:
-        was = "was" if len(set_up) == 1 else "were"
-        titles = names(list(map(_title, set_up)))
-        yield f"{titles} {was} measured with settings of {'its' if was == 'was' else 'their'} own alone."
+    met_by_none = [_title(need) for need in known if need not in met_by_any]
+    if met_by_none:
+        yield f"As installed, no candidate is shown to meet {names(met_by_none)}."
+    titles = [_title(need) for need in measured if need not in known]
+    if titles:
+        verb, whose = ("was", "its") if len(titles) == 1 else ("were", "their")
+        yield f"{names(titles)} {verb} measured with settings of {whose} own alone."
 
 
-def _missed(need: NeedAnswer, column: RmwColumn) -> str | None:
-    """`“services” (ten clients)`: the need, with the cases that it misses as installed where it meets
-    others; None where it misses none."""
+def _missed_need(need: NeedAnswer, column: RmwColumn) -> str | None:
+    """Return `“services” (ten clients)`: the need, with the cases that are missed as installed if
+    others are met; None if none is missed."""
     installed = column.installed(need)
     cases = [] if installed is None else _titles(need, installed.candidate, Outcome.MISSES)
     if not cases:
@@ -220,26 +227,23 @@ def _missed(need: NeedAnswer, column: RmwColumn) -> str | None:
 
 
 def _title(need: NeedAnswer) -> str:
-    """The title in quotation marks, since it has words of its own: `“cameras on one board”`."""
+    """Return the title in quotation marks, since it consists of several words: `“cameras on one
+    board”`."""
     return f"“{need.need.title[0].lower()}{need.need.title[1:]}”"
 
 
 def page(needs: Sequence[NeedAnswer]) -> Iterator[Block]:
-    yield Items([Text(one.text, lead=f"{one.title}.") for one in sentences(needs)])
+    yield Items([Text(need.text, lead=f"{need.title}.") for need in sentences(needs)])
     columns = subjects(needs)
     if columns:
-        yield Section(title=TITLE, blocks=[_marks(needs, columns), Text(KEY)])
-    trade = list(default_sentences(needs))
-    if trade:
-        yield Section(title="If there must be one default", blocks=[Text(" ".join(trade))])
+        heads = ("need", *(column.candidate for column in columns))
+        rows: list[list[TableCell | str]] = [
+            [need.need.title, *(_cell(need, column) for column in columns)] for need in needs
+        ]
+        yield Section(title=TITLE, blocks=[Table(heads, rows), Text(KEY)])
+    if default := " ".join(default_sentences(needs)):
+        yield Section(title="If there must be one default", blocks=[Text(default)])
     yield Section(title="What not to conclude", blocks=[Items(NOT_CONCLUDED)])
-
-
-def _marks(needs: Iterable[NeedAnswer], columns: Sequence[RmwColumn]) -> Table:
-    heads = ("need", *(column.candidate for column in columns))
-    return Table(
-        heads, [[need.need.title, *(_cell(need, one) for one in columns)] for need in needs]
-    )
 
 
 def _cell(need: NeedAnswer, column: RmwColumn) -> TableCell:
@@ -251,22 +255,16 @@ def _cell(need: NeedAnswer, column: RmwColumn) -> TableCell:
 
 
 def limits_table(needs: Iterable[NeedAnswer]) -> Table:
-    """Every candidate in every case of every need: outcome, probability, and the number behind
-    it."""
+    """Return a row for every candidate in every case of every need: outcome, probability, and the
+    number that decides."""
     rows: list[list[TableCell | str]] = []
     for need in needs:
         for case in need.cases:
             title = f"{need.need.title}: {case.case.title}"
             if case.why is not None:
                 rows.append([title, "–", "not known", "–", case.why])
-            for one in case.judged:
-                rows.append(
-                    [
-                        title,
-                        one.candidate,
-                        str(one.outcome),
-                        decide_words.probability(one.answer),
-                        decide_words.reason(one.answer),
-                    ]
-                )
+            for judged in case.judged:
+                probability = decide_words.probability(judged.answer)
+                reason = decide_words.reason(judged.answer)
+                rows.append([title, judged.candidate, str(judged.outcome), probability, reason])
     return Table(("need: case", "candidate", "all limits", "P", "because"), rows)

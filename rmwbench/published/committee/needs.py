@@ -1,5 +1,5 @@
-"""What robots need (needs.yaml), and who meets it: each need's cases judged by the one judge of
-limits, as `rmwbench decide` does, with the number that decides."""
+"""What robots need (needs.yaml), and which candidates meet it. Each case of a need is judged by
+`rmwbench decide`'s rules for limits, with the number that decides."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ NOT_RUN = "its condition was not run within the budget"
 
 
 class NeedCase(Strict):
-    """One measurement that answers for a need: the `workload` of a report's `section`, at these
-    `levels`, judged by `limits` (a file of limits/ by its name, or the limits themselves). `modes`:
-    only arms that ask for them."""
+    """A measurement that a need rests on: the `workload` of a report's `section`, at these
+    `levels`, judged by `limits` (the name of a file in limits/, or the limits themselves). `modes`:
+    only arms that ask for these are judged."""
 
     section: str
     workload: str
@@ -39,11 +39,12 @@ class NeedCase(Strict):
     modes: dict[str, Scalar] = Field(default_factory=dict)
 
     def asks_for(self, modes: Mapping[str, Scalar]) -> bool:
-        """Whether an arm with these modes is one of those that it is about."""
+        """Whether the case is about an arm with these modes."""
         return all(modes.get(name) == value for name, value in self.modes.items())
 
     def read(self) -> LimitsFile:
-        """Its limits, of its own cells. UserError for a file that is not one."""
+        """Return the limits for the cells of the case. Raise UserError for a file that holds no
+        limits."""
         of = LimitsCase(workload=self.workload, levels=self.levels)
         if isinstance(self.limits, str):
             named = read_limits(limits_directory() / f"{self.limits}.yaml")
@@ -53,7 +54,7 @@ class NeedCase(Strict):
 
 
 class RobotNeed(Strict):
-    """What a robot needs: all of `cases` within their limits."""
+    """A need of a robot, which is met if all `cases` are within their limits."""
 
     need: str
     title: str
@@ -80,7 +81,8 @@ class NeedMark(StrEnum):
 
     @classmethod
     def of(cls, outcomes: Collection[str | None]) -> "NeedMark":
-        """What these outcomes of a need's cases come to; None for a case without one."""
+        """Return the mark for these outcomes of a need's cases; None stands for a case without an
+        outcome."""
         if outcomes and all(outcome == Outcome.MEETS for outcome in outcomes):
             return cls.MEETS
         if Outcome.MEETS in outcomes:
@@ -90,8 +92,8 @@ class NeedMark(StrEnum):
 
 @dataclass(frozen=True)
 class MeasuredArm:
-    """What a campaign says of an arm. `candidate`: what a report calls it; `sets`: whether it sets
-    anything beside its `modes`."""
+    """An arm of a campaign. `candidate`: its name in a report; `sets`: whether it sets anything
+    besides its `modes`."""
 
     candidate: str
     middleware: str
@@ -127,14 +129,14 @@ class NeedCandidate:
 
 @dataclass(frozen=True, kw_only=True)
 class NeedCaseAnswer:
-    """A case with its candidates; none where nobody judged it, for the reason `why`."""
+    """A case with its candidates; `why` says why no candidate was judged."""
 
     case: NeedCase
     judged: tuple[NeedCandidate, ...] = ()
     why: str | None = None
 
-    def of(self, candidate: str) -> NeedCandidate | None:
-        return next((one for one in self.judged if one.candidate == candidate), None)
+    def candidate(self, name: str) -> NeedCandidate | None:
+        return next((judged for judged in self.judged if judged.candidate == name), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,32 +148,34 @@ class NeedAnswer:
 
     @cached_property
     def candidates(self) -> tuple[NeedCandidate, ...]:
-        """Each once, those as installed first, as the first case that has it says."""
-        by_name = {one.candidate: one for case in reversed(self.cases) for one in case.judged}
-        return tuple(sorted(by_name.values(), key=lambda one: not one.as_installed))
+        """Each candidate once, from the first case that has it; those as installed come first."""
+        by_name = {
+            judged.candidate: judged for case in reversed(self.cases) for judged in case.judged
+        }
+        return tuple(sorted(by_name.values(), key=lambda candidate: not candidate.as_installed))
 
     @property
     def why(self) -> str | None:
-        """Why nothing is known of it; None where a case was judged."""
+        """Why nothing is known about the need; None if a case was judged."""
         if self.candidates:
             return None
         return "; ".join(dict.fromkeys(case.why for case in self.cases if case.why))
 
     def mark(self, candidate: str) -> NeedMark:
-        judged = [case.of(candidate) for case in self.cases]
-        return NeedMark.of([None if one is None else one.outcome for one in judged])
+        answers = [case.candidate(candidate) for case in self.cases]
+        return NeedMark.of([None if answer is None else answer.outcome for answer in answers])
 
     def cases_of(self, candidate: str) -> list[tuple[NeedCaseAnswer, NeedCandidate]]:
-        """The cases in which it was judged."""
-        return [(case, one) for case in self.cases if (one := case.of(candidate)) is not None]
+        """Return the cases in which the candidate was judged."""
+        pairs = ((case, case.candidate(candidate)) for case in self.cases)
+        return [(case, judged) for case, judged in pairs if judged is not None]
 
     def document(self) -> dict[str, Any]:
-        """As `--json` prints it."""
         return {
             "need": self.need.need,
             "title": self.need.title,
             "why": self.why,
-            "marks": {one.candidate: self.mark(one.candidate).name for one in self.candidates},
+            "marks": {x.candidate: self.mark(x.candidate).name for x in self.candidates},
             "cases": [
                 {
                     "section": case.case.section,
@@ -179,11 +183,11 @@ class NeedAnswer:
                     "title": case.case.title,
                     "why": case.why,
                     "candidates": {
-                        one.candidate: {
-                            "outcome": str(one.outcome),
-                            "probability": one.answer.probability,
+                        judged.candidate: {
+                            "outcome": str(judged.outcome),
+                            "probability": judged.answer.probability,
                         }
-                        for one in case.judged
+                        for judged in case.judged
                     },
                 }
                 for case in self.cases
@@ -191,7 +195,7 @@ class NeedAnswer:
         }
 
     def decisive(self, candidate: str) -> tuple[NeedCaseAnswer, NeedCandidate] | None:
-        """The case that its mark rests on: one that it misses before one that is open, and else the
+        """Return the case on which the mark rests: a missed case before an open case, otherwise the
         first."""
         order = (Outcome.MISSES, Outcome.OPEN, Outcome.UNKNOWN, Outcome.MEETS)
         cases = self.cases_of(candidate)
@@ -199,7 +203,8 @@ class NeedAnswer:
 
 
 def answer_need(need: RobotNeed, campaigns: Mapping[str, MeasuredSection | str]) -> NeedAnswer:
-    """`campaigns`: what was measured of each section, or why it was not."""
+    """Judge the cases of a need. `campaigns`: each measured section, or the reason why it was not
+    measured."""
     cases = (_case(case, campaigns.get(case.section, NOT_PLANNED)) for case in need.cases)
     return NeedAnswer(need=need, cases=tuple(cases))
 
@@ -212,22 +217,18 @@ def _case(case: NeedCase, measured: MeasuredSection | str) -> NeedCaseAnswer:
     if not any(limits.of.has(workload, levels) for workload, levels in cells):
         return NeedCaseAnswer(case=case, why=NOT_RUN)
     try:
-        decided = decide([measured.bundle], limits)
+        decision = decide([measured.bundle], limits)
     except UserError as error:
         return NeedCaseAnswer(case=case, why=error.what)
-    contenders = [one for machine in decided.machines for one in machine.candidates]
-    return NeedCaseAnswer(case=case, judged=tuple(_judged(contenders, case, measured.arms)))
+    contenders = [contender for machine in decision.machines for contender in machine.candidates]
+    return NeedCaseAnswer(case=case, judged=tuple(_candidates(contenders, case, measured.arms)))
 
 
-def _judged(
+def _candidates(
     contenders: Sequence[Contender], case: NeedCase, arms: Mapping[str, MeasuredArm]
 ) -> Iterable[NeedCandidate]:
-    for one in contenders:
-        arm = arms.get(one.arm)
+    for contender in contenders:
+        arm = arms.get(contender.arm)
         if arm is not None and case.asks_for(arm.modes):
-            others = set(arm.modes) - set(case.modes)
-            yield NeedCandidate(
-                arm=arm,
-                as_installed=not arm.sets and not others,
-                answer=one,
-            )
+            as_installed = not arm.sets and arm.modes.keys() <= case.modes.keys()
+            yield NeedCandidate(arm=arm, as_installed=as_installed, answer=contender)

@@ -1,5 +1,5 @@
-"""What a committee's report is of: the middlewares with version, release and build, and the machines
-with the dates of their measurements."""
+"""The appendix of a committee's report: the middlewares with version, release and build, the
+machines with the dates of their measurements, and what the RMWs cost."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,28 +15,29 @@ from rmwbench.words import numbers as fmt
 
 VERSIONS_TITLE = "Versions, machines and dates"
 NOT_OF_THE_BUILD = ("profile_variable", "release_date_is")
-"""What a worker says beside its build, and is of no use to who chooses."""
+"""Facts that a worker gives beside its build, and that are of no use to a reader who chooses."""
 
 
 def versions(report: Report) -> Iterator[Block]:
-    """Each middleware once per version, then each machine."""
+    """Yield a table with each version of each middleware, then a table of the machines."""
     middlewares: dict[tuple[str, str | None], DescribedMiddleware] = {}
     sections: Counter[tuple[str, str | None]] = Counter()
     for part in report.measured:
         compared = {arm.middleware for arm in part.arms.values()}
-        for one in part.middlewares:
-            if one.middleware in compared:
-                middlewares.setdefault((one.middleware, one.version), one)
-                sections[one.middleware, one.version] += 1
+        for middleware in part.middlewares:
+            if middleware.middleware in compared:
+                key = middleware.middleware, middleware.version
+                middlewares.setdefault(key, middleware)
+                sections[key] += 1
     rows = [
         (
-            one.middleware,
-            _version(one),
-            one.release_date or "not known",
-            _build_words(one),
+            key[0],
+            _version(middleware),
+            middleware.release_date or "not known",
+            _build_text(middleware),
             str(sections[key]),
         )
-        for key, one in sorted(
+        for key, middleware in sorted(
             middlewares.items(), key=lambda item: (item[1].layer == "native", item[0][0])
         )
     ]
@@ -46,20 +47,22 @@ def versions(report: Report) -> Iterator[Block]:
     )
 
 
-def _version(one: DescribedMiddleware) -> str:
-    """An RMW's version begins with that of its client library: `rclcpp 28.1.21 rmw_zenoh_cpp 0.2.10`."""
-    if one.version is None:
+def _version(middleware: DescribedMiddleware) -> str:
+    """Return the version; that of an RMW begins with its client library's name: `rclcpp 28.1.21
+    rmw_zenoh_cpp 0.2.10`."""
+    if middleware.version is None:
         return "not known"
-    return f"{one.layer} {one.version}" if one.layer in ("rclcpp", "rclpy") else one.version
+    is_library = middleware.layer in ("rclcpp", "rclpy")
+    return f"{middleware.layer} {middleware.version}" if is_library else middleware.version
 
 
-def _build_words(one: DescribedMiddleware) -> str:
-    words = {
+def _build_text(middleware: DescribedMiddleware) -> str:
+    facts = {
         name: value
-        for name, value in one.build.items()
+        for name, value in middleware.build.items()
         if isinstance(value, str) and name not in NOT_OF_THE_BUILD
     }
-    return "; ".join(f"{name.replace('_', ' ')}: {value}" for name, value in words.items())
+    return "; ".join(f"{name.replace('_', ' ')}: {value}" for name, value in facts.items())
 
 
 def _machines(report: Report) -> Iterator[tuple[str, str, str, str]]:
@@ -83,7 +86,7 @@ def costs(report: Report) -> Iterator[Block]:
     rows: list[list[TableCell | str]] = []
     for part in report.measured:
         for library, rmw in _pairs(part):
-            rows += [_cost_row(part, row) for row in _compared(report, part, library, rmw)]
+            rows += [_cost_row(part, row) for row in _metric_rows(report, part, library, rmw)]
     if not rows:
         yield Text("No section has an RMW and its library beside each other.")
         return
@@ -96,16 +99,16 @@ def costs(report: Report) -> Iterator[Block]:
 
 
 def _pairs(part: SectionPart) -> Iterator[tuple[str, str]]:
-    """(library, RMW), the arms of a section that set nothing."""
-    plain = {
+    """Yield (library, RMW): the arms of a section that set nothing."""
+    arm_as_installed = {
         arm.middleware: name for name, arm in part.arms.items() if not arm.sets and not arm.modes
     }
     for rmw, library in LIBRARIES.items():
-        if rmw in plain and library in plain:
-            yield plain[library], plain[rmw]
+        if rmw in arm_as_installed and library in arm_as_installed:
+            yield arm_as_installed[library], arm_as_installed[rmw]
 
 
-def _compared(report: Report, part: SectionPart, library: str, rmw: str) -> Iterator[MetricRow]:
+def _metric_rows(report: Report, part: SectionPart, library: str, rmw: str) -> Iterator[MetricRow]:
     place = report.session.place(part.section)
     primary = {workload.name: workload.primary_metric for workload in part.answer.workloads}
     comparison = compare(

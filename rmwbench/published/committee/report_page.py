@@ -1,5 +1,5 @@
 """A committee's report as one HTML file, made from its Markdown, and as a PDF, printed by a browser
-that is here."""
+of this machine."""
 
 import base64
 import os
@@ -23,20 +23,20 @@ PRINT_TIMEOUT_S = 180
 
 
 def write_html(markdown: Path, path: Path) -> None:
-    """Writes the page of a Markdown file to `path`. Its pictures are inside; links to other files
+    """Write the page of a Markdown file to `path`. Its pictures are embedded; links to other files
     stay links."""
     write_whole(path, render(markdown.read_text(encoding="utf-8"), markdown.parent))
 
 
 def render(text: str, directory: Path) -> str:
-    """The page. HTML in the text stays text; `directory` is where its relative pictures are."""
-    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
-    tokens = reader.parse(text)
+    """Return the page. HTML in the text stays text; relative pictures are read from `directory`."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = parser.parse(text)
     _inline_pictures(tokens, directory)
     contents = _number_headings(tokens)
-    titles = (after.content for token, after in pairwise(tokens) if token.type == "heading_open")
+    titles = (inline.content for token, inline in pairwise(tokens) if token.type == "heading_open")
     title = next(titles, "Report")
-    body = reader.renderer.render(tokens, reader.options, {})
+    body = parser.renderer.render(tokens, parser.options, {})
     body = body.replace("<table>", '<div class="wide"><table>').replace(
         "</table>", "</table></div>"
     )
@@ -46,12 +46,12 @@ def render(text: str, directory: Path) -> str:
 
 
 def browser() -> str | None:
-    """The path of a browser that prints; None where there is none."""
+    """Return the path of a browser that prints; None if there is none."""
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
 def write_pdf(page: Path, path: Path, printer: str) -> str | None:
-    """Prints `page` to `path`; why it could not, None where it did. Nothing of the browser stays
+    """Print `page` to `path`. Return why that failed, or None. No file of the browser is left
     behind."""
     with tempfile.TemporaryDirectory(prefix="rmwbench-print-") as profile:
         command = [
@@ -94,7 +94,7 @@ def _inline_pictures(tokens: Sequence[Token], directory: Path) -> None:
 
 
 def _number_headings(tokens: Sequence[Token]) -> list[tuple[str, str]]:
-    """Gives the headings of the second level names to link to; (name, text) of each."""
+    """Give the headings of the second level names to link to; return (name, text) of each."""
     headings: list[tuple[str, str]] = []
     for token, inline in pairwise(tokens):
         if token.type == "heading_open" and token.tag == "h2":

@@ -1,8 +1,8 @@
-"""What a committee's report says, gathered from the campaigns of an evaluation and from nothing
-else.
+"""The contents of a committee's report, gathered from the campaigns of an evaluation and from
+nothing else.
 
-A section that was not measured is a row with its reason and the command that changes it. Rendering
-is elsewhere (report_text.py, report_page.py).
+A section that was not measured is a row with its reason and the command that measures it. Other
+modules render (report_text.py, report_page.py).
 """
 
 import math
@@ -49,22 +49,22 @@ from rmwbench.words.shell import command_line
 QUESTIONS = "fastdds-2021"
 """The source whose questionnaire the committee asked."""
 SECURITY = "security"
-"""The mode that arms with security ask for."""
+"""The mode of arms with security."""
 MOST_COMMENT_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
 class SectionGroup:
-    """Arms that are judged among themselves, as if nothing else had been run: who would choose one
-    of them learns little from all others. `title`: what they have in common, empty where a section
-    has one group."""
+    """Arms that are judged among themselves, as if nothing else had been run: other arms are no
+    choice for whoever chooses among these. `title`: what the arms have in common, empty if the
+    section has one group."""
 
     title: str
     shown: SuiteAnswer
 
 
 WORKLOAD = ""
-"""The axis that is no factor."""
+"""The axis of workloads, which is no factor."""
 
 
 @dataclass(frozen=True)
@@ -80,26 +80,26 @@ class ReportCondition:
         return level_text(self.levels[axis]) if axis in self.levels else ""
 
     def label(self, axes: Sequence[str]) -> str:
-        """`rate_hz=80`: what tells it apart on these axes."""
+        """Return `rate_hz=80`, or the like: the workload and levels on these axes."""
         levels = [named_level(axis, self.levels[axis]) for axis in axes if axis in self.levels]
         return " ".join([self.workload, *levels] if WORKLOAD in axes or not levels else levels)
 
 
 def which_ran(ran: Sequence[ReportCondition], not_run: Sequence[ReportCondition]) -> str:
-    """Which conditions of a section ran, in a few words, where its budget left some out: what was
-    found holds for these alone. `network.loss=0.0; 0.1 and 0.2 were not run`; where they differ in
-    several things what was not run is counted: `small rate_hz=30; 5 more were not run`. Empty where
-    all ran, or none."""
+    """Say in a few words which conditions of a section ran if its budget left some out, since its
+    findings hold for these alone: `network.loss=0.0; 0.1 and 0.2 were not run`, or, for conditions
+    that differ in several factors, `small rate_hz=30; 5 more were not run`. Empty if all ran, or
+    none."""
     if not ran or not not_run:
         return ""
     axes = _axes([*ran, *not_run])
-    labels = names([one.label(axes) for one in ran])
-    rest = f"{len(not_run)} more" if len(axes) != 1 else names([one.at(axes[0]) for one in not_run])
+    labels = names([condition.label(axes) for condition in ran])
+    rest = f"{len(not_run)} more" if len(axes) != 1 else names([x.at(axes[0]) for x in not_run])
     return f"{labels}; {rest} {'was' if len(not_run) == 1 else 'were'} not run"
 
 
 def _axes(conditions: Sequence[ReportCondition]) -> list[str]:
-    """The axes on which they differ: their workloads, and factors."""
+    """Return the axes on which the conditions differ: their workloads, and factors."""
     factors = dict.fromkeys(factor for condition in conditions for factor in condition.levels)
     return [
         axis
@@ -110,12 +110,12 @@ def _axes(conditions: Sequence[ReportCondition]) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class SectionPart:
-    """A section. `shown`: what its campaign answers; None where nothing was measured, for the
-    reason `not_measured_because`; `command` changes that. `groups`: what it answers of those that a
-    committee chooses from, ROS 2's RMWs where there are two; with and without security apart.
-    `bundle`: its campaign; `arms`: what that says of each, `middlewares`: what those say of
-    themselves. `not_run`: the conditions that its budget left out. `evaluated`: what the published
-    evaluations said of the same."""
+    """A section. `shown`: the answer of its campaign, None if nothing was measured, for the reason
+    `not_measured_because`; `command` changes that. `groups`: the answers for the arms that a
+    committee chooses from, which are ROS 2's RMWs if there are two; arms with and without security
+    are in different groups. `bundle`: its campaign; `arms`, `middlewares`: what the campaign says
+    of its arms and of their middlewares. `not_run`: the conditions that its budget left out.
+    `evaluated`: what published evaluations say about its suite."""
 
     section: PlannedSection
     shown: SuiteAnswer | None
@@ -130,12 +130,12 @@ class SectionPart:
 
     @property
     def question(self) -> str:
-        """Empty for a section that no report has any more."""
+        """The question of the section; empty if reports no longer have the section."""
         return next((section.question for section in TSC if section.name == self.section.name), "")
 
     @property
     def heading(self) -> str:
-        """Its title, with the conditions that ran where the budget left some out."""
+        """The title, with the conditions that ran if the budget left some out."""
         ran = [ReportCondition(x.name, x.levels) for x in self.answer.workloads]
         which = which_ran(ran, self.not_run)
         return f"{self.section.title} ({which})" if which else self.section.title
@@ -150,8 +150,8 @@ class SectionPart:
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """In how many workloads of the report a candidate came to each verdict, and in how many
-    sections it stands; `counts` has no zeros."""
+    """How often a candidate came to each verdict over the workloads of the report, and in how many
+    sections it ran. `counts` has no zeros."""
 
     arm: str
     counts: Mapping[str, int]
@@ -164,7 +164,7 @@ class Standing:
 
 @dataclass(frozen=True, kw_only=True)
 class Comment:
-    """What a vendor says of the report: its own words, quoted as they are."""
+    """A vendor's comment on the report, which is quoted unchanged."""
 
     who: str
     text: str
@@ -172,9 +172,9 @@ class Comment:
 
 @dataclass(frozen=True, kw_only=True)
 class CommunityPart:
-    """A part in which nothing runs: the community's numbers. `view` is None where it was not given;
-    then `command` makes it. `opens`: it stands before the sections, for it says who
-    may be in a report at all."""
+    """A part with data on the community, for which nothing runs. `view` is None if it was not
+    given; `command` makes it. `opens`: it stands before the sections, since it says which
+    candidates a report may have."""
 
     title: str
     view: View | None
@@ -200,7 +200,7 @@ class Report:
         return tuple(part for part in self.parts if part.shown is not None)
 
     def document(self) -> dict[str, Any]:
-        """As `--json` prints it: what is in the campaigns is not said twice."""
+        """Return the document of `--json`, without what the campaigns already hold."""
         return {
             "schema": "rmwbench/evaluation",
             "version": 2,
@@ -228,12 +228,12 @@ def gather(
     beside: Sequence[CommunityPart],
     needs: Sequence[RobotNeed] | None = None,
 ) -> Report:
-    """Raises UserError for a bundle that cannot be read. `needs`: what it answers for, what is
-    shipped where None."""
+    """Gather the report of a session, for these needs or the shipped ones. Raise UserError for a
+    bundle that cannot be read."""
     parts = tuple(_part(session, section) for section in session.sections)
-    shown = [part.shown for part in parts if part.shown is not None]
+    answers = [part.shown for part in parts if part.shown is not None]
     questions, evidence = load_questionnaire(QUESTIONS)
-    measured = {part.section.name: _measured(part) for part in parts}
+    measured = {part.section.name: _measured_section(part) for part in parts}
     return Report(
         title=title,
         session=session,
@@ -242,13 +242,13 @@ def gather(
         needs=tuple(
             answer_need(need, measured) for need in (shipped_needs() if needs is None else needs)
         ),
-        questionnaire=answer_questions(questions, evidence, list(map(of_shown, shown))),
+        questionnaire=answer_questions(questions, evidence, list(map(of_shown, answers))),
         beside=tuple(beside),
         comments=tuple(_comments(session.directory / "comments")),
     )
 
 
-def _measured(part: SectionPart) -> MeasuredSection | str:
+def _measured_section(part: SectionPart) -> MeasuredSection | str:
     if part.bundle is None:
         return part.not_measured_because or "it was not measured"
     return MeasuredSection(part.bundle, part.arms)
@@ -291,45 +291,44 @@ def _not_measured(section: PlannedSection, reason: str, command: str | None) -> 
 
 
 def _not_run(bundle: Bundle) -> tuple[ReportCondition, ...]:
-    """What its budget left out, as the suite that it was planned of has it. One that this version
-    cannot read any more, or that has another name for it, leaves the name of the comparison."""
-    left_out = bundle.campaign.plan.not_run.comparisons
-    known = _comparisons(bundle) if left_out else {}
+    """Return the conditions that the budget left out. If this version cannot read the suite, or has
+    no comparison of that name, the name of the comparison stands for the condition."""
+    names = bundle.campaign.plan.not_run.comparisons
+    cells_of = _comparisons(bundle) if names else {}
     return tuple(
-        ReportCondition(known[name][0].workload.name, known[name][0].factors)
-        if name in known
+        ReportCondition(cells_of[name][0].workload.name, cells_of[name][0].factors)
+        if name in cells_of
         else ReportCondition(name, {})
-        for name in left_out
+        for name in names
     )
 
 
 def _comparisons(bundle: Bundle) -> Mapping[str, Sequence[Cell]]:
-    """All of its suite; empty where this version cannot read it any more."""
+    """Return all comparisons of the bundle's suite; empty if this version cannot read the suite."""
     text = bundle.campaign.suite.text
     if not text:
         return {}
     try:
         request = replace(Request.of_document(bundle.campaign.request or {}), comparisons=None)
-    except ValueError:  # written by another version
-        return {}
-    try:
         planner = Planner(text, request.suite_file, Choice(written=request.written))
         return comparisons(planner.chosen(request)[1])
-    except UserError:
+    except (ValueError, UserError):  # another version wrote it
         return {}
 
 
 def _arms(bundle: Bundle, shown: SuiteAnswer) -> dict[str, MeasuredArm]:
-    """The arms that are candidates: pairs of two middlewares are not, nor what watches its layers,
-    which costs time."""
-    written = {cell["arm"]: parse_json(cell["definition"])["arm"] for cell in bundle.rows("cells")}
+    """Return the arms that are candidates. Pairs of two middlewares are not, nor are arms that
+    record the layers of ROS 2, since recording takes time."""
+    definitions = {
+        cell["arm"]: parse_json(cell["definition"])["arm"] for cell in bundle.rows("cells")
+    }
     return {
         arm.arm: MeasuredArm(
             candidate(arm),
             middleware=arm.middleware,
             is_rmw=arm.layer == "rclcpp",
-            sets=not as_installed({**written[arm.arm], "modes": {}}, arm.profile),
-            modes=written[arm.arm].get("modes", {}),
+            sets=not as_installed({**definitions[arm.arm], "modes": {}}, arm.profile),
+            modes=definitions[arm.arm].get("modes", {}),
         )
         for workload in shown.workloads
         for arm in contenders(workload)
@@ -340,33 +339,31 @@ def _arms(bundle: Bundle, shown: SuiteAnswer) -> dict[str, MeasuredArm]:
 def groups_of(
     bundle: Bundle, shown: SuiteAnswer, arms: Mapping[str, MeasuredArm]
 ) -> Iterator[SectionGroup]:
-    """RMWs alone where there are two. With security and without it are never in one list: no
-    advice may be to leave it out."""
+    """Yield the groups: RMWs alone if there are two. Arms with and without security are never in
+    one list, since no result may suggest to leave security out."""
     rmws = [name for name, arm in arms.items() if arm.is_rmw]
-    chosen = rmws if len(rmws) > 1 else list(arms)
-    apart: dict[Scalar, list[str]] = {}
-    for name in chosen:
-        apart.setdefault(arms[name].modes.get(SECURITY, False), []).append(name)
-    every = {arm.arm for workload in shown.workloads for arm in contenders(workload)}
-    for is_secure, secured in apart.items():
-        title = "" if len(apart) == 1 else "with security" if is_secure else "without security"
-        alone = len(secured) == len(every)
-        yield SectionGroup(title=title, shown=shown if alone else _among(bundle, secured))
-    if not apart:  # pairs of middlewares, or what compares nothing
+    names = rmws if len(rmws) > 1 else list(arms)
+    by_security: dict[Scalar, list[str]] = {}
+    for name in names:
+        by_security.setdefault(arms[name].modes.get(SECURITY, False), []).append(name)
+    every_arm = {arm.arm for workload in shown.workloads for arm in contenders(workload)}
+    for is_secure, group in by_security.items():
+        title = "with security" if is_secure else "without security"
+        answer = shown if len(group) == len(every_arm) else _answer_of_arms(bundle, group)
+        yield SectionGroup(title=title if len(by_security) > 1 else "", shown=answer)
+    if not by_security:  # pairs of middlewares, or a suite that compares nothing
         yield SectionGroup(title="", shown=shown)
 
 
-def _among(bundle: Bundle, names: Sequence[str]) -> SuiteAnswer:
-    everything = select(str(bundle.directory))
-    cells = [cell for cell in everything.cells if cell["arm"] in names]
-    return summarise(
-        bundle, selection=replace(everything, cells=cells, wanted={"arm": tuple(names)})
-    )
+def _answer_of_arms(bundle: Bundle, arms: Sequence[str]) -> SuiteAnswer:
+    selection = select(str(bundle.directory))
+    cells = [cell for cell in selection.cells if cell["arm"] in arms]
+    return summarise(bundle, selection=replace(selection, cells=cells, wanted={"arm": tuple(arms)}))
 
 
 def standings(shown: Sequence[SuiteAnswer]) -> list[Standing]:
-    """The candidates of all sections, those that were compared most often first. Pairs of two
-    middlewares are not candidates, and workloads of too few blocks have no verdicts."""
+    """Return the candidates of all sections, those that were compared most often first. Pairs of
+    two middlewares are no candidates, and workloads with too few blocks have no verdicts."""
     counts: dict[str, Counter[str]] = {}
     sections: dict[str, set[int]] = {}
     for number, answer in enumerate(shown):
@@ -375,31 +372,31 @@ def standings(shown: Sequence[SuiteAnswer]) -> list[Standing]:
                 if arm.pair is None and decidable(workload):
                     counts.setdefault(candidate(arm), Counter())[verdict_of(arm)] += 1
                     sections.setdefault(candidate(arm), set()).add(number)
-    unordered = (
+    all_standings = (
         Standing(arm=arm, counts=dict(count), sections=len(sections[arm]))
         for arm, count in counts.items()
     )
-    return sorted(unordered, key=lambda standing: (-standing.workloads, standing.arm))
+    return sorted(all_standings, key=lambda standing: (-standing.workloads, standing.arm))
 
 
 def decidable(workload: WorkloadAnswer) -> bool:
-    """Whether it has the blocks without which nothing is decided."""
+    """Whether the workload has the blocks without which nothing is decided."""
     return blocks_of(workload) >= DECIDABLE_BLOCKS
 
 
 def blocks_of(workload: WorkloadAnswer) -> int:
-    """The blocks of that contender which has most: each is a trial that is done, or that it failed
-    by itself."""
+    """Return the blocks of the contender that has most. A block is a trial that is done, or that
+    its arm failed."""
     counts = (arm.trials for arm in contenders(workload))
     return max((trials.done + trials.failed for trials in counts), default=0)
 
 
 def candidate(arm: WorkloadArm) -> str:
-    """Suites call a middleware as installed by its own name, or `NAME untouched` beside a tuned
-    one: it is the same."""
-    as_installed = arm.profile == "untouched" and not arm.options
-    is_so_called = arm.arm == f"{arm.middleware} untouched"
-    return arm.middleware if as_installed and is_so_called else arm.arm
+    """Return the name of an arm in reports. Suites call a middleware as installed by its own name,
+    or `NAME untouched` beside a tuned arm; both are one candidate."""
+    is_untouched = arm.profile == "untouched" and not arm.options
+    is_named_so = arm.arm == f"{arm.middleware} untouched"
+    return arm.middleware if is_untouched and is_named_so else arm.arm
 
 
 def _comments(directory: Path) -> list[Comment]:

@@ -1,5 +1,5 @@
-"""A committee's report before anything runs: what each section gets of the budget, and what does not
-fit."""
+"""A committee's report before anything runs: each section's share of the budget, and which sections
+do not fit."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,8 @@ TITLE = "Middlewares for ROS 2: a report for its technical steering committee"
 
 @dataclass(frozen=True, kw_only=True)
 class ReportPlan:
-    """`absent`: section -> why it cannot run here; `machines`: of a cluster, None: this one."""
+    """`absent`: section -> why it cannot run here; `machines`: how many the cluster has, None for
+    this machine."""
 
     evaluation: str
     budget_s: float
@@ -63,7 +64,7 @@ class ReportPlan:
                     "least_s": round(share.cost.least_s, 1),
                     "trials": share.trials,
                     "arms": list(share.cost.arms),
-                    "resolvable_ratio": share.resolves,
+                    "resolvable_ratio": share.resolvable_ratio,
                 }
                 for share in self.shares
             ],
@@ -93,13 +94,13 @@ def view(plan: ReportPlan) -> View:
 
 
 def _cells(share: BudgetShare) -> tuple[str, ...]:
-    finds = share.resolves
-    if finds is None:  # it does not fit
+    ratio = share.resolvable_ratio
+    if ratio is None:  # it does not fit
         least = fmt.duration(round(share.cost.least_s, 1))
         return ("–", "–", f"needs {least}", "–", "not measured")
     conditions = f"{len(share.chosen)} of {len(share.cost.conditions)}"
     time = fmt.duration(round(share.seconds, 1))
-    return (conditions, str(share.blocks), time, str(share.trials), f"{fmt.significant(finds)}×")
+    return (conditions, str(share.blocks), time, str(share.trials), f"{fmt.significant(ratio)}×")
 
 
 def _on_machines(plan: ReportPlan) -> str:

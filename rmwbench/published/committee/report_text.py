@@ -1,8 +1,8 @@
 """A committee's report as Markdown with its charts beside it, written to be read from front to
 back.
 
-What decides comes first; every table and chart of a section is in the section's own page
-(DIR/sections), so that the document stays one that people read.
+What decides comes first. Every table and chart of a section is on the section's own page
+(DIR/sections), so that the document stays short enough to be read.
 """
 
 import math
@@ -49,16 +49,17 @@ from rmwbench.whole_file import make_directory, write_whole
 from rmwbench.words import numbers as fmt
 from rmwbench.words.level_names import named_level
 
-MOST_TOLD = 3
-"""Workloads of a section that are told one by one; more of them are counted."""
+MOST_ANSWERS = 3
+"""A section with at most so many decided workloads has the answer of each; else answers are
+counted."""
 MOST_CHARTS = 3
-"""Charts that a section's page draws for the report."""
+"""The most charts of a section's page that the report shows."""
 LEAST_SECTIONS = 3
-"""Sections that a candidate has run in, to be in the table of where each stands."""
+"""The fewest sections in which a candidate must have run to be in the table of standings."""
 WIDE = 8
-"""Columns of a table that a page holds."""
+"""The most columns of a table that fit on a page."""
 CHARTS = ("comparison", "delivered", "up")
-"""The charts of a section's page; `rmwbench report` of its campaign draws the others too."""
+"""The charts of a section's page; `rmwbench report` of its campaign also draws the others."""
 HEADS = {
     "best": "best",
     "equivalent": "as good as the best",
@@ -69,12 +70,12 @@ HEADS = {
 }
 """Verdict -> the head of its column, in the order of the columns."""
 MOST_CLAIMS = 5
-"""Statements of earlier reports beside a section; its own page has all."""
+"""The most statements of earlier reports beside a section; the section's own page has all."""
 
 
 def write(report: Report) -> list[Path]:
-    """Writes DIR/report.md, and for each section a page with its charts; every path written, the
-    report first."""
+    """Write DIR/report.md, and a page with charts for each section. Return every path, the report's
+    first."""
     path = report.session.directory / "report.md"
     sections = path.with_name("sections")
     make_directory(sections)
@@ -92,8 +93,8 @@ def write(report: Report) -> list[Path]:
 
 
 def render(report: Report, images: Mapping[str, list[tuple[str, str]]]) -> str:
-    """The text; `images` has of each measured section (title, relative path) of its charts."""
-    lacking = _lacking(report)
+    """Return the text. `images`: (title, relative path) of the charts of each measured section."""
+    lacking = _common_gaps(report)
     versions = [*annex.versions(report), *_left_out(report, lacking), *_not_measured(report)]
     opening = [
         _head(report),
@@ -101,17 +102,17 @@ def render(report: Report, images: Mapping[str, list[tuple[str, str]]]) -> str:
         Section(annex.VERSIONS_TITLE, versions),
     ]
     lines = [f"# {escape(report.title)}", "", *render_blocks(opening, level=2)]
-    lines += _beside(report, opens=True)
+    lines += _community(report, opens=True)
     for part in report.measured:
         lines += _part(report, part, images.get(part.section.name, []), lacking)
-    lines += [*_questions(report), *_beside(report, opens=False)]
+    lines += [*_questions(report), *_community(report, opens=False)]
     lines += [*_comments(report), *_method(report), *_appendix(report)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _comparisons(part: SectionPart, page: Path, drawn: Sequence[Path]) -> Iterator[tuple[str, str]]:
-    """The charts on the section's page that compare the first workloads: (title, path relative to
-    the report)."""
+    """Yield (title, path relative to the report) of the charts on the section's page that compare
+    the first workloads."""
     for workload in part.answer.workloads[:MOST_CHARTS]:
         path = charts_directory(page) / f"{file_name(workload.workload)}-comparison.svg"
         if path in drawn:
@@ -141,12 +142,13 @@ def _left_out(report: Report, lacking: Mapping[str, int]) -> Iterator[Block]:
         f"Left out of {'every section' if count == of else f'{count} of {of} sections'}: {text}"
         for text, count in lacking.items()
     ]
-    if texts := [*texts, *_outdated(report)]:
+    if texts := [*texts, *_second_names(report)]:
         yield Items(texts)
 
 
-def _outdated(report: Report) -> Iterator[str]:
-    """Which middlewares have a second name in the tables of the sections' own pages, and why."""
+def _second_names(report: Report) -> Iterator[str]:
+    """Yield, for each middleware with a second name on the sections' own pages, that name and its
+    reason."""
     outdated = {
         (arm.middleware, arm.version): arm
         for part in report.measured
@@ -165,11 +167,12 @@ def _outdated(report: Report) -> Iterator[str]:
         )
 
 
-def _lacking(report: Report) -> dict[str, int]:
-    """What more than one section lacks, with how many do; said once."""
+def _common_gaps(report: Report) -> dict[str, int]:
+    """Return what more than one section lacks, with how many lack it, so that the report says it
+    once."""
     lists = (part.answer.campaign.left_out for part in report.measured)
-    each = Counter(text for texts in lists for text in dict.fromkeys(texts))
-    return {text: count for text, count in each.items() if count > 1}
+    counts = Counter(text for texts in lists for text in dict.fromkeys(texts))
+    return {text: count for text, count in counts.items() if count > 1}
 
 
 def _not_measured(report: Report) -> Iterator[Block]:
@@ -187,76 +190,78 @@ def _not_measured(report: Report) -> Iterator[Block]:
 
 
 def _answer_text(shown: SuiteAnswer) -> str:
-    """One by one where a section has few workloads; else in how many of them who is best. Of
-    workloads with too few blocks only that."""
+    """Return the answers of a section's workloads: each by itself if there are few, else how often
+    each arm is best. For workloads with too few blocks it says only that."""
     if shown.ros_variables is not None:
         return ""  # stands above its table
     every = shown.workloads
     decided = [workload for workload in every if decidable(workload)]
     text = (
-        _one_by_one(decided, every, conditions(shown))
-        if len(decided) <= MOST_TOLD
+        _answers(decided, every, conditions(shown))
+        if len(decided) <= MOST_ANSWERS
         else _best_counted(decided)
     )
-    open_ = [workload for workload in every if workload not in decided]
-    return " ".join(filter(None, (text, _too_few(open_, len(every)))))
+    undecided = [workload for workload in every if workload not in decided]
+    return " ".join(filter(None, (text, _too_few_blocks(undecided, len(every)))))
 
 
-def _too_few(short: Sequence[WorkloadAnswer], of: int) -> str:
-    if not short:
+def _too_few_blocks(undecided: Sequence[WorkloadAnswer], total: int) -> str:
+    if not undecided:
         return ""
-    blocks = fmt.counted(max(map(blocks_of, short)), "block")
+    blocks = fmt.counted(max(map(blocks_of, undecided)), "block")
     which = (
         "Nothing can be said"
-        if len(short) == of
-        else f"Of {len(short)} of {of} conditions nothing can be said"
+        if len(undecided) == total
+        else f"Of {len(undecided)} of {total} conditions nothing can be said"
     )
     return f"{which}: {blocks} at most, and fewer than {DECIDABLE_BLOCKS} decide nothing."
 
 
-def _one_by_one(
+def _answers(
     decided: Sequence[WorkloadAnswer],
     every: Sequence[WorkloadAnswer],
-    known: Mapping[str, LevelsOutcome],
+    outcomes: Mapping[str, LevelsOutcome],
 ) -> str:
-    """What each workload with enough blocks answers, with its title where the section has several:
-    `every` one."""
+    """Return the answer of each `decided` workload, with its title if the section has several
+    (`every`)."""
     texts = []
     for workload in decided:
-        if answer := answers.answer(workload, known.get(workload.workload)):
+        if answer := answers.answer(workload, outcomes.get(workload.workload)):
             title = f"{escape(_title(workload, every))}: " if len(every) > 1 else ""
             texts.append(f"{title}{escape(answer.answer)}")
     return " ".join(texts)
 
 
 def _best_counted(decided: Sequence[WorkloadAnswer]) -> str:
-    """In how many of these workloads each arm is best, and in how many that stays open."""
+    """Count in how many of these workloads each arm is best, and in how many none is shown to
+    be."""
     best: Counter[str] = Counter()
-    open_ = 0
+    without_best = 0
     for workload in decided:
         arms = [
             arm.arm for arm in contenders(workload) if verdict_of(arm) in ("best", "equivalent")
         ]
         best.update(arms)
-        open_ += not arms
+        without_best += not arms
     sentences = []
     if best:
         counts = "; ".join(f"{escape(arm)} in {count}" for arm, count in best.most_common())
         sentences.append(f"Of {len(decided)} conditions, best or as good as the best: {counts}.")
-    if open_:
-        sentences.append(f"In {open_} of {len(decided)} it stays open who is best.")
+    if without_best:
+        sentences.append(f"In {without_best} of {len(decided)} it stays open who is best.")
     return " ".join(sentences)
 
 
 def _title(workload: WorkloadAnswer, among: Iterable[WorkloadAnswer]) -> str:
-    """Its title, with the levels of its factors where others of the section are called the same."""
-    same = sum(other.title == workload.title for other in among) > 1
+    """Return the workload's title, with the levels of its factors if other workloads of the section
+    have the same title."""
+    is_shared = sum(other.title == workload.title for other in among) > 1
     levels = ", ".join(named_level(name, level) for name, level in workload.levels.items())
-    return f"{workload.title} ({levels})" if same and levels else workload.title
+    return f"{workload.title} ({levels})" if is_shared and levels else workload.title
 
 
 def _standings(standings: Iterable[Standing], *, least: int) -> Iterator[Block]:
-    """The table of the candidates that ran in at least so many sections."""
+    """Yield the table of the candidates that ran in at least `least` sections."""
     listed = [standing for standing in standings if standing.sections >= least]
     if not listed:
         return
@@ -283,14 +288,15 @@ def _standings(standings: Iterable[Standing], *, least: int) -> Iterator[Block]:
     yield Section("Appendix: where each candidate stands", [Text(about), Table(heads, rows)])
 
 
-def _beside(report: Report, *, opens: bool) -> Iterator[str]:
-    """The parts in which nothing runs: those that open the report, or those behind its sections."""
-    for one in report.beside:
-        if one.opens is opens and one.view:
-            blocks = [*one.view.about, *one.view.sections]
-            yield from render_blocks([Section(one.title, blocks)], level=2)
-        elif one.opens is opens:
-            yield from (f"## {escape(one.title)}", "", f"Not given. `{one.command}` makes it.", "")
+def _community(report: Report, *, opens: bool) -> Iterator[str]:
+    """Yield the parts on the community: those that open the report, or those after its sections."""
+    for part in (part for part in report.beside if part.opens is opens):
+        if part.view:
+            blocks = [*part.view.about, *part.view.sections]
+            yield from render_blocks([Section(part.title, blocks)], level=2)
+        else:
+            yield from (f"## {escape(part.title)}", "")
+            yield from (f"Not given. `{part.command}` makes it.", "")
 
 
 def _part(
@@ -310,7 +316,7 @@ def _part(
         lead = f"**{group.title.capitalize()}.** " if group.title else ""
         yield from ((answer, "") if (answer := lead + _answer_text(group.shown)) else ())
         yield from render_blocks(_tables(shown, group), level=3)
-    yield from _since(part)
+    yield from _earlier_reports(part)
     yield from (f"- Left out: {escape(text)}" for text in campaign.left_out if text not in lacking)
     place = report.session.place(part.section).relative_to(report.session.directory)
     counts = ", ".join(map(escape, progress.counts(campaign)))
@@ -324,34 +330,38 @@ def _part(
 
 
 def _resolution(shown: SuiteAnswer) -> str:
-    """What its blocks resolve, and what as many again would, with the share of the error and the
-    comparisons by which it was judged; empty where nothing is compared, or nothing can be found."""
+    """Say which ratio the section's blocks resolve, and which ratio twice as many would, with the
+    share of the error and the number of comparisons by which it was judged. Empty if nothing is
+    compared, or no ratio can be found."""
     compared = [workload for workload in shown.workloads if len(contenders(workload)) > 1]
     blocks = max(map(blocks_of, compared), default=0)
     if blocks < DECIDABLE_BLOCKS:
         return ""
     tests = max(workload.resolution.comparisons for workload in compared)
     level = Threshold(alpha=min(workload.judged.alpha for workload in compared))
-    finds, twice = (resolvable_ratio(n, tests, SCATTER, level) for n in (blocks, 2 * blocks))
-    if math.isinf(finds):
+    ratio, ratio_of_twice = (
+        resolvable_ratio(n, tests, SCATTER, level) for n in (blocks, 2 * blocks)
+    )
+    if math.isinf(ratio):
         return ""
     return (
-        f"{fmt.counted(blocks, 'block')} find a true ratio of {fmt.significant(finds)}× in 95 of "
+        f"{fmt.counted(blocks, 'block')} find a true ratio of {fmt.significant(ratio)}× in 95 of "
         f"100 campaigns where block log-ratios scatter by {SCATTER:g}; twice as many would find "
-        f"{fmt.significant(twice)}×."
+        f"{fmt.significant(ratio_of_twice)}×."
     )
 
 
 def _tables(shown: SuiteAnswer, group: SectionGroup) -> Iterator[Block]:
-    """The one table of a group: that of its kind where it has one, else its primary metrics."""
-    own: list[Block] = [*condition_table(group.shown)]
-    own += [block for feature in ros.sections(shown) for block in feature.blocks]
-    own += [block for workload in group.shown.workloads for block in pairs(workload)]
-    yield from own or _primary(group.shown)
+    """Yield the table of a group's kind if it has one, else that of its primary metrics."""
+    tables: list[Block] = [*condition_table(group.shown)]
+    tables += [block for feature in ros.sections(shown) for block in feature.blocks]
+    tables += [block for workload in group.shown.workloads for block in pairs(workload)]
+    yield from tables or _primary(group.shown)
 
 
-def _since(part: SectionPart) -> Iterator[str]:
-    """What the reports of 2020 and 2021 said of the same, and what holds here."""
+def _earlier_reports(part: SectionPart) -> Iterator[str]:
+    """Yield what the reports of 2020 and 2021 said about the section's suite, and what holds
+    here."""
     rows = part.evaluated.table
     if not rows:
         return
@@ -365,29 +375,25 @@ def _since(part: SectionPart) -> Iterator[str]:
 
 
 def _primary(shown: SuiteAnswer) -> Iterator[Block]:
-    """The primary metric of each workload by arm, with the verdict in each cell; of one with unlike
-    topics, which together have no number, by topic."""
-    of_topics = [x for x in shown.workloads if any(topic.judged for topic in x.topics)]
-    whole = [x for x in shown.workloads if x not in of_topics]
+    """Yield the primary metric of each workload by arm, with the verdict in each cell. A workload
+    with unlike topics has no number for all of them, so its table is by topic."""
+    by_topic = [x for x in shown.workloads if any(topic.judged for topic in x.topics)]
+    whole = [x for x in shown.workloads if x not in by_topic]
     if whole:
         yield from _by_workload(whole, shown.glossary)
-    for workload in of_topics:
+    for workload in by_topic:
         title = _title(workload, shown.workloads)
         yield Text(f"{title}: {_metrics([workload], shown.glossary)}, by topic. {KEY}.")
         heads = ("arm", *(topic.topic for topic in workload.topics))
-        rows = [
-            [arm.arm, *(_of_topic(topic_cell(topic, topic.arms[n])) for topic in workload.topics)]
-            for n, arm in enumerate(workload.arms)
-        ]
+        rows = []
+        for n, arm in enumerate(workload.arms):
+            cells = [topic_cell(topic, topic.arms[n]) for topic in workload.topics]
+            texts = (", ".join(filter(None, (cell.text, cell.detail))) for cell in cells)
+            rows.append([arm.arm, *texts])
         yield Table(heads, rows)
 
 
-def _of_topic(cell: TableCell) -> str:
-    return ", ".join(filter(None, (cell.text, cell.detail)))
-
-
 def _metrics(workloads: Iterable[WorkloadAnswer], glossary: Mapping[str, GlossaryEntry]) -> str:
-    """The titles of what they are judged by."""
     names = dict.fromkeys(workload.primary_metric for workload in workloads)
     return "; ".join(glossary[name].title if name in glossary else name for name in names)
 
@@ -406,15 +412,11 @@ def _by_workload(
     )
     names = [workload.workload for workload in workloads]
     if len(names) <= min(WIDE, len(arms)):
-        yield Table(
-            ("arm", *names),
-            [[arm, *(cells.get((name, arm), "") for name in names)] for arm in arms],
-        )
+        rows = [[arm, *(cells.get((name, arm), "") for name in names)] for arm in arms]
+        yield Table(("arm", *names), rows)
     else:
-        yield Table(
-            ("workload", *arms),
-            [[name, *(cells.get((name, arm), "") for arm in arms)] for name in names],
-        )
+        rows = [[name, *(cells.get((name, arm), "") for arm in arms)] for name in names]
+        yield Table(("workload", *arms), rows)
 
 
 def _cell(arm: WorkloadArm, workload: WorkloadAnswer) -> TableCell:
@@ -441,9 +443,9 @@ def _questions(report: Report) -> Iterator[str]:
         "",
     )
     rows = []
-    for question, answers_to_it in questionnaire.by_question:
+    for question, middleware_answers in questionnaire.by_question:
         cells = []
-        for answer in answers_to_it:
+        for answer in middleware_answers:
             values = sum(value.has_value for value in answer.measured)
             count = f", {fmt.counted(values, 'value')}" if values else ""
             cells.append(answer.state + count)
@@ -488,7 +490,7 @@ def _method(report: Report) -> Iterator[str]:
 
 
 def _cautions(report: Report) -> dict[str, list[str]]:
-    """Each caution about a whole campaign, with the titles of the sections that it is of."""
+    """Return each caution about a whole campaign, with the titles of the sections that have it."""
     titles_by_text: dict[str, list[str]] = {}
     for part in report.measured:
         lines = part.answer.conclusions

@@ -1,8 +1,8 @@
-"""An evaluation's sections, one campaign after the other, the shortest first; stopped and gone on
-with anywhere.
+"""The campaigns of an evaluation's sections, one after the other, the shortest first. A run may be
+stopped anywhere and resumed.
 
-Each campaign keeps to its share of the budget by leaving out whole blocks, never below those
-without which it decides nothing.
+Each campaign keeps to its share of the budget by leaving out whole blocks, but never those without
+which it decides nothing.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,9 +20,9 @@ from rmwbench.published.committee.evaluation_session import CommitteeSession, Pl
 from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 
 
-class Sections:
-    """Runs what of a session is left. `begin` and `resume` make the campaign of a section, by
-    default one that runs here (rmwbench/campaign/start.py)."""
+class SectionRuns:
+    """Runs the unfinished sections of a session. `begin` and `resume` make the campaign of a
+    section, by default on this machine (rmwbench/campaign/start.py)."""
 
     def __init__(
         self,
@@ -33,22 +33,23 @@ class Sections:
         self._session, self._begin, self._resume = session, begin, resume
 
     def run(self, console: Console) -> Ending | None:
-        """The ending of the last campaign that ran; None where none was left. A section that cannot
-        begin costs only itself, and is a row of the document."""
+        """Run the sections; return the ending of the last campaign that ran, None if none was left.
+        A section that cannot begin does not stop the others, and is a row of the document."""
         ending = None
-        for section, about in self._due():
+        for section, about in self._due_sections():
             console.print(f"[bold]{escape(section.title)}[/bold]{about}")
-            ending = self._carry_out(section, console) or ending
+            ending = self._run(section, console) or ending
             if ending is not None and ending.stopped_by:
                 break
         return ending
 
-    def _due(self) -> Iterator[tuple[PlannedSection, str]]:
-        """What is to be run, and what is said of it. At the end those run on of whose blocks the
-        machine spoilt so many that nothing is decided: by then it may be quiet again."""
+    def _due_sections(self) -> Iterator[tuple[PlannedSection, str]]:
+        """Yield each section to run with the text that announces it. Sections in which the machine
+        spoilt so many blocks that nothing is decided come again at the end, when the machine may be
+        quiet."""
         waiting = self._session.waiting()
         for place, section in enumerate(waiting):
-            left_s = sum(one.budget_s for one in waiting[place:])
+            left_s = sum(later.budget_s for later in waiting[place:])
             yield (
                 section,
                 f" (section {place + 1} of {len(waiting)}): about "
@@ -58,20 +59,20 @@ class Sections:
             if self._lacks_blocks(section):
                 yield section, ": the blocks that the machine spoilt, once more"
 
-    def _carry_out(self, section: PlannedSection, console: Console) -> Ending | None:
-        """None where it cannot begin, or nothing of it is left."""
+    def _run(self, section: PlannedSection, console: Console) -> Ending | None:
+        """Run a section; return None if it cannot begin, or is finished."""
         try:
             campaign = self._campaign(section)
         except UserError as error:
-            self._has_problem(section, " ".join(error.render().split()))
+            self._note_problem(section, " ".join(error.render().split()))
             console.print(f"{escape(section.title)} cannot be run here: {escape(error.render())}")
             return None
-        self._has_problem(section, None)
+        self._note_problem(section, None)
         with campaign.writer, campaign.lab:
             return None if campaign.source.finished else campaign.run(console)
 
     def _lacks_blocks(self, section: PlannedSection) -> bool:
-        """Whether a condition of it, which has run, has fewer blocks than decide anything, and
+        """Whether a condition of the section that ran has too few blocks to decide anything, and
         could have more."""
         if section.problem is not None or not self._session.has_begun(section):
             return False
@@ -80,7 +81,7 @@ class Sections:
         except UserError:  # it cannot be resumed; its report is made all the same
             return False
 
-    def _has_problem(self, section: PlannedSection, problem: str | None) -> None:
+    def _note_problem(self, section: PlannedSection, problem: str | None) -> None:
         if section.problem != problem:
             section.problem = problem
             self._session.save()

@@ -1,12 +1,12 @@
-"""A committee's evaluation as sections, and how a budget of time is dealt out over them, before
+"""A committee's evaluation as sections, and how a budget of time is divided among them before
 anything runs.
 
-A section is a suite's short version (docs/evaluations.md). Dealing out is pure, and breadth comes
-first: each section gets one condition in the blocks without which it decides nothing, the most
-important sections first; then each a few conditions, then blocks until it finds what is worth
-finding and its needs can be met (need_blocks.py), and only then the rest. Which conditions those
-are is the rule of every budget (campaign/plan/cut.py): those that span the range. What does not fit
-is named with what it would take: a section that was not measured is a row of the report, not a gap.
+A section runs a suite's short version (docs/evaluations.md). Breadth comes first: each section gets
+one condition in the blocks without which it decides nothing, the most important sections first;
+then each gets a few conditions, then blocks until it resolves a useful ratio and its needs can be
+met (need_blocks.py), and only then the rest. A budget keeps the conditions that span the range
+(campaign/plan/cut.py). A section that does not fit is a row of the report with the time that it
+would take.
 """
 
 import math
@@ -23,7 +23,7 @@ from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
 from rmwbench.lab.host.hosts import NAMESPACES
 from rmwbench.lab.middleware import names_here
-from rmwbench.published.committee.need_blocks import blocks_asked
+from rmwbench.published.committee.need_blocks import blocks_needed
 from rmwbench.published.committee.needs import shipped_needs
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice, layer_of
@@ -33,23 +33,24 @@ from rmwbench.suite.file.short_version import KEY
 from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 
 SCATTER = 0.1
-"""The standard deviation of a block log-ratio on a calm machine: what the resolution is quoted
-for."""
+"""The standard deviation of a block log-ratio on a calm machine, for which resolutions are
+given."""
 MOST_BLOCKS = 40
-"""The most blocks of a section: beyond it nobody's report is worth the time."""
+"""The most blocks of a section: more are not worth their time in any report."""
 FEW_CONDITIONS = 3
-"""The ends of a range and its middle: what each section has before any gets more."""
-WORTH_FINDING = 1.5
-"""The ratio that a section should find, at SCATTER, before time goes to more conditions of it."""
+"""The ends of a range and its middle: each section has these before any gets more."""
+WORTHWHILE_RATIO = 1.5
+"""The ratio that a section should resolve, at SCATTER, before its time goes to more conditions."""
 
 
 @dataclass(frozen=True)
 class ReportSection:
-    """`name` in files and directories, `title` in the document, `question` that it answers, `suite`
-    whose short version it runs. `whole`: each of its conditions answers a question of its own, so
-    none is left out. `workloads` and `at` (`FACTOR=LEVEL`): what of the suite it runs, the short
-    version's where there are none. `added`: candidates beside the suite's own. `libraries`: with
-    the RMWs' own libraries beside them, which no node can take: for what an RMW adds."""
+    """`name` is for files and directories, `title` for the document; `question`: what the section
+    answers; `suite`: the suite whose short version it runs. `whole`: each of its conditions answers
+    a question of its own, so none is left out. `workloads` and `at` (`FACTOR=LEVEL`): the part of
+    the suite that it runs, empty for the short version's. `added`: candidates beside the suite's
+    own. `libraries`: the RMWs' own libraries stand beside them, although no node can take them, to
+    show what an RMW adds."""
 
     name: str
     title: str
@@ -63,7 +64,7 @@ class ReportSection:
 
 
 TUNED = ("ros2_tuned",)
-"""Beside what a suite has as installed, where all that its traffic meets is one machine."""
+"""Candidates beside those as installed, for suites whose traffic stays on one machine."""
 
 
 def _levels(factor: str, *levels: str | float) -> tuple[str, ...]:
@@ -230,14 +231,14 @@ WITHOUT_RUNS = {
     "survey": "rmwbench published community survey FILE.csv",
     "questionnaire": "rmwbench published questionnaire --campaign DIR",
 }
-"""What a report has besides, in which nothing runs, and the verb that makes it."""
+"""The parts of a report for which nothing runs, with the verb that makes each."""
 EVALUATIONS = {"tsc": TSC}
 
 
 @dataclass(frozen=True)
 class SectionCondition:
-    """A comparison of a section's suite. `block_s`: what a block of it takes; `contenders`: the
-    arms that it has."""
+    """A comparison of a section's suite. `block_s`: the time of a block; `contenders`: how many
+    arms it has."""
 
     comparison: str
     block_s: float
@@ -246,11 +247,12 @@ class SectionCondition:
 
 @dataclass(frozen=True)
 class SectionCost:
-    """What a section takes. `conditions` in the order in which a budget keeps them; `least`: blocks
-    without which it decides nothing; `short`: the suite has a short version, and that is meant;
-    `machines`: so many run it at a time, each whole blocks of a condition; `added`: candidates
-    beside the suite's own; `without`: arms of the suite that it leaves out; `asked`: blocks
-    without which who loses nothing is not shown to meet a need."""
+    """The time that a section takes. `conditions` are in the order in which a budget keeps them;
+    `least`: the blocks without which it decides nothing; `short`: it runs the suite's short
+    version; `machines`: how many run it at a time, each whole blocks of a condition; `added`:
+    candidates beside the suite's own; `without`: arms of the suite that it leaves out;
+    `needed_blocks`: the blocks without which a candidate that loses nothing is not shown to meet a
+    need."""
 
     section: ReportSection
     conditions: tuple[SectionCondition, ...]
@@ -260,21 +262,22 @@ class SectionCost:
     machines: int = 1
     added: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
-    asked: int = 0
+    needed_blocks: int = 0
 
     @property
-    def begins(self) -> "BudgetShare":
-        """The least that there is of the section."""
+    def least_share(self) -> "BudgetShare":
+        """The smallest part of the section that decides something."""
         return BudgetShare(self, len(self.conditions) if self.section.whole else 1, self.least)
 
     @property
     def least_s(self) -> float:
-        return self.begins.seconds
+        return self.least_share.seconds
 
 
 @dataclass(frozen=True)
 class BudgetShare:
-    """The first `conditions` of a section in `blocks` blocks; 0 and 0: it does not fit."""
+    """The first `conditions` of a section in `blocks` blocks; both are 0 if the section does not
+    fit."""
 
     cost: SectionCost
     conditions: int
@@ -290,13 +293,13 @@ class BudgetShare:
 
     @property
     def machine_s(self) -> float:
-        """The time of one machine that does it all."""
+        """The time of one machine that does all of it."""
         return self.blocks * math.fsum(condition.block_s for condition in self.chosen)
 
     @property
     def seconds(self) -> float:
-        """From its beginning to its end. Behind the blocks without which it decides nothing is a
-        look, for which all machines wait."""
+        """The time from beginning to end. All machines wait for the look after the blocks without
+        which the section decides nothing."""
         if self.cost.machines == 1:
             return self.machine_s
         parts_s = [condition.block_s for condition in self.chosen]
@@ -312,30 +315,30 @@ class BudgetShare:
         return self.blocks * sum(condition.contenders for condition in self.chosen)
 
     @property
-    def resolves(self) -> float | None:
+    def resolvable_ratio(self) -> float | None:
         """The smallest true ratio that is found in 95 of 100 campaigns, at SCATTER."""
         if not self.blocks:
             return None
         contenders = [condition.contenders for condition in self.chosen]
-        return _resolves(self.blocks, tests_at_once(max(contenders), sum(contenders)))
+        return _ratio_at_scatter(self.blocks, tests_at_once(max(contenders), sum(contenders)))
 
-    def next(self) -> tuple["Urgency", "BudgetShare"] | None:
-        """What more it would get, and how urgent that is; None where it has all. What did not fit
-        at all stays out."""
+    def next_step(self) -> tuple["Urgency", "BudgetShare"] | None:
+        """Return the next larger share of the section, and its urgency; None if the section has
+        all, or did not fit."""
         if not self.blocks:
             return None
         wider = replace(self, conditions=self.conditions + 1)
         deeper = replace(self, blocks=self.blocks + 1)
-        finds = self.resolves or math.inf
+        ratio = self.resolvable_ratio or math.inf
         if not self.is_whole and self.conditions < FEW_CONDITIONS:
             return (0, self.conditions), wider
-        if finds > WORTH_FINDING and self.blocks < MOST_BLOCKS:
-            return (1, -finds), deeper
-        if self.blocks < self.cost.asked:
-            return (2, self.blocks / self.cost.asked), deeper
+        if ratio > WORTHWHILE_RATIO and self.blocks < MOST_BLOCKS:
+            return (1, -ratio), deeper
+        if self.blocks < self.cost.needed_blocks:
+            return (2, self.blocks / self.cost.needed_blocks), deeper
         if not self.is_whole:
             return (3, self.conditions / len(self.cost.conditions)), wider
-        return ((4, -finds), deeper) if self.blocks < MOST_BLOCKS else None
+        return ((4, -ratio), deeper) if self.blocks < MOST_BLOCKS else None
 
 
 Urgency = tuple[int, float]
@@ -343,50 +346,51 @@ Urgency = tuple[int, float]
 
 
 @cache
-def _resolves(blocks: int, tests: int) -> float:
+def _ratio_at_scatter(blocks: int, tests: int) -> float:
     return resolvable_ratio(blocks, tests, SCATTER)
 
 
-def share(costs: Sequence[SectionCost], budget_s: float) -> list[BudgetShare]:
-    """The budget dealt out, in the order of `costs`, which is that of importance. Never more than
-    `budget_s`."""
+def budget_shares(costs: Sequence[SectionCost], budget_s: float) -> list[BudgetShare]:
+    """Divide the budget among `costs`, which are in the order of importance. The shares never take
+    more than `budget_s`."""
     shares: list[BudgetShare] = []
-    left = budget_s
+    left_s = budget_s
     for cost in costs:
-        shares.append(cost.begins if cost.least_s <= left else BudgetShare(cost, 0, 0))
-        left -= shares[-1].seconds
+        shares.append(cost.least_share if cost.least_s <= left_s else BudgetShare(cost, 0, 0))
+        left_s -= shares[-1].seconds
     while True:
         steps = [
-            (step[0], step[1].seconds - one.seconds, place, step[1])
-            for place, one in enumerate(shares)
-            if (step := one.next()) and step[1].seconds - one.seconds <= left
+            (step[0], step[1].seconds - share.seconds, place, step[1])
+            for place, share in enumerate(shares)
+            if (step := share.next_step()) and step[1].seconds - share.seconds <= left_s
         ]
         if not steps:
             return shares
-        _, cost_s, place, more = min(steps, key=lambda step: step[:3])  # of equals the cheapest
-        left -= cost_s
-        shares[place] = more
+        # Of steps that are equally urgent, the cheapest is taken.
+        _, cost_s, place, larger = min(steps, key=lambda step: step[:3])
+        left_s -= cost_s
+        shares[place] = larger
 
 
 def costs(
     sections: Sequence[ReportSection], seed: int = 0, choice: Choice = NO_CHOICE, machines: int = 1
 ) -> tuple[list[SectionCost], Mapping[str, str]]:
-    """What each section takes with what is ready here, and section -> why it cannot run at all.
-    `choice`: what the command line says of the suites' arms; `machines`: of a cluster, and like
-    this one."""
-    possible: list[SectionCost] = []
+    """Return what each section takes with the middlewares that are ready here, and section -> why
+    it cannot run at all. `choice`: the command line's choice of arms; `machines`: how many the
+    cluster has, all like this machine."""
+    section_costs: list[SectionCost] = []
     absent: dict[str, str] = {}
     machine = MachineLimits.here()
     for section in sections:
         try:
-            possible.append(_cost(section, machine, seed, choice, machines))
+            section_costs.append(_cost(section, machine, seed, choice, machines))
         except UserError as error:
             absent[section.name] = error.what
-    return possible, absent
+    return section_costs, absent
 
 
 def _request(section: ReportSection, seed: int, choice: Choice) -> tuple[Planner, Request]:
-    """What runs the section, and by whom it is planned."""
+    """Return the planner and the request of a section."""
     path = find(section.suite)
     text = read(path)
     request = Request(
@@ -398,19 +402,18 @@ def _request(section: ReportSection, seed: int, choice: Choice) -> tuple[Planner
     )
     if "rclcpp" not in names_here():  # no ROS 2 is sourced, so the libraries are all there is
         return Planner(text, request.suite_file, choice), request
-    whole = Planner(text, request.suite_file, choice.adding(section.added))
+    planner = Planner(text, request.suite_file, choice.adding(section.added))
     if section.libraries:
-        return whole, request
-    _, cells = whole.chosen(request)
+        return planner, request
+    _, cells = planner.chosen(request)
     layers = {cell.arm.name: layer_of(cell.arm.middleware) for cell in cells}
     libraries = [arm for arm, layer in layers.items() if layer == "native"]
     if not any(layer.startswith("rcl") for layer in layers.values()):
-        return whole, request
-    return Planner(text, request.suite_file, whole.choice.leaving(libraries)), request
+        return planner, request
+    return Planner(text, request.suite_file, planner.choice.leaving(libraries)), request
 
 
 def cells_of(section: ReportSection) -> tuple[Cell, ...]:
-    """All cells that it may run."""
     planner, request = _request(section, 0, NO_CHOICE)
     return planner.chosen(request)[1]
 
@@ -422,9 +425,9 @@ def _cost(
     short = request.shortened
     request, _ = planner.without_absent(request)
     suite, cells = planner.chosen(request)
-    lacking = planner.described(request, NAMESPACES)
-    able = [cell for cell in cells if not cell.arm.is_floor and cell.number not in lacking]
-    contenders = Counter(cell.comparison for cell in able)
+    unsupported = planner.described(request, NAMESPACES)
+    runnable = [cell for cell in cells if not cell.arm.is_floor and cell.number not in unsupported]
+    contenders = Counter(cell.comparison for cell in runnable)
     conditions = tuple(
         SectionCondition(name, block_s, contenders[name])
         for name, block_s in planner.by_importance(request, machine).items()
@@ -442,5 +445,5 @@ def _cost(
         machines=machines,
         added=tuple(name for name in planner.choice.added if name not in choice.added),
         without=tuple(name for name in planner.choice.without if name not in choice.without),
-        asked=blocks_asked(shipped_needs(), section.name, able, MOST_BLOCKS),
+        needed_blocks=blocks_needed(shipped_needs(), section.name, runnable, MOST_BLOCKS),
     )

@@ -1,5 +1,5 @@
-"""An evaluation's directory whose campaigns are fixtures: invented numbers, for tests of what is
-made of them."""
+"""An evaluation's directory whose campaigns are fixtures: invented numbers, for tests of the
+documents made from them."""
 
 import dataclasses
 import shutil
@@ -32,19 +32,19 @@ UNABLE = PlannedSection(
 )
 
 
-def planned(name: str, title: str, suite: str = "quick") -> PlannedSection:
+def planned_section(name: str, title: str, suite: str = "quick") -> PlannedSection:
     return PlannedSection(name, title, suite, True, 6, 60.0, 50.0)
 
 
-def make(
+def make_evaluation(
     directory: Path, arms: tuple[synthetic_bundle.Arm, ...] = synthetic_bundle.ARMS
 ) -> CommitteeSession:
-    """Two sections that were measured (one of many conditions), one that did not fit, one that
-    cannot run."""
+    """Make two sections that were measured (one of many conditions), one that did not fit, and one
+    that cannot run."""
     session = begin(directory, "tsc", [], {}, seed=7, budget_s=600.0, choice=NO_CHOICE)
     session.sections = [
-        planned("pubsub", "Single machine, by message type"),
-        planned("robot", "A whole robot on one board"),
+        planned_section("pubsub", "Single machine, by message type"),
+        planned_section("robot", "A whole robot on one board"),
         dataclasses.replace(TOO_LONG),
         dataclasses.replace(UNABLE),
     ]

@@ -19,12 +19,12 @@ from tests.support.command import exit_code
 pytestmark = pytest.mark.long
 
 FEW = tuple(arm for arm in synthetic_bundle.ARMS if arm.arm.partition(" ")[2] != "untouched")
-"""Enough to change places: a report of more takes longer and says the same of two runs."""
+"""Enough arms to change places: a report of more takes longer and says the same of two runs."""
 
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory):
-    return evaluations.make(tmp_path_factory.mktemp("first") / "tsc", FEW)
+    return evaluations.make_evaluation(tmp_path_factory.mktemp("first") / "tsc", FEW)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_a_run_agrees_with_itself(first, reports):
     shown = [part.answer for part in reports[0].measured]
     arms = [arm for one in shown for workload in one.workloads for arm in workload.arms]
     assert runs.total.total() == sum(arm.role != "floor" for arm in arms)
-    assert runs.total[Agreement.ONE] == runs.total[Agreement.CONTRARY] == 0
+    assert runs.total[Agreement.DECIDED_IN_ONE] == runs.total[Agreement.CONTRARY] == 0
     assert agreement.sentence(runs).endswith("are the same and none is contrary.")
 
 
@@ -119,7 +119,7 @@ def test_compare_takes_two_evaluations(first, second, tmp_path, capsys):
         ("alone", "alone", Agreement.ABSENT),
         ("alone", "best", Agreement.ABSENT),
         ("no data", "worse", Agreement.ABSENT),
-        ("undecided", "best", Agreement.ONE),
+        ("undecided", "best", Agreement.DECIDED_IN_ONE),
         ("equivalent", "best", Agreement.SAME),
     ],
 )

@@ -1,4 +1,5 @@
-"""Nobody is told to take what does not carry the traffic; what does is told as in every report."""
+"""No reader is told to choose a middleware that does not carry the traffic; the others are told as
+in every report."""
 
 import pytest
 
@@ -16,7 +17,7 @@ NEVER = "inf"
 
 
 def arm(name, verdict, p90, lost=0.0, against=None, by=None, ratio=None, **more):
-    """An RMW as installed, of five trials."""
+    """Return an RMW as installed, of five trials."""
     told = {"verdict": verdict, "against": against, "by": by}
     if ratio:
         told["ratio"] = {"value": ratio, "low": ratio, "high": ratio, "blocks": 5}
@@ -43,7 +44,7 @@ def workload(*arms, **more):
 
 
 def flood(**more):
-    """Commands beside a camera that does not fit, as it was measured."""
+    """Return commands beside a camera that does not fit, as measured."""
     first, second, third = RMWS
     return workload(
         arm(first, "undecided", NEVER, 0.28, **more),

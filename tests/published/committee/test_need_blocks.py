@@ -1,4 +1,5 @@
-"""A section has the blocks in which who loses nothing is shown to meet the needs that rest on it."""
+"""A section has enough blocks for a candidate that loses nothing to be shown to meet the needs that
+rest on it."""
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ from rmwbench.analysis.decide.chances import DecideCandidate, Failed, UserLimit,
 from rmwbench.analysis.decide.posterior import BlockValues, posterior
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome
 from rmwbench.analysis.verdicts.verdict import Rules
-from rmwbench.published.committee.need_blocks import blocks_asked
+from rmwbench.published.committee.need_blocks import blocks_needed
 from rmwbench.published.committee.needs import NeedCase, RobotNeed, shipped_needs
 from rmwbench.published.committee.sections import MOST_BLOCKS, TSC, cells_of
 from rmwbench.suite.cells import cells as every_cell
@@ -36,8 +37,8 @@ def rear_messages(cells):
     return next(e.steady_messages for e in cells[0].endpoints if e.reads and e.topic == "rear")
 
 
-def test_a_perfect_candidate_meets_the_limit_in_the_blocks_asked_and_not_in_half_of_them(cells):
-    asked = blocks_asked([need(topics={"rear": {"undelivered": 0.05}})], "robot", cells, 200)
+def test_a_perfect_candidate_meets_the_limit_in_the_blocks_needed_and_not_in_half_of_them(cells):
+    asked = blocks_needed([need(topics={"rear": {"undelivered": 0.05}})], "robot", cells, 200)
     messages = float(rear_messages(cells))
     limit = UserLimit(WHOLE, "rear", "undelivered", 0.05)
 
@@ -53,22 +54,23 @@ def test_a_perfect_candidate_meets_the_limit_in_the_blocks_asked_and_not_in_half
 
 def test_a_smaller_share_asks_for_more_and_times_ask_for_none(cells):
     def asked(**limits):
-        return blocks_asked([need(acceptable=limits)], "robot", cells, 1000)
+        return blocks_needed([need(acceptable=limits)], "robot", cells, 1000)
 
     few, many = asked(undelivered=0.05), asked(undelivered=0.01)
     assert 5 < few < many
     assert asked(response_latency_p50_ms=5) == 0
-    assert blocks_asked([need(acceptable={"undelivered": 0.001})], "robot", cells, 30) == 30
+    assert blocks_needed([need(acceptable={"undelivered": 0.001})], "robot", cells, 30) == 30
 
 
 def test_a_reader_that_comes_late_has_messages_of_its_own():
-    """It is judged by itself, and has three quarters of what the other has. The campaign has two
-    conditions, so that half of the error is for all together, and half of this is for shares: with
-    one of these halves left out, a campaign without any loss stayed open at P 0.9916 < 0.9917."""
+    """It is judged by itself, and gets three quarters of the other reader's messages. The campaign
+    has two conditions, so that half of the error is for all together, and half of this is for
+    shares: with one of these halves left out, a campaign without any loss stayed open at P 0.9916 <
+    0.9917."""
     cells = cells_without_floor("maps")
     limits = Limits(acceptable={"undelivered": 0.05})
     late = [NeedCase(section="maps", workload="map", title="t", limits=limits)]
-    asked = blocks_asked([RobotNeed(need="n", title="n", cases=late)], "maps", cells, 200)
+    asked = blocks_needed([RobotNeed(need="n", title="n", cases=late)], "maps", cells, 200)
     (messages,) = {e.steady_messages for e in cells[0].endpoints if e.node == "latecomer"}
     of = (float(messages),) * asked
     belief = posterior(BlockValues("fraction", (0.0,) * asked, (0,) * asked, of=of))
@@ -92,27 +94,27 @@ workloads:
 """
 
 
-def of_fleet(focus, **limits):
+def fleet_blocks(focus, **limits):
     cells = every_cell(parse(FLEET.format(focus=focus), where="s.yaml"))
-    return blocks_asked([need(**limits)], "robot", cells, 1000)
+    return blocks_needed([need(**limits)], "robot", cells, 1000)
 
 
 def test_a_limit_on_a_reader_in_focus_asks_as_one_on_its_topic():
     """A focus or a limit that named a reader asked for no block."""
-    of_topic = of_fleet("focus: [image]", acceptable={"undelivered": 0.01})
+    of_topic = fleet_blocks("focus: [image]", acceptable={"undelivered": 0.01})
     assert of_topic > 5
-    assert of_fleet("focus: [z]", acceptable={"undelivered": 0.01}) == of_topic
-    assert of_fleet("", topics={"image": {"undelivered": 0.01}}) == of_topic
-    assert of_fleet("", topics={"z": {"undelivered": 0.01}}) == of_topic
+    assert fleet_blocks("focus: [z]", acceptable={"undelivered": 0.01}) == of_topic
+    assert fleet_blocks("", topics={"image": {"undelivered": 0.01}}) == of_topic
+    assert fleet_blocks("", topics={"z": {"undelivered": 0.01}}) == of_topic
 
 
 def test_topics_that_are_alike_are_judged_together_as_decide_does():
-    """Each asked for as many blocks as if it had to be shown alone."""
-    both = of_fleet("", topics={"scan_*": {"undelivered": 0.01}})
-    of_topic = of_fleet("focus: [image]", acceptable={"undelivered": 0.01})
+    """Each topic asked for as many blocks as if it had to be shown alone."""
+    both = fleet_blocks("", topics={"scan_*": {"undelivered": 0.01}})
+    of_topic = fleet_blocks("focus: [image]", acceptable={"undelivered": 0.01})
     assert both == -(-of_topic // 2)
 
 
 def test_another_section_asks_for_nothing(cells):
-    assert blocks_asked(shipped_needs(), "pubsub", cells, MOST_BLOCKS) == 0
-    assert np.isfinite(blocks_asked(shipped_needs(), "robot", cells, MOST_BLOCKS))
+    assert blocks_needed(shipped_needs(), "pubsub", cells, MOST_BLOCKS) == 0
+    assert np.isfinite(blocks_needed(shipped_needs(), "robot", cells, MOST_BLOCKS))

@@ -1,4 +1,4 @@
-"""Who meets which need, from outcomes of limits; and a document that is read back."""
+"""Which candidate meets which need, from outcomes of limits; and a document that is read back."""
 
 import dataclasses
 from itertools import product
@@ -44,7 +44,7 @@ def judged(name, outcome, *, installed=True, layer="rclcpp"):
 
 
 def need(name, *cases):
-    """Each of `cases`: candidate -> outcome."""
+    """Return a need. Each of `cases`: candidate -> outcome."""
     made = RobotNeed(
         need=name,
         title=name.capitalize(),
@@ -92,7 +92,8 @@ def test_a_tuned_candidate_is_named_where_it_does_more_than_the_installed_one():
 
 
 def test_what_a_sentence_names_stands_in_the_table_of_needs():
-    """Also where nothing was measured as installed, and what is tuned misses."""
+    """This also holds if nothing was measured as installed, and a tuned candidate misses the
+    need."""
     alone = need("s", [judged("a tuned", MISSES, installed=False)])
     (sentence,) = need_conclusions.sentences([alone])
     (fact,) = sentence.facts
@@ -138,9 +139,9 @@ def test_a_need_that_is_met_in_part_names_each_case_that_is_missed_or_open():
 def test_a_missed_case_that_no_sentence_names_is_found():
     fact = need_conclusions.NeedFact("n", "a", NeedMark.PARTLY, "a meets it with case 0.")
     outcomes = [("N: case 0", "meets"), ("N: case 1", "misses")]
-    assert list(consistency._missed_unnamed(fact, "N", outcomes)) == ["case 1"]
+    assert list(consistency._unnamed_misses(fact, "N", outcomes)) == ["case 1"]
     said = dataclasses.replace(fact, text="a meets it with case 0, and misses it (case 1): x.")
-    assert not list(consistency._missed_unnamed(said, "N", outcomes))
+    assert not list(consistency._unnamed_misses(said, "N", outcomes))
 
 
 def test_a_default_costs_also_the_case_that_it_misses_of_a_need_that_another_meets_whole():
@@ -158,7 +159,7 @@ def test_a_default_costs_also_the_case_that_it_misses_of_a_need_that_another_mee
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     directory = tmp_path_factory.mktemp("evaluation") / "tsc"
-    return gather(evaluations.make(directory), "A report", [], evaluations.NEEDS)
+    return gather(evaluations.make_evaluation(directory), "A report", [], evaluations.NEEDS)
 
 
 def codes(report, text):

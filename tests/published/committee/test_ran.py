@@ -7,20 +7,20 @@ import pytest
 from rmwbench.published.committee.report_parts import ReportCondition, _not_run, which_ran
 
 
-def at(workload, **levels):
+def condition(workload, **levels):
     return ReportCondition(workload, {name.replace("__", "."): x for name, x in levels.items()})
 
 
 def stream(loss):
-    return at("stream", message="Array1k", network__rate_mbps=54, network__loss=loss)
+    return condition("stream", message="Array1k", network__rate_mbps=54, network__loss=loss)
 
 
 def chain(relays, rate_hz):
-    return at("pipeline", relays=relays, rate_hz=rate_hz)
+    return condition("pipeline", relays=relays, rate_hz=rate_hz)
 
 
 def whole(rate_hz):
-    return at("whole", rate_hz=rate_hz)
+    return condition("whole", rate_hz=rate_hz)
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,8 @@ def whole(rate_hz):
             "network.loss=0.0 and network.loss=0.2; 0.1 was not run",
         ),
         (
-            [at("nodes_2")],
-            [at("nodes_4"), at("nodes_8"), at("air")],
+            [condition("nodes_2")],
+            [condition("nodes_4"), condition("nodes_8"), condition("air")],
             "nodes_2; nodes_4, nodes_8 and air were not run",
         ),
         (
@@ -45,8 +45,8 @@ def whole(rate_hz):
             "relays=1 rate_hz=20; 3 more were not run",
         ),
         (
-            [at("topics", graph__topics=1)],
-            [at("small", graph__topics=1), at("topics", graph__topics=10)],
+            [condition("topics", graph__topics=1)],
+            [condition("small", graph__topics=1), condition("topics", graph__topics=10)],
             "topics graph.topics=1; 2 more were not run",
         ),
         (

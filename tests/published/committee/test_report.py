@@ -1,5 +1,5 @@
 """A committee's report from an evaluation's directory: what was measured, what was not and why, and
-nothing made up."""
+nothing invented."""
 
 import dataclasses
 import json
@@ -42,7 +42,7 @@ TITLE = "A report"
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    return evaluations.make(tmp_path_factory.mktemp("evaluation") / "tsc")
+    return evaluations.make_evaluation(tmp_path_factory.mktemp("evaluation") / "tsc")
 
 
 @pytest.fixture(scope="module")
@@ -71,18 +71,18 @@ def text(report):
 
 
 def section(text, title):
-    """The lines between a heading of the second level and the next."""
+    """Return the lines between a heading of the second level and the next."""
     return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
-def of(part, **changes):
-    """The part with these changes of its answer, in one group."""
+def with_answer(part, **changes):
+    """Return the part with these changes of its answer, in one group."""
     shown = dataclasses.replace(part.answer, **changes)
     return dataclasses.replace(part, shown=shown, groups=(SectionGroup(title="", shown=shown),))
 
 
-def told_of(report, part, **changes):
-    """The section of the part, were it the only one."""
+def section_of(report, part, **changes):
+    """Return the section of the part, as if it were the only one."""
     text = markdown.render(dataclasses.replace(report, parts=(part,), **changes), {})
     return section(text, part.section.title)
 
@@ -114,7 +114,7 @@ def test_versions_and_machines_stand_on_a_page_of_their_own(report, text):
 
 def test_ros_variables_are_told_by_who_obeys(report):
     variables = table({"a": OBEDIENT, "b": DEAF_TO_ALL})
-    own = told_of(report, of(report.parts[0], workloads=(), ros_variables=variables))
+    own = section_of(report, with_answer(report.parts[0], workloads=(), ros_variables=variables))
     assert "a: 2 obeyed. b: 1 not obeyed" in own
     assert own.count("2 obeyed. b: 1 not") == 1 and "✗ not obeyed 250 of 250" in own
 
@@ -132,7 +132,7 @@ def test_standings_count_every_verdict_of_every_candidate_once(report):
 
 
 def rmws():
-    """Two arms of the fixture as RMWs."""
+    """Return two arms of the fixture as RMWs."""
     as_rmw = {"zenoh untouched": "rclcpp/zenoh", "fastdds tuned": "rclcpp/fastrtps"}
     return tuple(
         dataclasses.replace(arm, arm=as_rmw[arm.arm], layer="rclcpp") if arm.arm in as_rmw else arm
@@ -142,7 +142,9 @@ def rmws():
 
 def test_rmws_are_judged_among_themselves_and_alone_concluded_of(tmp_path):
     """A committee chooses one of them: that all are slower than iceoryx2 tells it nothing."""
-    report = gather(evaluations.make(tmp_path / "tsc", rmws()), TITLE, [], evaluations.NEEDS)
+    report = gather(
+        evaluations.make_evaluation(tmp_path / "tsc", rmws()), TITLE, [], evaluations.NEEDS
+    )
     part = report.measured[0]
     (group,) = part.groups
     arms = {arm.arm for workload in group.shown.workloads for arm in workload.arms}
@@ -215,7 +217,7 @@ def test_needs_are_answered_by_their_own_section_or_say_why_not(report, text):
 
 def test_a_section_without_a_good_trial_is_not_called_measured(tmp_path, session):
     copied = evaluations.copy(session, tmp_path / "copy")
-    one = evaluations.planned("services", "Services", "services")
+    one = evaluations.planned_section("services", "Services", "services")
     copied.sections.append(one)
     arms = tuple(dataclasses.replace(arm, fails=(0, 1)) for arm in synthetic_bundle.ARMS)
     synthetic_bundle.write(copied.place(one), blocks=2, arms=arms, workloads=("camera",))
@@ -272,7 +274,7 @@ def no_printer(monkeypatch):
 
 
 def error_of(capsys, *words):
-    """What the command is refused with, in one line."""
+    """Return the error of the command, in one line."""
     assert exit_code(*words) == 2
     return " ".join(capsys.readouterr().err.split())
 
@@ -305,7 +307,7 @@ def test_resume_goes_on_with_an_evaluation_and_takes_nothing_that_would_change_i
 def test_what_was_measured_so_far_is_a_report_too(session, tmp_path, capsys):
     copied = evaluations.copy(session, tmp_path / "tsc")
     # it waits: evaluate would run it
-    copied.sections.insert(0, evaluations.planned("services", "Services"))
+    copied.sections.insert(0, evaluations.planned_section("services", "Services"))
     copied.save()
     assert exit_code("report", copied.directory) == 0
     assert capsys.readouterr().out.splitlines()[:2] == [
@@ -329,7 +331,7 @@ def test_an_evaluation_that_was_begun_keeps_its_plan(session, capsys, words, say
 
 
 def test_a_directory_of_something_else_is_left_alone(tmp_path, capsys, monkeypatch):
-    """And nothing is planned, which takes seconds, before that is said."""
+    """The error comes before planning, which takes seconds."""
     planning = "rmwbench.published.committee.sections.costs"
     monkeypatch.setattr(planning, lambda *_: pytest.fail("it was planned"))
     (tmp_path / "mine.txt").write_text("mine")
@@ -347,13 +349,13 @@ def test_workloads_of_too_few_blocks_say_that_and_stand_nowhere(report):
     )
     with_few = dataclasses.replace(camera, arms=arms)
 
-    few = of(part, workloads=(with_few,))
+    few = with_answer(part, workloads=(with_few,))
     said = "Nothing can be said: 4 blocks at most, and fewer than 5 decide nothing."
-    assert said in told_of(report, few, standings=())
+    assert said in section_of(report, few, standings=())
     assert standings([few.answer]) == []
-    both = of(part, workloads=(with_few, dataclasses.replace(camera, workload="other")))
+    both = with_answer(part, workloads=(with_few, dataclasses.replace(camera, workload="other")))
     said = "Of 1 of 2 conditions nothing can be said: 4 blocks at most"
-    assert said in told_of(report, both)
+    assert said in section_of(report, both)
 
 
 def test_candidates_of_many_sections_stand_in_the_appendix(report, text):
@@ -373,7 +375,7 @@ def test_a_section_advises_nobody_where_every_candidate_loses_its_messages(repor
         return dataclasses.replace(arm, metrics=metrics)
 
     flood = dataclasses.replace(camera, arms=tuple(map(losing, camera.arms)))
-    own = told_of(report, of(part, workloads=(flood,)), needs=())
+    own = section_of(report, with_answer(part, workloads=(flood,)), needs=())
     assert "No candidate carries this: iceoryx2 event loses 50 % of its messages, " in own
     assert "Take " not in own
 
@@ -395,8 +397,8 @@ def test_a_title_names_the_conditions_that_ran(tmp_path, session):
     assert finding.code is consistency.Contradiction.TITLE
 
 
-def compared(alpha, comparisons):
-    """A section's answer: one workload of three arms after six blocks."""
+def answer_of(alpha, comparisons):
+    """Return a section's answer: one workload of three arms after six blocks."""
     trials = SimpleNamespace(done=6, failed=0)
     arms = tuple(SimpleNamespace(role="contender", trials=trials) for _ in range(3))
     workload = SimpleNamespace(
@@ -414,10 +416,10 @@ def test_a_section_resolves_what_the_level_of_its_verdicts_lets_it_find(alpha, c
     finds, twice = (
         resolvable_ratio(blocks, comparisons, SCATTER, Threshold(alpha=alpha)) for blocks in (6, 12)
     )
-    text = markdown._resolution(compared(alpha, comparisons))
+    text = markdown._resolution(answer_of(alpha, comparisons))
     assert f"6 blocks find a true ratio of {significant(finds)}× in" in text
     assert text.endswith(f"twice as many would find {significant(twice)}×.")
 
 
 def test_a_section_that_can_find_nothing_names_no_ratio():
-    assert markdown._resolution(compared(0.0, 6)) == ""
+    assert markdown._resolution(answer_of(0.0, 6)) == ""

@@ -1,5 +1,5 @@
-"""An evaluation carried out over synthetic arms: section after section, stopped, gone on with, and
-one that cannot."""
+"""An evaluation carried out over synthetic arms: section after section, stopped, resumed, and with
+a section that cannot run."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from rmwbench.campaign.stop import StopSignal
 from rmwbench.lab import machine
 from rmwbench.published.committee.evaluation_session import PlannedSection, begin, load
 from rmwbench.published.committee.report_parts import gather
-from rmwbench.published.committee.section_runs import Sections
+from rmwbench.published.committee.section_runs import SectionRuns
 from rmwbench.suite.file.candidate_list import NO_CHOICE
 from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 from tests.lab import tools
@@ -35,8 +35,8 @@ workloads:
 
 @pytest.fixture
 def session(tmp_path, monkeypatch):
-    """What runs beside a test makes a start late now and then, and a void trial takes its block
-    along: a test counts trials, so the only ones that are void are those that it says."""
+    """Programs beside a test now and then delay a start, and a void trial invalidates its block:
+    these tests count trials, so only the trials that they name are void."""
     tools.worker("synthetic")
     monkeypatch.setattr(machine, "voids", lambda probes: [])
     made = begin(tmp_path / "tsc", "tsc", [], {}, seed=3, budget_s=600.0, choice=NO_CHOICE)
@@ -56,7 +56,7 @@ def session(tmp_path, monkeypatch):
 
 
 def run(session):
-    return Sections(session).run(Console(quiet=True))
+    return SectionRuns(session).run(Console(quiet=True))
 
 
 def test_one_section_that_cannot_run_costs_only_itself(session):

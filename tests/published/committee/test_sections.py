@@ -1,5 +1,5 @@
-"""A budget dealt out over the sections of an evaluation: never overspent, the important first, none
-much finer."""
+"""A budget divided among the sections of an evaluation: it is never exceeded, the important
+sections come first, and none is much finer than the others."""
 
 import json
 import math
@@ -20,15 +20,15 @@ from rmwbench.published.committee.sections import (
     ReportSection,
     SectionCondition,
     SectionCost,
+    budget_shares,
     cells_of,
-    share,
 )
 from rmwbench.suite.file.candidate_list import NO_CHOICE, layer_of
 from tests.support.command import rmwbench
 
 
 def cost(name, block_s, least=5, conditions=1, contenders=4, whole=False):
-    """`block_s` of each of its conditions."""
+    """Return a section's cost. `block_s`: the time of a block of each of its conditions."""
     made = tuple(
         SectionCondition(f"{name} {place}", block_s, contenders) for place in range(conditions)
     )
@@ -52,23 +52,23 @@ SEVERAL = st.lists(
 @settings(deadline=None, max_examples=40)
 @given(SEVERAL, st.floats(0, 20_000))
 def test_the_budget_is_never_overspent_and_little_is_left(costs, budget_s):
-    shares = share(costs, budget_s)
+    shares = budget_shares(costs, budget_s)
     spent = math.fsum(one.seconds for one in shares)
     assert spent <= budget_s * (1 + 1e-9)
     assert [one.cost for one in shares] == costs
     for one in shares:
         if one.blocks == 0:
-            assert one.conditions == 0 and one.resolves is None
+            assert one.conditions == 0 and one.resolvable_ratio is None
             continue
         assert one.cost.least <= one.blocks <= MOST_BLOCKS
         assert one.is_whole or (one.conditions and not one.cost.section.whole)
-        if more := one.next():
+        if more := one.next_step():
             assert more[1].seconds - one.seconds > (budget_s - spent) * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("block_s", [2.46908, 1 / 3, 7.0])
 def test_what_the_session_keeps_of_a_share_holds_all_of_its_blocks(tmp_path, block_s):
-    shares = share([cost("one", block_s)], 5.4 * block_s)
+    shares = budget_shares([cost("one", block_s)], 5.4 * block_s)
     session = begin(tmp_path / "made", "tsc", shares, {}, seed=1, budget_s=60.0, choice=NO_CHOICE)
     assert blocks_within(session.sections[0].budget_s, block_s, 5, "one") == shares[0].blocks == 5
 
@@ -80,7 +80,10 @@ def test_machines_share_whole_blocks_and_wait_for_the_look():
     assert [BudgetShare(wide, 3, blocks).seconds for blocks in (5, 7)] == [40, 60]
     alone = replace(wide, machines=1)
     assert BudgetShare(wide, 3, 7).machine_s == BudgetShare(alone, 3, 7).seconds == 210
-    assert share([wide], 40)[0].conditions == 3 and share([alone], 50)[0].conditions == 1
+    assert (
+        budget_shares([wide], 40)[0].conditions == 3
+        and budget_shares([alone], 50)[0].conditions == 1
+    )
 
 
 def test_machines_to_plan_for_are_a_number():
@@ -102,21 +105,24 @@ def test_the_plan_for_a_cluster_says_what_it_costs():
 
 
 def test_breadth_comes_before_depth():
-    """Every section one condition, then each a few, then blocks, and what one has too much of comes
-    last."""
+    """Every section has one condition, then each a few, then blocks; what a section has too much of
+    comes last."""
     large, small = cost("large", 10, conditions=9, contenders=14), cost("small", 10)
-    assert [one.conditions for one in share([large, small], 100)] == [1, 1]
-    assert [(one.conditions, one.blocks) for one in share([large, small], 200)] == [(3, 5), (1, 5)]
-    deeper = share([large, small], 330)
+    assert [one.conditions for one in budget_shares([large, small], 100)] == [1, 1]
+    assert [(one.conditions, one.blocks) for one in budget_shares([large, small], 200)] == [
+        (3, 5),
+        (1, 5),
+    ]
+    deeper = budget_shares([large, small], 330)
     assert [one.conditions for one in deeper] == [3, 1] and all(one.blocks > 5 for one in deeper)
-    assert share([large, small], 8000)[0].conditions == 9
+    assert budget_shares([large, small], 8000)[0].conditions == 9
 
 
 def test_a_section_whose_conditions_answer_questions_of_their_own_is_whole_or_absent():
     made = cost("robots", 10, conditions=3, whole=True)
     assert made.least_s == 150
-    assert share([made], 149)[0].blocks == 0
-    assert share([made], 150)[0].is_whole
+    assert budget_shares([made], 149)[0].blocks == 0
+    assert budget_shares([made], 150)[0].is_whole
 
 
 def test_every_case_of_a_need_is_a_condition_that_its_section_runs():
@@ -163,12 +169,14 @@ def test_libraries_stand_beside_rmws_only_where_it_is_asked_what_an_rmw_adds(mon
 
 
 def test_what_the_needs_ask_for_comes_before_further_conditions():
-    asks = replace(cost("asks", 10, conditions=9), asked=20)
-    (dealt_out,) = share([asks], 10 * 3 * 21)
+    asks = replace(cost("asks", 10, conditions=9), needed_blocks=20)
+    (dealt_out,) = budget_shares([asks], 10 * 3 * 21)
     assert (dealt_out.conditions, dealt_out.blocks) == (3, 20)
 
 
 def test_a_planned_section_keeps_the_blocks_that_its_needs_ask_for(tmp_path):
-    shares = [BudgetShare(replace(cost("a", 10), asked=20), 1, blocks) for blocks in (28, 12)]
+    shares = [
+        BudgetShare(replace(cost("a", 10), needed_blocks=20), 1, blocks) for blocks in (28, 12)
+    ]
     made = begin(tmp_path / "e", "tsc", shares, {}, seed=0, budget_s=1.0, choice=NO_CHOICE)
     assert [one.asked for one in made.sections] == [20, 12]
