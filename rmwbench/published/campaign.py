@@ -1,5 +1,5 @@
-"""A campaign as claims, figures and a questionnaire take it: one that was shown, one under way, or
-what a shipped file kept of one (summaries.py, questionnaire/questions_file.py)."""
+"""A campaign as claims, figures and a questionnaire take it: a shown one, one under way, or what a
+shipped file kept of one (summaries.py, questionnaire/questions_file.py)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,31 +23,31 @@ if TYPE_CHECKING:  # what was shipped is judged without all that it was shown by
 
 @dataclass(frozen=True, kw_only=True)
 class Values:
-    """`per_trial`: metric -> block -> its value, in the metric's unit."""
+    """The values of a metric. `per_trial` maps each block to its value, in the metric's unit."""
 
     metrics: Mapping[str, Estimate]
     per_trial: Mapping[str, Mapping[int, float]]
 
 
-NOTHING = Values(metrics={}, per_trial={})
+NO_VALUES = Values(metrics={}, per_trial={})
 Seconds = tuple[tuple[int, float], ...]
-"""(second from 1, value): a second without any has no value."""
+"""(second from 1, value); a second without messages has no value."""
 OVER_TIME = ("sent", "delivered", "latency_by_second", "latency_variance_by_second")
-"""What an arm has second by second in place of a metric: messages per second, the mean over its
-trials; of the trial that its report draws message by message the mean latency in ns, and its
+"""What an arm has second by second in place of a metric: messages per second (the mean over its
+trials), and for the trial that its report draws message by message the mean latency in ns and its
 variance in ns²."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignArm(Values):
-    """In a workload. `topics`: its values in each topic that is measured by itself; `topic`: the
-    one that its own are of, where they are not of the whole workload. `by_second`: of OVER_TIME
-    what there is; None where too many messages leave no mean. `machine_bound`: in how many trials
-    less than a tenth of the processors' time was idle, where those are enough to be told;
-    `left_out`: the blocks that no verdict of its workload uses, since a busy machine spoilt them.
-    `lost_blocks`: those whose trial failed by its own fault. `silent_blocks`: those whose trial was
-    done and left no value that was kept. `touch`: `all` where a file does not
-    say it, for it is older than the choice; None where nothing is sent. `done`: its done trials."""
+    """An arm in a workload. `topics`: its values in each topic that is measured by itself; `topic`:
+    the topic of its own values, if they do not cover the whole workload. `by_second`: what there is
+    of OVER_TIME; None if too many messages leave no mean. `machine_bound`: in how many trials less
+    than a tenth of the processors' time was idle, if those are enough to be told. `spoilt_blocks`:
+    the blocks that a busy machine spoilt, which no verdict of its workload uses. `lost_blocks`:
+    those whose trial failed by the arm's own fault. `silent_blocks`: those whose trial was done but
+    left no value that was kept. `touch`: `all` if a file does not say it, because it is older than
+    the choice; None if nothing is sent. `done`: the number of its done trials."""
 
     arm: str
     middleware: str
@@ -62,7 +62,7 @@ class CampaignArm(Values):
     touch: str | None = "all"
     not_supported: str | None = None
     machine_bound: int = 0
-    left_out: frozenset[int] = frozenset()
+    spoilt_blocks: frozenset[int] = frozenset()
     lost_blocks: tuple[int, ...] = ()
     silent_blocks: tuple[int, ...] = ()
     done: int | None = None
@@ -73,26 +73,27 @@ class CampaignArm(Values):
     @cached_property
     def blocks(self) -> frozenset[int]:
         """The blocks of its done trials."""
-        parts = [self.per_trial, *(topic.per_trial for topic in self.topics.values())]
-        return frozenset(self.silent_blocks).union(
-            block for part in parts for by_block in part.values() for block in by_block
-        )
+        return self._blocks_with_value.union(self.silent_blocks)
 
     @property
     def lost_all(self) -> bool:
-        """Whether its own fault ended every trial: there are lost blocks, and no value of any."""
-        has_values = any(self.per_trial.values()) or any(
-            any(topic.per_trial.values()) for topic in self.topics.values()
-        )
+        """Whether its own fault ended every trial: there are lost blocks, and no block has a
+        value."""
         has_metrics = any(metric.no_data is None for metric in self.metrics.values())
-        return bool(self.lost_blocks) and not (self.done or has_values or has_metrics)
+        has_values = bool(self._blocks_with_value) or has_metrics
+        return bool(self.lost_blocks) and not (self.done or has_values)
+
+    @property
+    def _blocks_with_value(self) -> frozenset[int]:
+        parts = [self, *self.topics.values()]
+        return frozenset(x for part in parts for values in part.per_trial.values() for x in values)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignWorkload:
-    """`name` is in `workload`, too, there with the levels in brackets where the suite has factors.
-    `steady_s`: how long the steady window of a trial is, `primary_metric`: what it is judged by;
-    None where that is not known."""
+    """`name` is contained in `workload`, which also has the levels in brackets if the suite has
+    factors. `steady_s`: the length of a trial's steady window; `primary_metric`: the metric that it
+    is judged by; None if that is not known."""
 
     workload: str
     name: str
@@ -103,9 +104,10 @@ class CampaignWorkload:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredCampaign:
-    """`machine` in a line, and what is known of it as `facts`. `wall_s`: what all of its trials
-    took; None where that is not known. `asked`: the claims that it ran for; None where it ran for
-    none. `shipped`: it was kept in a file. `titles`: what metrics are called."""
+    """`machine` describes the machine in one line; `facts` is what is known of it. `wall_s`: the
+    time that all of its trials took; None if that is not known. `claim_ids`: the claims that it ran
+    for; None if it ran for none. `shipped`: whether it was kept in a file. `titles`: the titles of
+    metrics."""
 
     name: str
     suite: str | None
@@ -119,7 +121,7 @@ class MeasuredCampaign:
     machine: str | None = None
     facts: tuple[Fact, ...] = ()
     workloads: tuple[CampaignWorkload, ...]
-    asked: tuple[str, ...] | None = None
+    claim_ids: tuple[str, ...] | None = None
     shipped: bool = False
     titles: Mapping[str, str] = field(default_factory=dict)
 
@@ -130,22 +132,24 @@ class MeasuredCampaign:
 
     @property
     def host(self) -> str | None:
-        """The machine as it is told apart from others: a description in a line fits many guests of
+        """What tells the machine apart from others. A description in one line fits many guests of
         one hypervisor, so the whole release of its kernel is part of it."""
         kernel = self.fact("kernel")
         return f"{self.machine} (kernel {kernel})" if self.machine and kernel else self.machine
 
     def ran(self, suite: str) -> bool:
-        """Whether it is of the suite that a file of claims or figures names so."""
+        """Whether it is a campaign of the suite that a file of claims or figures names `suite`."""
         return is_suite(suite, str(self.suite))
 
     def fact(self, name: str) -> str | None:
-        """What is known of its machine by this name; None where nothing is."""
+        """Return what is known of its machine by this name; None if nothing is."""
         return next((fact.value for fact in self.facts if fact.name == name), None)
 
 
-def of_shown(answer: "shown.SuiteAnswer", asked: Sequence[str] | None = None) -> MeasuredCampaign:
-    """All that is taken of a campaign that was shown. `asked`: as in `MeasuredCampaign`."""
+def of_shown(
+    answer: "shown.SuiteAnswer", claim_ids: Sequence[str] | None = None
+) -> MeasuredCampaign:
+    """Return all that is taken of a shown campaign. `claim_ids`: as in `MeasuredCampaign`."""
     campaign = answer.campaign
     return MeasuredCampaign(
         name=campaign.name or campaign.directory,
@@ -160,20 +164,21 @@ def of_shown(answer: "shown.SuiteAnswer", asked: Sequence[str] | None = None) ->
         machine=answer.machine.summary,
         facts=answer.machine.facts,
         workloads=tuple(map(_workload, answer.workloads)),
-        asked=None if asked is None else tuple(asked),
+        claim_ids=None if claim_ids is None else tuple(claim_ids),
         titles={name: entry.title for name, entry in answer.glossary.items()},
     )
 
 
 class RunningCampaign:
-    """A campaign that still runs. A trial is read once, however often one looks."""
+    """A campaign that still runs. Each trial is read once, however often the campaign is asked
+    for."""
 
     def __init__(self, directory: "Path"):
         self._directory = directory
         self._known: dict[int, MeasuredTrial] = {}
 
     def campaign(self) -> MeasuredCampaign:
-        """Reads all trials that its journal has by now. Raises UserError for what cannot be
+        """Read all trials that its journal has by now. Raise UserError if something cannot be
         measured."""
         from rmwbench.bundle import Bundle
         from rmwbench.results.suite_document import summarise
@@ -182,8 +187,8 @@ class RunningCampaign:
 
 
 def name_of(workload: str, arms: Sequence[CampaignArm]) -> str:
-    """The name of a workload that a summary keeps with its levels in brackets, which are factors of
-    its arms."""
+    """Return the name of a workload that a summary keeps with its levels in brackets; the levels
+    are factors of its arms."""
     factors = arms[0].factors if arms else {}
     levels = ", ".join(named_level(name, level) for name, level in factors.items())
     return workload.removesuffix(f" [{levels}]")
@@ -216,13 +221,13 @@ def _arm(workload: "shown.WorkloadAnswer", arm: "shown.WorkloadArm") -> Campaign
         touch=arm.touch,
         not_supported=arm.not_supported,
         machine_bound=arm.disturbed_by.get(codes.Code.MACHINE_BOUND, 0),
-        left_out=frozenset(workload.machine_bound_blocks),
+        spoilt_blocks=frozenset(workload.machine_bound_blocks),
         lost_blocks=_lost_blocks(arm),
         done=arm.trials.done,
         metrics=arm.metrics,
-        per_trial=_by_block(arm),
+        per_trial=_values_by_block(arm),
         topics={
-            topic.topic: Values(metrics=topic_arm.metrics, per_trial=_by_block(topic_arm))
+            topic.topic: Values(metrics=topic_arm.metrics, per_trial=_values_by_block(topic_arm))
             for topic in workload.topics
             for topic_arm in topic.arms
             if topic_arm.arm == arm.arm
@@ -237,40 +242,41 @@ def _arm(workload: "shown.WorkloadAnswer", arm: "shown.WorkloadArm") -> Campaign
 def seconds_of(
     delivered: "shown.Delivered | None", series: "shown.Series | None"
 ) -> dict[str, Seconds | None]:
-    """What an arm's charts say second by second."""
+    """Return what an arm's charts say second by second."""
     by_metric: dict[str, Seconds | None] = {}
     if delivered is not None:
-        by_metric["sent"] = _of_seconds(delivered.time_s, delivered.sent_hz, fmean)
-        by_metric["delivered"] = _of_seconds(delivered.time_s, delivered.rate_hz, fmean)
+        by_metric["sent"] = _by_second(delivered.time_s, delivered.sent_hz, fmean)
+        by_metric["delivered"] = _by_second(delivered.time_s, delivered.rate_hz, fmean)
     if series is not None:
-        # of a longer one some messages are kept, and the slowest besides: no mean
-        whole = len(series.time_s) < SERIES_POINTS
-        for name, of in (("latency_by_second", fmean), ("latency_variance_by_second", pvariance)):
-            seconds = _of_seconds(series.time_s, series.latency_ns, of)
-            by_metric[name] = seconds if whole else None
+        # A longer series keeps some messages, and the slowest besides, so it has no mean.
+        is_whole = len(series.time_s) < SERIES_POINTS
+        for name, reduce in (
+            ("latency_by_second", fmean),
+            ("latency_variance_by_second", pvariance),
+        ):
+            seconds = _by_second(series.time_s, series.latency_ns, reduce)
+            by_metric[name] = seconds if is_whole else None
     return by_metric
 
 
-def _of_seconds(
+def _by_second(
     times_s: Sequence[float | None],
     values: Sequence[float | None],
-    of: Callable[[Sequence[float]], float],
+    reduce: Callable[[Sequence[float]], float],
 ) -> Seconds:
-    seconds: dict[int, list[float]] = {}
+    by_second: dict[int, list[float]] = {}
     for time, value in zip(times_s, values, strict=True):
         if time is not None and value is not None:
-            seconds.setdefault(int(time) + 1, []).append(value)
-    return tuple((second, float(of(of_second))) for second, of_second in sorted(seconds.items()))
+            by_second.setdefault(int(time) + 1, []).append(value)
+    return tuple((second, float(reduce(within))) for second, within in sorted(by_second.items()))
 
 
-def _by_block(arm: "shown.CommonArm") -> dict[str, dict[int, float]]:
-    return {
-        name: {one.block: one.value for one in values} for name, values in arm.per_trial.items()
-    }
+def _values_by_block(arm: "shown.CommonArm") -> dict[str, dict[int, float]]:
+    return {name: {x.block: x.value for x in values} for name, values in arm.per_trial.items()}
 
 
 def _lost_blocks(arm: "shown.WorkloadArm") -> tuple[int, ...]:
-    """Leaves out the blocks that were done when they were tried again."""
-    done = {one.block for values in arm.per_trial.values() for one in values}
-    lost = {one.block for one in arm.trials.failures if lost_by_its_arm(one)}
+    """Return the lost blocks, without those that were done when they were tried again."""
+    done = {x.block for values in arm.per_trial.values() for x in values}
+    lost = {failure.block for failure in arm.trials.failures if lost_by_its_arm(failure)}
     return tuple(sorted(lost - done))

@@ -1,4 +1,4 @@
-"""A campaign, set beside the published evaluations: what its report shows of them."""
+"""What a campaign's report shows of the published evaluations that it is about."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ Items = Sequence[Mapping[str, Any]]
 
 
 def evaluated(shown: SuiteAnswer) -> Evaluated:
-    """What the shipped claims and figures say of the campaign."""
+    """Return what the shipped claims and figures say of the campaign."""
     campaign = of_shown(shown)
     items: Items = ()
     if sources_about(str(campaign.suite), CLAIMS_FILE):
@@ -28,12 +28,12 @@ def evaluated(shown: SuiteAnswer) -> Evaluated:
         lines=[(item["today"][0]["of"].answer, _line(item)) for item in items],
         table=[_row(item) for item in items],
         write_figures=partial(_write_figures, campaign),
-        reported=_reported(campaign),
+        reported=_report_line(campaign),
     )
 
 
-def _reported(campaign: MeasuredCampaign) -> str:
-    """The line of the report that the campaign's own suite is about."""
+def _report_line(campaign: MeasuredCampaign) -> str:
+    """Return the line about the public report that the campaign's own suite is about."""
     directory = campaign.directory
     if directory is None or not Path(directory, "campaign.json").is_file():
         return ""  # a document alone
@@ -51,22 +51,25 @@ def _reported(campaign: MeasuredCampaign) -> str:
 
 
 def _line(item: Mapping[str, Any]) -> str:
-    published = "ours" if item["of"].inferred else f"as published: {_row(item)[1]}"
-    return f"{item['of'].id}: {item['of'].says} ({published}) {_row(item)[3]}"
+    statement, published, _, here = _row(item)
+    verdict = "ours" if item["of"].inferred else f"as published: {published}"
+    return f"{statement} ({verdict}) {here}"
 
 
 def _row(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    """(claim, as published, as corrected, here) of a claim."""
+    """Return (claim, as published, as corrected, here)."""
     from rmwbench.published.claims.judging.versions import other_answers
 
-    claim, todays = item["of"], [one["of"] for one in item["today"]]
+    claim, todays = item["of"], [entry["of"] for entry in item["today"]]
     today = todays[0]
-    of_data = ["" if one is None else one.verdict for one in (claim.published, claim.corrected)]
-    seen = f" {values}" if (values := today.seen()) else ""
+    published, corrected = (
+        "" if x is None else x.verdict for x in (claim.published, claim.corrected)
+    )
+    values = f" {text}" if (text := today.seen()) else ""
     proxy = " (proxy)" if item["proxy"] else ""
-    beside = "".join(f"; {other.name}{other.with_versions}" for other in other_answers(todays))
-    here = f"{today.name}{today.with_versions}{proxy}, {today.layer}{seen}{beside}"
-    return f"{claim.id}: {claim.says}", of_data[0], of_data[1], here
+    others = "".join(f"; {other.name}{other.with_versions}" for other in other_answers(todays))
+    here = f"{today.name}{today.with_versions}{proxy}, {today.layer}{values}{others}"
+    return f"{claim.id}: {claim.says}", published, corrected, here
 
 
 def _markup(items: Items) -> str:
@@ -79,7 +82,7 @@ def _markup(items: Items) -> str:
     return fragment(
         "claims_section.html.j2",
         items=items,
-        counts=state_counts(one["state"] for one in items),
+        counts=state_counts(item["state"] for item in items),
         choices=choices(items),
         answers=ANSWERS,
         claims_style=Markup(asset("claims.css")),
@@ -87,8 +90,8 @@ def _markup(items: Items) -> str:
 
 
 def _write_figures(campaign: MeasuredCampaign, report: Path) -> str | None:
-    """Charts take long to import: an answer in the terminal has none, and most reports have none of
-    an evaluation."""
+    """Write the figures page. Charts take long to import, so an answer in the terminal does
+    without, and most reports have no figures of an evaluation."""
     if not sources_about(str(campaign.suite), FIGURES_FILE):
         return None
     from rmwbench.published.figures.figures_view import write_beside

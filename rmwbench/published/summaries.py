@@ -21,22 +21,22 @@ from rmwbench.suite.file.places import shown, source_directory
 FOLDER = "measured"
 SCHEMA, VERSION = "rmwbench/measured", 1
 METHOD = 2
-"""By which method a campaign was measured; no other is judged. 1, which said none: of a short drain
-that took slow messages for lost, of costs divided by what arrived after the window too, and of
-single trials repeated instead of blocks."""
+"""The method by which a campaign was measured; only campaigns of this method are judged. Method 1,
+which was not recorded, had a short drain that took slow messages for lost ones, divided costs by
+messages that arrived after the window too, and repeated single trials instead of blocks."""
 
 
 def shipped(source: str, directory: Path | None = None) -> list[dict[str, Any]]:
-    """The summaries of a source as they are in their files, the newest first. Raises UserError for
-    any other file, and for what another method measured."""
+    """Return the summaries of a source as their files have them, the newest first. Raise UserError
+    for any other file, and for what another method measured."""
     folder = (directory / source if directory else source_directory(source)) / FOLDER
     return [read(path) for path in sorted(folder.glob("*.json"), reverse=True)]
 
 
 def read(path: Path) -> dict[str, Any]:
-    """As `shipped`, of one file."""
-    words = ("this is not a summary of a measurement", "this summary is of another kind")
-    summary = read_kept(path, (SCHEMA, VERSION), words)
+    """Return one file, as `shipped` does."""
+    whats = ("this is not a summary of a measurement", "this summary is of another kind")
+    summary = read_campaigns(path, (SCHEMA, VERSION), whats)
     methods = {campaign.get("method", 1) for campaign in summary["campaigns"]}
     if methods != {METHOD}:
         raise UserError(
@@ -49,33 +49,32 @@ def read(path: Path) -> dict[str, Any]:
     return summary
 
 
-def read_kept(
-    path: Path, kind: tuple[str, int], words: tuple[str, str], fix: str | None = None
+def read_campaigns(
+    path: Path, kind: tuple[str, int], whats: tuple[str, str], fix: str | None = None
 ) -> dict[str, Any]:
-    """A file of campaigns of this (schema, version). UserError for any other: `words` say that it
-    is none, and that it is of another kind."""
+    """Return the document of a file of campaigns in this (schema, version). Raise UserError for any
+    other file: `whats` are the texts for a file that is none, and for one of another kind."""
     try:
         document: dict[str, Any] = parse_json(read_input(path))
-        its_kind = document["schema"], document["version"]
-        if its_kind == kind:
+        own_kind = document["schema"], document["version"]
+        if own_kind == kind:
             _ = document["campaigns"]
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UserError(words[0], where=shown(path), actual=str(error)) from None
-    if its_kind != kind:
+        raise UserError(whats[0], where=shown(path), actual=str(error)) from None
+    if own_kind != kind:
         expected = f"{kind[0]} {kind[1]}"
         raise UserError(
-            words[1], where=shown(path), expected=expected, actual=f"{its_kind}", fix=fix
+            whats[1], where=shown(path), expected=expected, actual=f"{own_kind}", fix=fix
         )
     return document
 
 
-def expanded(summary: Mapping[str, Any]) -> list[MeasuredCampaign]:
-    """The campaigns of a summary."""
+def campaigns_of(summary: Mapping[str, Any]) -> list[MeasuredCampaign]:
     return list(map(campaign_of, summary["campaigns"]))
 
 
 def campaign_of(document: Mapping[str, Any]) -> MeasuredCampaign:
-    """A campaign of which a part was kept, with the claims or with the questionnaire."""
+    """Return a campaign of which a part was kept, with the claims or with the questionnaire."""
     about, machine = document["campaign"], document["machine"]
     values = {name: value for name, value in machine.items() if name not in ("summary", "facts")}
     facts = [Fact(name=name, value=value, note=None) for name, value in values.items()]
@@ -122,7 +121,7 @@ def _arm(arm: Mapping[str, Any]) -> CampaignArm:
         touch=arm.get("touch", "all"),
         not_supported=arm.get("not_supported"),
         machine_bound=arm.get("disturbed_by", {}).get(Code.MACHINE_BOUND, 0),
-        left_out=frozenset(arm.get("left_out", ())),
+        spoilt_blocks=frozenset(arm.get("left_out", ())),
         lost_blocks=tuple(arm.get("lost_blocks", ())),
         silent_blocks=tuple(arm.get("silent_blocks", ())),
         metrics=whole.metrics,

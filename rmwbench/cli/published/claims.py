@@ -108,7 +108,12 @@ class ClaimsShowOptions:
 def show(options: ClaimsShowOptions) -> None:
     from rmwbench.published.claims.by_suite import by_suite
     from rmwbench.published.claims.claims_file import select_claims
-    from rmwbench.published.claims.claims_ledger import document, ledger, named, require_heading
+    from rmwbench.published.claims.claims_ledger import (
+        document,
+        ledger,
+        require_heading,
+        verdict_names,
+    )
     from rmwbench.published.claims.ledger_view import link_to_reports, suite_table, view
     from rmwbench.published.claims.summary import shipped_of
     from rmwbench.report.render.markdown import render_blocks
@@ -123,7 +128,7 @@ def show(options: ClaimsShowOptions) -> None:
             "--save": options.save,
         }
     )
-    verdicts = named(options.verdict or (), "--verdict")
+    verdicts = verdict_names(options.verdict or (), "--verdict")
     selection = select_claims(options.words or ())
     files = selection.files
     campaigns = campaigns_in(options.campaign or (), "claims")
@@ -171,8 +176,8 @@ def _save(
     options: ClaimsShowOptions,
 ) -> None:
     """Write what these campaigns measured of the selected sources, and print the files."""
-    from rmwbench.published.claims.summary import file_name, measured, text
-    from rmwbench.published.figures.figures_file import drawn_of
+    from rmwbench.published.claims.summary import file_name, json_text, machine_summary
+    from rmwbench.published.figures.figures_file import measured_figures
     from rmwbench.published.summaries import FOLDER
     from rmwbench.whole_file import make_directory, write_whole
 
@@ -188,12 +193,12 @@ def _save(
         summary
         for file in selection.files
         if any(file.has(campaign.suite) for campaign in campaigns)
-        and (summary := measured(file, campaigns, drawn_of(file.claims)))
+        and (summary := machine_summary(file, campaigns, measured_figures(file.claims)))
     ]
     if not summaries:
         raise UserError("these campaigns answer none of these claims", where="--save")
     for summary in summaries:
         path = directory / summary["source"] / FOLDER / file_name(summary)
         make_directory(path.parent)
-        write_whole(path, text(summary))
+        write_whole(path, json_text(summary))
         typer.echo(path)

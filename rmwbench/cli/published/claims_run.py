@@ -101,14 +101,14 @@ def _carry_out(session: "ClaimsSession", files: "list[Claims]", no_report: bool)
     unfinished = session.unfinished()
     if unfinished:
         console.print(f"first the stopped campaigns: {', '.join(unfinished)}\n", markup=False)
-    if claims_plan.picked or not unfinished:
+    if claims_plan.ids_of_suite or not unfinished:
         for line in lines(claims_plan):
             console.print(line, markup=False)
         console.print()
-    if not claims_plan.picked and not unfinished:
+    if not claims_plan.ids_of_suite and not unfinished:
         console.print(
             "nothing fits into this time"
-            if claims_plan.left_out
+            if claims_plan.omitted
             else "nothing is open that can be decided here"
         )
     campaigns = ClaimCampaigns(session, files, claims_plan.gathered)
@@ -124,7 +124,7 @@ def _selected_claims(
     claims to run: the named claim, or the claims with such a verdict in the shipped ledger; no id
     stands for all claims."""
     from rmwbench.published.claims.claims_file import select_claims
-    from rmwbench.published.claims.claims_ledger import ledger, named
+    from rmwbench.published.claims.claims_ledger import ledger, verdict_names
     from rmwbench.published.claims.summary import shipped_of
     from rmwbench.suite.file.places import SUFFIXES
 
@@ -141,7 +141,7 @@ def _selected_claims(
             selection.files,
             shipped=shipped_of(selection.files),
             ids=selection.ids,
-            verdicts=named(verdicts, "--verdict"),
+            verdicts=verdict_names(verdicts, "--verdict"),
         )
         ids = [judged.claim.id for judged in judged_ledger.claims if judged.claim.test]
         if not ids:
@@ -188,7 +188,7 @@ def _plan(
 ) -> "ClaimsPlan":
     from rmwbench.published.claims.campaign.claim_campaigns import open_claims
     from rmwbench.published.claims.campaign.claims_plan import make_claims_plan, undecidable
-    from rmwbench.published.claims.campaign.offers import Gathered, gather
+    from rmwbench.published.claims.campaign.offers import GatheredOffers, gather
 
     candidates = [
         judged
@@ -203,7 +203,7 @@ def _plan(
         if judged.claim.id in undecidable_claims
     }
     gathered_offers = gather([judged for judged in candidates if judged.claim.id not in refused])
-    gathered = Gathered(gathered_offers.offers, {**gathered_offers.refused, **refused})
+    gathered = GatheredOffers(gathered_offers.offers, {**gathered_offers.refused, **refused})
     return make_claims_plan(gathered, settled, budget_s)
 
 
@@ -212,7 +212,7 @@ def _settled_here(files: "list[Claims]") -> dict[str, str]:
     date."""
     from rmwbench.lab import machine
     from rmwbench.published.claims.campaign.claim_campaigns import settled_by
-    from rmwbench.published.summaries import expanded, shipped
+    from rmwbench.published.summaries import campaigns_of, shipped
 
     this_machine = machine.describe()["summary"]
     dates_of_claims: dict[str, str] = {}
@@ -220,7 +220,7 @@ def _settled_here(files: "list[Claims]") -> dict[str, str]:
         summaries = [
             summary for summary in shipped(file.claims) if summary["machine"] == this_machine
         ]
-        measured = [campaign for summary in summaries for campaign in expanded(summary)]
+        measured = [campaign for summary in summaries for campaign in campaigns_of(summary)]
         dates = ", ".join(sorted({summary["date"] for summary in summaries}))
         dates_of_claims |= settled_by([file], measured, f"shipped, {dates}")
     return dates_of_claims

@@ -102,7 +102,7 @@ def figures(options: FiguresOptions) -> None:
     drawn = draw(parts, campaigns)
     if options.figure:
         text = options.figure.lower()
-        drawn = drawn.chosen(
+        drawn = drawn.filter(
             lambda figure: (
                 text in figure.original.id.lower() or text in figure.original.title.lower()
             )

@@ -91,9 +91,11 @@ def _selected(questions: "Questionnaire", ids: list[str]) -> "Questionnaire":
 
 
 def _save(questions: "Questionnaire", campaigns: list[Path], path: Path) -> None:
-    from rmwbench.published.questionnaire.questions_file import answers_text, kept_answers
-    from rmwbench.published.questionnaire.responses import reduced, renewed
+    from rmwbench.published.questionnaire.questions_file import answers_text, saved_answers
+    from rmwbench.published.questionnaire.responses import merged_documents, reduced_document
     from rmwbench.whole_file import write_whole
 
-    new_answers = [reduced(questions, campaign) for campaign in campaigns_in(campaigns, WHO)]
-    write_whole(path, answers_text(renewed(kept_answers(path), new_answers)))
+    new_answers = [
+        reduced_document(questions, campaign) for campaign in campaigns_in(campaigns, WHO)
+    ]
+    write_whole(path, answers_text(merged_documents(saved_answers(path), new_answers)))

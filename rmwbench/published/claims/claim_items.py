@@ -1,9 +1,10 @@
-"""What a page shows of claims: the ledger's entries with the way to the evidence, and the answer as a
+"""What a page shows of claims: the ledger's entries with links to the evidence, and the answer as a
 small picture.
 
-The picture has per cell the ratio (or the value) with its interval on a logarithmic axis, the side
-that the claim says shaded, its bar in the middle; a difference on a linear one, 0 in the middle.
-These are numbers for an SVG; the template draws them."""
+The picture has, for each cell, the ratio (or the value) with its interval on a logarithmic axis,
+with the claimed side shaded and the bar in the middle; a difference is on a linear axis with 0 in
+the middle. This module computes the numbers of an SVG, and the template draws it.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.amounts import POINTS, RATIO, UNITLESS, bar_text, title_of, unit_of
 from rmwbench.published.claims.claims_file import Claims, ClaimTest, load
 from rmwbench.published.claims.claims_ledger import (
-    OF_THE_DATA,
+    DATA_VERDICTS,
     STATES,
     JudgedClaim,
     SourceLedger,
@@ -29,23 +30,23 @@ from rmwbench.suite.predicate import RANGES
 from rmwbench.words import numbers as fmt
 
 Link = Callable[[str, str, str, str], str | None]
-"""(campaign, workload, arm, metric) -> where its evidence is."""
+"""(campaign, workload, arm, metric) -> the link to its evidence."""
 
 
 def of_campaign(campaign: MeasuredCampaign) -> list[dict[str, Any]]:
-    """What the shipped claims say of a campaign's suite. Only claims files are read here."""
-    of_suite = ledger(_about(str(campaign.suite)), [campaign])
-    link = inside(campaign)
-    return [item(source, x, link) for source in of_suite.sources for x in source.claims if x.today]
+    """Return what the shipped claims say about a campaign's suite. Only claims files are read."""
+    sources = ledger(_claims_about(str(campaign.suite)), [campaign]).sources
+    link = links_within(campaign)
+    return [item(source, x, link) for source in sources for x in source.claims if x.today]
 
 
 @lru_cache(maxsize=8)
-def _about(suite: str) -> list[Claims]:
+def _claims_about(suite: str) -> list[Claims]:
     return [load(name) for name in sources_about(suite, CLAIMS_FILE)]
 
 
-def inside(campaign: MeasuredCampaign) -> Link:
-    """Links within the report of this campaign (rmwbench/report/show numbers workloads and
+def links_within(campaign: MeasuredCampaign) -> Link:
+    """Return links within the report of this campaign (rmwbench/report/show numbers workloads and
     arms)."""
     places = {
         (workload.workload, arm.arm): (f"{number}-{place}", arm.metrics)
@@ -61,13 +62,13 @@ def inside(campaign: MeasuredCampaign) -> Link:
 
 
 def state_counts(states: Iterable[str]) -> dict[str, int]:
-    """State -> claims that are in it; those without any are left out."""
+    """Return state -> number of claims in it, without zeros."""
     names = list(states)
     return {name: n for name in STATES if (n := names.count(name))}
 
 
 def choices(items: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """What a page's filter offers: the states, verdicts and sources that some of its claims
+    """Return what a page's filter offers: the states, verdicts and sources that some of its claims
     have."""
     data = {name for item in items for name in item["data"]}
     return {
@@ -75,13 +76,13 @@ def choices(items: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
             *state_counts(entry["state"] for entry in items),
             *(["proxy"] if any(item["proxy"] for item in items) else []),
         ],
-        "data": [name for name in OF_THE_DATA if name in data],
+        "data": [name for name in DATA_VERDICTS if name in data],
         "source": list(dict.fromkeys(item["source"] for item in items)),
     }
 
 
 def item(source: SourceLedger, judged: JudgedClaim, link: Link) -> dict[str, Any]:
-    """A claim as the templates show it."""
+    """Return a claim as the templates show it."""
     claim = judged.claim
     return {
         "of": claim,
@@ -99,13 +100,13 @@ def _today(tests: Sequence[ClaimTest], today: Today, link: Link) -> dict[str, An
     evidence = []
     for cell in today.cells:
         for side in cell.sides:
-            # A report has the trials of whole workloads; a topic's stand here.
+            # Only the trials of whole workloads are in a report; those of a topic stand here.
             href = (
                 None if side.topic else link(today.campaign, side.workload, side.arm, cell.metric)
             )
             evidence.append({"arm": side.arm, "workload": side.place, "href": href})
-    unique = {(side_link["workload"], side_link["arm"]): side_link for side_link in evidence}
-    linked = any(side_link["href"] for side_link in evidence)
+    by_place = {(row["workload"], row["arm"]): row for row in evidence}
+    is_linked = any(row["href"] for row in evidence)
     return {
         "of": today,
         "seen": today.seen(),
@@ -115,14 +116,14 @@ def _today(tests: Sequence[ClaimTest], today: Today, link: Link) -> dict[str, An
             for part, test in enumerate(tests)
             if (drawing := picture(test, [cell for cell in today.cells if cell.part == part]))
         ],
-        "evidence": list(unique.values()),
-        # Where a report has the trials, one click leads there.
-        "trials": [] if linked else [table for cell in today.cells if (table := _trials(cell))],
+        "evidence": list(by_place.values()),
+        "trials": [] if is_linked else list(filter(None, map(_trials, today.cells))),
     }
 
 
 def _trials(cell: CellAnswer) -> dict[str, Any] | None:
-    """The values of a cell's trials: a row per block, a column per side. None where it has none."""
+    """Return the values of a cell's trials: a row for each block, a column for each side. None if
+    there are none."""
     unit = unit_of(cell.metric)
     values = [
         {
@@ -134,45 +135,44 @@ def _trials(cell: CellAnswer) -> dict[str, Any] | None:
     blocks = sorted(set().union(*values))
     if not blocks:
         return None
-    two = len({side.place for side in cell.sides}) > 1
+    differ = len({side.place for side in cell.sides}) > 1
     return {
         "title": cell.workload,
         "metric": title_of(cell.metric),
-        "heads": [f"{side.arm}, {side.place}" if two else side.arm for side in cell.sides],
-        "rows": [(block + 1, [of.get(block, "–") for of in values]) for block in blocks],
+        "heads": [f"{side.arm}, {side.place}" if differ else side.arm for side in cell.sides],
+        "rows": [(block + 1, [x.get(block, "–") for x in values]) for block in blocks],
     }
 
 
 WIDTH, ROW, TOP, FOOT = 220, 14, 4, 15
 MOST_ROWS = 8
-"""The most cells that are drawn; the others are in the text."""
+"""The most cells that are drawn; the text has the others."""
 NARROWEST, WIDEST = math.log(1.5), math.log(1000.0)
 """Half of the axis, as the logarithm of a ratio to the bar."""
 Place = Callable[[float], float]
 """A value -> x."""
 EDGE = 6
-"""What lies beyond the axis ends in an arrow within this margin."""
+"""A value beyond the axis ends in an arrow within this margin."""
 
 
 def picture(test: ClaimTest, cells: Sequence[CellAnswer]) -> dict[str, Any] | None:
-    """What to draw of the `cells` of an answer, those of one test; None where no cell has an
-    interval."""
-    drawn = [cell for cell in cells if cell.low is not None and cell.high is not None][:MOST_ROWS]
+    """Return the drawing of the `cells` of one test; None if no cell has an interval."""
+    shown = [cell for cell in cells if cell.low is not None and cell.high is not None][:MOST_ROWS]
     bar = bar_of(test)
-    if not drawn:
+    if not shown:
         return None
     if test.by == "difference":
-        place = _both_sides(bar, drawn)
+        place = _both_sides(bar, shown)
     else:
-        place = _logarithmic(bar, drawn, test) if bar > 0 else _linear(drawn)
-    bottom = TOP + ROW * len(drawn)
+        place = _logarithmic(bar, shown, test) if bar > 0 else _linear_axis(shown)
+    bottom = TOP + ROW * len(shown)
     return {
         "width": WIDTH,
         "height": bottom + FOOT,
         "bottom": bottom,
         "shade": _shade(test, bar, place),
-        "bars": [(place(at), _text(at, test)) for at in _bars(test, bar)],
-        "rows": [_row(cell, place, TOP + ROW * n + ROW / 2) for n, cell in enumerate(drawn)],
+        "bars": [(place(value), _bar_text(value, test)) for value in _bars(test, bar)],
+        "rows": [_row(cell, place, TOP + ROW * n + ROW / 2) for n, cell in enumerate(shown)],
     }
 
 
@@ -189,8 +189,8 @@ def _logarithmic(bar: float, cells: Sequence[CellAnswer], test: ClaimTest) -> Pl
     return place
 
 
-def _linear(cells: Sequence[CellAnswer]) -> Place:
-    """Ratios around a bar of 0 do not exist, so the range begins at 0."""
+def _linear_axis(cells: Sequence[CellAnswer]) -> Place:
+    """Return an axis that begins at 0, since there are no ratios to a bar of 0."""
     largest = max((x for cell in cells for x in _ends(cell) if x < math.inf), default=0)
     return lambda x: (
         WIDTH if math.isinf(x) else EDGE + (WIDTH - 2 * EDGE) * (x / largest if largest else 0.0)
@@ -198,13 +198,13 @@ def _linear(cells: Sequence[CellAnswer]) -> Place:
 
 
 def _both_sides(bar: float, cells: Sequence[CellAnswer]) -> Place:
-    """0 in the middle, as far to either side as anything reaches."""
+    """Return an axis with 0 in the middle that reaches equally far to both sides."""
     half = max(abs(bar), *(abs(x) for cell in cells for x in _ends(cell))) or 1.0
     return lambda x: WIDTH / 2 + (WIDTH / 2 - EDGE) * x / half
 
 
 def _ends(cell: CellAnswer) -> tuple[float, float, float]:
-    """Low, value and high; NaN for one that there is not."""
+    """Return low, value and high; NaN for an absent number."""
     low, value, high = (math.nan if x is None else x for x in (cell.low, cell.value, cell.high))
     return low, value, high
 
@@ -214,9 +214,9 @@ def _bars(test: ClaimTest, bar: float) -> list[float]:
 
 
 def _shade(test: ClaimTest, bar: float, place: Place) -> tuple[float, float]:
-    """x and width of the side that the claim says."""
-    if test.relation in RANGES:  # of what differs the middle is shaded too: what it is not
-        low, high = (place(at) for at in _bars(test, bar))
+    """Return x and width of the claimed side."""
+    if test.relation in RANGES:  # for `differs`, too, the middle is shaded: what the claim denies
+        low, high = (place(value) for value in _bars(test, bar))
         return low, high - low
     return (0.0, place(bar)) if test.relation == "less" else (place(bar), WIDTH - place(bar))
 
@@ -239,9 +239,9 @@ def _within_edge(x: float) -> float:
     return max(EDGE / 2, min(WIDTH - EDGE / 2, x))
 
 
-def _text(at: float, test: ClaimTest) -> str:
+def _bar_text(value: float, test: ClaimTest) -> str:
     if test.by == "difference":
-        return bar_text(at, POINTS)
+        return bar_text(value, POINTS)
     if test.by == "exponent" or test.times_metric:
-        return bar_text(at, UNITLESS)
-    return bar_text(at, unit_of(test.metric) if test.right is None else RATIO)
+        return bar_text(value, UNITLESS)
+    return bar_text(value, unit_of(test.metric) if test.right is None else RATIO)

@@ -1,8 +1,8 @@
 """The ledger of claims: every claim with its answers, for the terminal, the page, Markdown and
 `--json`. Pure.
 
-What became of a claim here is one of STATES, and how many claims are in each: the same words and
-numbers in all forms."""
+Each claim is in one of STATES. All forms use the same words and the same counts of states.
+"""
 
 import math
 import re
@@ -25,37 +25,37 @@ STATES = {
     "does not hold": "in at least one cell the whole interval lies on the other side",
     "undecided": "an interval contains the bar or lies within the margin of it, or there are too "
     "few blocks: these trials do not tell",
-    "undecidable": "undecided, and no run could tell: its bar takes more blocks, or longer ones, than "
-    "`claims run` has, as is said beside it",
-    "machines differ": "it holds on one machine and does not on another, or what another one found "
-    "lies on the other side of the bar, outside of the interval that decides",
+    "undecidable": "undecided, and no run could decide it: its bar needs more blocks, or longer "
+    "ones, than `claims run` allows, as stated beside it",
+    "machines differ": "it holds on one machine and not on another, or the value of another "
+    "machine lies on the other side of the bar, outside the deciding interval",
     "no data": "the metric has no value here, for the reason given",
-    "open": "there is an experiment, and nothing has measured it yet",
+    "open": "there is an experiment, but nobody has run it yet",
     "not testable here": "for the reason given",
     "opinion": "listed, not judged",
 }
-"""Every claim is in one of them."""
+"""State -> its meaning. Every claim is in one of them."""
 MEASURED = (*DECIDED, "undecided", "undecidable", "no data", "machines differ")
 ANSWERS = {name: words for name, words in STATES.items() if name in MEASURED}
-"""States of claims that something was measured of, with what they mean."""
-OF_THE_DATA = (
+"""States of claims that were measured, with their meanings."""
+DATA_VERDICTS = (
     "supported",
     "contradicted",
     "contradicted within the source",
     "partly supported",
     "data not published",
 )
-"""Verdicts of the source's own data that can be asked for; its `no data` and `undecided` give way
+"""Verdicts of the source's own data that a user can select; its `no data` and `undecided` give way
 to the states of these names."""
-OF_HERE = ("proxy", "supported", "refuted")
+ANSWER_VERDICTS = ("proxy", "supported", "refuted")
 """Verdicts of an answer, beside the states."""
-NAMES = (*STATES, "proxy", "refuted", *OF_THE_DATA)
+NAMES = (*STATES, "proxy", "refuted", *DATA_VERDICTS)
 
 
 def state_of(claim: Claim, today: Sequence[Today]) -> str:
-    """By the answer with the most cells and blocks at the claim's own layer, whatever it says, of
-    the newest version where versions differ; unless another machine says the contrary at the same
-    layer."""
+    """Return the state of a claim. The answer with the most cells and blocks at the claim's own
+    layer decides, whatever it says, and that of the newest version if versions differ; unless
+    another machine denies it at the same layer."""
     if claim.kind == "opinion":
         return "opinion"
     if claim.test is None:
@@ -63,14 +63,14 @@ def state_of(claim: Claim, today: Sequence[Today]) -> str:
     if not today:
         return "open"
     first = today[0]
-    if any(_contrary(first, other) for other in today[1:] if other.layer == first.layer):
+    if any(_is_denied(first, other) for other in today[1:] if other.layer == first.layer):
         return "machines differ"
     return "undecidable" if first.takes is not None else first.answer
 
 
-def _contrary(first: Today, other: Today) -> bool:
-    """Whether a decided answer is denied by another machine: it decides the contrary, or what it
-    found in a cell lies on the other side of the bar, outside of what decided it. Another version
+def _is_denied(first: Today, other: Today) -> bool:
+    """Whether another machine denies a decided answer: it decides the contrary, or a value of its
+    cells lies on the other side of the bar, outside of the deciding interval. Another version
     denies nothing."""
     if first.answer not in DECIDED or first.answer == other.answer:
         return False
@@ -78,15 +78,15 @@ def _contrary(first: Today, other: Today) -> bool:
         return False
     if other.answer in DECIDED:
         return True
-    undecided = {(c.part, c.workload): c for c in other.cells if c.answer == "undecided"}
+    undecided = {(x.part, x.workload): x for x in other.cells if x.answer == "undecided"}
     return any(
-        _apart(cell, undecided[place])
+        _is_cell_denied(cell, undecided[place])
         for cell in first.cells
         if cell.answer == first.answer and (place := (cell.part, cell.workload)) in undecided
     )
 
 
-def _apart(decided: CellAnswer, cell: CellAnswer) -> bool:
+def _is_cell_denied(decided: CellAnswer, cell: CellAnswer) -> bool:
     if cell.code == "few_blocks" or cell.low is None or cell.high is None:
         return False
     if decided.low is None or decided.high is None:
@@ -96,7 +96,7 @@ def _apart(decided: CellAnswer, cell: CellAnswer) -> bool:
 
 
 def counts_text(summary: "LedgerSummary") -> str:
-    """`holds 43 (40 by proxy), does not hold 25 (25 by proxy), undecided 33, …`."""
+    """Return `holds 43 (40 by proxy), does not hold 25 (25 by proxy), undecided 33, …`."""
     return ", ".join(
         f"{name}{'s' * (name == 'opinion')} {number}"
         + (f" ({proxies} by proxy)" if proxies else "")
@@ -106,7 +106,8 @@ def counts_text(summary: "LedgerSummary") -> str:
 
 
 def versions_text(summary: "LedgerSummary") -> str:
-    """By which rule claims whose versions differ are counted; empty where there are none."""
+    """Return the rule by which claims are counted whose versions differ; empty if there are
+    none."""
     if not summary.versions_differ:
         return ""
     return (
@@ -115,22 +116,25 @@ def versions_text(summary: "LedgerSummary") -> str:
     )
 
 
-def to_do(source: str) -> str:
-    """What measures the open claims of a source, or of a claims file by its path."""
+def run_command(source: str) -> str:
+    """Return the command that measures the open claims of a source, or of a claims file by its
+    path."""
     return command_line("published", "claims", "run", source, "--budget", "30m")
 
 
-def named(words: Iterable[str], where: str) -> frozenset[str]:
-    """The states and verdicts of these names, as printed or with `-` for a blank, or by how they
-    begin where that is enough. Raises UserError for any other."""
-    return frozenset(_named(word, where) for word in words)
+def verdict_names(words: Iterable[str], where: str) -> frozenset[str]:
+    """Return the states and verdicts of these words, which are names as printed, names with `-` for
+    a blank, or unique beginnings of names. Raise UserError for any other word."""
+    return frozenset(_verdict_name(word, where) for word in words)
 
 
-def _named(word: str, where: str) -> str:
+def _verdict_name(word: str, where: str) -> str:
     plain = re.sub(r"[\s_-]+", " ", word.strip().casefold())
-    begun = [name for name in NAMES if plain and name.startswith(plain)]
-    if plain in NAMES or len(begun) == 1:
-        return plain if plain in NAMES else begun[0]
+    if plain in NAMES:
+        return plain
+    candidates = [name for name in NAMES if plain and name.startswith(plain)]
+    if len(candidates) == 1:
+        return candidates[0]
     dashed = [name.replace(" ", "-") for name in NAMES]
     raise UserError(
         f"no verdict is called `{word}`",
@@ -144,23 +148,27 @@ def _named(word: str, where: str) -> str:
 def require_heading(
     sources: Iterable[Claims], heading: str, ids: Mapping[str, Collection[str]], where: str
 ) -> None:
-    """Raises UserError where no heading of these claims (of a source's `ids` alone, where it has
-    any) has that text."""
+    """Raise UserError if no heading of these claims has that text. For a source with `ids`, only
+    the headings of those claims count."""
     for source in sources:
-        wanted = ids.get(source.claims, ())
-        claims = [claim.heading for claim in source.items if not wanted or claim.id in wanted]
-        without_claims = [] if wanted else [one.heading for one in source.headings]
-        if any(_has(heading, name) for name in (*claims, *without_claims)):
+        chosen = ids.get(source.claims, ())
+        claim_headings = [
+            claim.heading for claim in source.items if not chosen or claim.id in chosen
+        ]
+        without_claims = [] if chosen else [item.heading for item in source.headings]
+        if any(_has_text(name, heading) for name in (*claim_headings, *without_claims)):
             return
     raise UserError("no heading has that text", where=where, actual=heading)
 
 
-def is_one_of(judged: "JudgedClaim", names: Collection[str]) -> bool:
-    """Whether the claim is in a state of this name, or has such a verdict: of its source's own
-    data, or of here."""
-    of_the_data = {judgement.verdict for _, judgement in judged.claim.judgements}
-    of_here = {answer.verdict for answer in judged.today[:1]}
-    claim_names = {judged.state} | of_the_data & set(OF_THE_DATA) | of_here & set(OF_HERE)
+def has_verdict_in(judged: "JudgedClaim", names: Collection[str]) -> bool:
+    """Whether the claim's state, the verdict of its source's data or the verdict of its first
+    answer is among `names`."""
+    data_verdicts = {judgement.verdict for _, judgement in judged.claim.judgements}
+    answer_verdicts = {answer.verdict for answer in judged.today[:1]}
+    claim_names = (
+        {judged.state} | data_verdicts & set(DATA_VERDICTS) | answer_verdicts & set(ANSWER_VERDICTS)
+    )
     return not claim_names.isdisjoint(names)
 
 
@@ -169,8 +177,8 @@ SCHEMA, VERSION = "rmwbench/claims", 4
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedClaim:
-    """A claim, the `layer` that it speaks of, what each campaign says of it, those with data first,
-    and what became of it (`STATES`)."""
+    """A claim, the `layer` that it speaks of, the answers of the campaigns, those with data first,
+    and its state (`STATES`)."""
 
     claim: Claim
     layer: str
@@ -184,8 +192,8 @@ class JudgedClaim:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceLedger:
-    """A source with its claims, and with the headings that have none. `run`: what
-    measures its open claims."""
+    """A source with its claims, and its headings without claims. `run`: the command that measures
+    its open claims."""
 
     source: str
     title: str
@@ -199,10 +207,10 @@ class SourceLedger:
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerSummary:
-    """How many claims there are, and verdict or state -> how many have it. `states`: all of them,
-    also those that no claim is in, so that they add up to the claims; `proxies`: how many of the
-    decided ones are proxies; `versions_differ`: the ids of those that are counted by the newest
-    version that was measured, since another one has another answer."""
+    """How many claims there are, and verdict or state -> number of claims. `states` has all states,
+    also those without claims, so that the numbers add up to `claims`; `proxies`: how many of the
+    decided ones are proxies; `versions_differ`: the ids of claims that are counted by the newest
+    measured version, since another version has another answer."""
 
     claims: int
     inferred: int
@@ -219,7 +227,7 @@ class LedgerSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimsLedger:
-    """`campaigns`: the names of those that were given, without the shipped ones."""
+    """`campaigns`: the names of the given campaigns, without the shipped ones."""
 
     campaigns: tuple[str, ...]
     summary: LedgerSummary
@@ -240,24 +248,24 @@ def ledger(
     verdicts: Collection[str] = (),
     given: Mapping[str, str] | None = None,
 ) -> ClaimsLedger:
-    """All claims of these sources, with what each campaign says of them.
+    """Judge all claims of these sources by each campaign.
 
-    `shipped`: source -> what was measured elsewhere (`summaries.expanded`), which comes behind the
-    campaigns. Only those are kept whose heading contains `heading`, whatever the case; whose id is
-    among `ids` of its source, where the source has any; and which are in one of the states or have
-    one of the `verdicts` (`named`). `given`: source -> how the user named it, where that is
-    the path of a file.
+    `shipped`: source -> campaigns that were measured elsewhere (`summaries.expanded`), which come
+    after the given ones. Only those claims are kept whose heading contains `heading`, in upper or
+    lower case; whose id is among `ids` of its source, if the source has any; and that have one of
+    the `verdicts` (`verdict_names`). `given`: source -> the user's word for it, if that is the path
+    of a file.
     """
     shipped_by_source, given_names, ids_by_source = shipped or {}, given or {}, ids or {}
 
-    def of(source: Claims) -> SourceLedger:
+    def source_ledger(source: Claims) -> SourceLedger:
         name = source.claims
-        wanted = ids_by_source.get(name, ())
-        whole = not (wanted or verdicts)
+        chosen = ids_by_source.get(name, ())
+        is_whole = not (chosen or verdicts)
         claims = (
-            _judged(source, claim, campaigns, shipped_by_source.get(name, ()))
+            _judge_claim(source, claim, [*campaigns, *shipped_by_source.get(name, ())])
             for claim in source.items
-            if _has(heading, claim.heading) and (not wanted or claim.id in wanted)
+            if _has_text(claim.heading, heading) and (not chosen or claim.id in chosen)
         )
         return SourceLedger(
             source=name,
@@ -265,35 +273,34 @@ def ledger(
             published=source.published,
             layer=source.layer,
             versions=source.versions,
-            claims=tuple(one for one in claims if not verdicts or is_one_of(one, verdicts)),
-            headings=tuple(one for one in source.headings if whole and _has(heading, one.heading)),
-            run=to_do(given_names.get(name, name)),
+            claims=tuple(x for x in claims if not verdicts or has_verdict_in(x, verdicts)),
+            headings=tuple(
+                item for item in source.headings if is_whole and _has_text(item.heading, heading)
+            ),
+            run=run_command(given_names.get(name, name)),
         )
 
-    parts = [part for part in map(of, sources) if part.claims or not verdicts]
+    ledgers = [x for x in map(source_ledger, sources) if x.claims or not verdicts]
     return ClaimsLedger(
         campaigns=tuple(campaign.name for campaign in campaigns),
-        summary=_summary([claim for part in parts for claim in part.claims]),
-        sources=tuple(parts),
+        summary=_summary([claim for x in ledgers for claim in x.claims]),
+        sources=tuple(ledgers),
     )
 
 
 def document(claims_ledger: ClaimsLedger) -> dict[str, Any]:
-    """As `--json` prints it (docs/formats/claims.md)."""
+    """Return the document of `--json` (docs/formats/claims.md)."""
     return {"schema": SCHEMA, "version": VERSION, **_plain(claims_ledger)}
 
 
-def _has(heading: str | None, name: str) -> bool:
-    return heading is None or heading.casefold() in name.casefold()
+def _has_text(heading: str, text: str | None) -> bool:
+    return text is None or text.casefold() in heading.casefold()
 
 
-def _judged(
-    source: Claims,
-    claim: Claim,
-    campaigns: Sequence[MeasuredCampaign],
-    shipped: Sequence[MeasuredCampaign],
+def _judge_claim(
+    source: Claims, claim: Claim, campaigns: Sequence[MeasuredCampaign]
 ) -> JudgedClaim:
-    today = tuple(answers(source, claim, [*campaigns, *shipped]))
+    today = tuple(answers(source, claim, campaigns))
     return JudgedClaim(
         claim=claim,
         layer=source.layer_of(claim),
@@ -330,7 +337,8 @@ def _counts(names: Iterable[str]) -> dict[str, int]:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it. It has no infinity: as in the show document it is the text `inf`."""
+    """Return the value as JSON has it. An infinite number is the text `inf`, as in the show
+    document."""
     if isinstance(value, float):
         return "inf" if math.isinf(value) else value
     if isinstance(value, JudgedClaim):
@@ -339,15 +347,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Heading):
         return value.model_dump(mode="json")
     if is_dataclass(value):
-        members = {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
-        return members | (_more(value) if isinstance(value, Today) else {})
+        members = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        return members | (_properties(value) if isinstance(value, Today) else {})
     if isinstance(value, Mapping):
-        return {key: _plain(held) for key, held in value.items()}
-    return [_plain(held) for held in value] if isinstance(value, list | tuple) else value
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _more(today: Today) -> dict[str, Any]:
-    """What an answer tells by computing it."""
+def _properties(today: Today) -> dict[str, Any]:
+    """Return the properties of an answer that the document has."""
     takes = today.takes
     return {
         "campaign": today.campaign,

@@ -1,8 +1,8 @@
-"""A suite with the cells that claims need and no others, as the text of a suite file, for `rmwbench
-claims run`.
+"""The text of a suite file that has the cells that claims need and no others, for `rmwbench claims
+run`.
 
-It is derived from the shipped file and stays an ordinary suite: it can be read, run again and
-resumed. Arms, workloads, networks and levels are the original's, the timeline that of its short
+It is derived from the shipped file and is an ordinary suite: it can be read, run again and resumed.
+Arms, workloads, networks and levels are the original's, and the timeline is that of its short
 version. All other cells are excluded by name.
 """
 
@@ -26,21 +26,22 @@ from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS, messages_needed
 
 LEAST_BLOCKS = DECIDABLE_BLOCKS
 MOST_BLOCKS = 12
+NO_STEADY_S: Mapping[str, float] = {}
 LONGEST_S = 60.0
-"""No steady state is lengthened beyond this: the claim stays undecided instead."""
+"""The longest steady state. A claim that needs a longer one stays undecided."""
 
 
-def derived(
+def derived_suite_text(
     tree: Mapping[str, Any],
     places: Collection[CellPlace],
     name: str,
-    longer: Mapping[str, float] | None = None,
+    steady_s: Mapping[str, float] = NO_STEADY_S,
     touch: str | None = None,
 ) -> str:
-    """The text of the suite with these cells only. `tree` is what the original's text says
-    (`load.plain`), `name` how it is called; `longer`: workload -> steady state in seconds, where
-    the short version's is too short; `touch`: what becomes of the payload, where claims ask for
-    it."""
+    """Return the text of the suite with these cells only. `tree`: the original's text as a tree
+    (`load.plain`), `name`: the name of the original; `steady_s`: workload -> steady state in
+    seconds, where the short version's is too short; `touch`: how the payload is treated, if claims
+    ask for it."""
     suite = {key: value for key, value in tree.items() if key not in (SHORT, "exclude")}
     short = tree.get(SHORT) or {}
     arms, workloads = {place.arm for place in places}, {place.workload for place in places}
@@ -52,36 +53,36 @@ def derived(
     suite["timeline"] = {**(tree.get("timeline") or {}), **timeline}
     if short.get("sampling"):
         suite["sampling"] = short["sampling"]
-    suite["arms"] = [_without(arm, "against", arms) for arm in tree["arms"] if arm["name"] in arms]
+    suite["arms"] = [_in_suite(arm, arms) for arm in tree["arms"] if arm["name"] in arms]
     suite["workloads"] = [
-        _timed(
-            _touched(_without(workload, "against", workloads) | judged, touch),
+        _with_timeline(
+            _with_touch(_in_suite(workload, workloads) | judged, touch),
             timeline,
-            (longer or {}).get(workload["name"]),
+            steady_s.get(workload["name"]),
         )
         for workload in tree["workloads"]
         if workload["name"] in workloads
     ]
     if tree.get("factors"):
-        suite["factors"] = _levels(tree["factors"], places)
-    exclude = _exclude(suite, places)
+        suite["factors"] = _used_levels(tree["factors"], places)
+    exclude = _exclusions(suite, places)
     if exclude:
         suite["exclude"] = exclude
     return (
         f"# Derived from {name} by `rmwbench published claims run`: the cells that claims need.\n\n"
-        f"{_dumped(suite)}"
+        f"{_yaml_text(suite)}"
     )
 
 
-def longer(
+def longer_steady_s(
     all_cells: Collection[Cell], tests: Mapping[CellPlace, Collection[ClaimTest]], error: float
 ) -> dict[str, float]:
-    """Workload -> steady state in seconds that its claims need, where that is more than it has: for
-    a percentile the messages that LEAST_BLOCKS blocks have, or one where each block must have a
-    value of its own; for a fraction below a level those of MOST_BLOCKS blocks, so that none lost
-    decides it. `tests`: those that a cell is compared in; `error`: with which each bound may err
-    after MOST_BLOCKS blocks."""
-    steady_s_by_workload: dict[str, float] = {}
+    """Return workload -> steady state in seconds for the workloads whose claims need a longer one
+    than they have. A percentile needs as many messages as LEAST_BLOCKS blocks have, or as one block
+    has if each block must have a value of its own; a fraction below a level needs as many as
+    MOST_BLOCKS blocks must have so that no lost message decides it. `tests`: the tests that compare
+    a cell; `error`: the error of each bound after MOST_BLOCKS blocks."""
+    steady_s_of: dict[str, float] = {}
     for cell in all_cells:
         for test in tests.get(place_of(cell), ()):
             for metric, topic in test.inputs:
@@ -91,10 +92,9 @@ def longer(
                     # a tenth more than just enough
                     steady_s = math.ceil(11 * cell.timeline.steady_s * needed / planned) / 10
                     if steady_s <= LONGEST_S:
-                        steady_s_by_workload[cell.workload.name] = max(
-                            steady_s_by_workload.get(cell.workload.name, 0.0), steady_s
-                        )
-    return steady_s_by_workload
+                        name = cell.workload.name
+                        steady_s_of[name] = max(steady_s_of.get(name, 0.0), steady_s)
+    return steady_s_of
 
 
 def place_of(cell: Cell) -> CellPlace:
@@ -102,40 +102,40 @@ def place_of(cell: Cell) -> CellPlace:
 
 
 def _messages(test: ClaimTest, metric: str, error: float) -> float:
-    """How many a trial needs. A fraction of which nothing is seen lies below −ln(2·error)·BURST ÷
-    messages (`intervals.clustered_fraction`)."""
+    """Return how many messages a trial needs. The upper bound of a fraction with no event is
+    −ln(2·error)·BURST ÷ messages (`intervals.clustered_fraction`)."""
     if test.level and not (test.right or test.times_metric) and unit_of(metric) == "fraction":
         return -math.log(2 * error) * BURST / test.level / MOST_BLOCKS
     if metric not in GLOSSARY or GLOSSARY[metric].kind != "quantile":
         return 0.0
     needed = messages_needed(GLOSSARY[metric].q)
-    by_itself = test.base_at or test.times_metric
-    return needed if by_itself else needed / LEAST_BLOCKS
+    is_per_block = test.base_at or test.times_metric
+    return needed if is_per_block else needed / LEAST_BLOCKS
 
 
-def _without(item: Mapping[str, Any], key: str, known: Collection[str]) -> dict[str, Any]:
-    """The item without its reference under `key`, where the suite has lost what it refers to."""
-    return {k: v for k, v in item.items() if k != key or v in known}
+def _in_suite(item: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return the item without its reference under `against` if the suite has lost the target."""
+    return {key: value for key, value in item.items() if key != "against" or value in names}
 
 
-def _touched(workload: dict[str, Any], touch: str | None) -> dict[str, Any]:
-    """What the suite says of its payload by itself stays, as do frames of a camera, which are
-    written and read whole."""
-    own = touch is None or "touch" in workload or "frames" in workload
-    return workload if own else workload | {"touch": touch}
+def _with_touch(workload: dict[str, Any], touch: str | None) -> dict[str, Any]:
+    """Return the workload with this touch. A touch of the suite's own stays; so do frames of a
+    camera, which are always written and read whole."""
+    keeps_own = touch is None or "touch" in workload or "frames" in workload
+    return workload if keeps_own else workload | {"touch": touch}
 
 
-def _timed(
+def _with_timeline(
     workload: dict[str, Any], short: Mapping[str, Any], steady_s: float | None
 ) -> dict[str, Any]:
-    """As in a short version, the workload's own spans give way."""
+    """Return the workload without those of its own times that the short version replaces."""
     own = {k: v for k, v in (workload.pop("timeline", None) or {}).items() if k not in short}
     if steady_s is not None:
         own["steady_s"] = steady_s
     return workload | ({"timeline": own} if own else {})
 
 
-def _levels(factors: Mapping[str, Any], places: Collection[CellPlace]) -> dict[str, list[Any]]:
+def _used_levels(factors: Mapping[str, Any], places: Collection[CellPlace]) -> dict[str, list[Any]]:
     used: dict[str, list[Any]] = {name: [] for name in factors}
     for place in places:
         for name, level in place.levels:
@@ -145,29 +145,29 @@ def _levels(factors: Mapping[str, Any], places: Collection[CellPlace]) -> dict[s
     }
 
 
-def _exclude(suite: Mapping[str, Any], places: Collection[CellPlace]) -> list[dict[str, Any]]:
-    """Rules that leave exactly these cells: a combination that no arm needs as a whole, otherwise
-    arm by arm."""
+def _exclusions(suite: Mapping[str, Any], places: Collection[CellPlace]) -> list[dict[str, Any]]:
+    """Return rules that leave exactly these cells: a rule without an arm for a combination that no
+    arm needs, otherwise a rule for each arm that does not need it."""
     factors = suite.get("factors") or {}
     arms = [arm["name"] for arm in suite["arms"]]
     rules = []
     for workload in suite["workloads"]:
         for levels in product(*factors.values()):
             here = dict(zip(factors, levels, strict=True))
-            arms_here = {
+            rule = {"workload": workload["name"], **here}
+            absent = [
                 arm
                 for arm in arms
-                if CellPlace(workload["name"], tuple(here.items()), arm) in places
-            }
-            rule = {"workload": workload["name"], **here}
-            if not arms_here:
+                if CellPlace(workload["name"], tuple(here.items()), arm) not in places
+            ]
+            if len(absent) == len(arms):
                 rules.append(rule)
             else:
-                rules += [{**rule, "arm": arm} for arm in arms if arm not in arms_here]
+                rules += [{**rule, "arm": arm} for arm in absent]
     return rules
 
 
-def _dumped(tree: Mapping[str, Any]) -> str:
+def _yaml_text(tree: Mapping[str, Any]) -> str:
     yaml: Any = YAML(typ="safe", pure=True)  # whose attributes have other types than they take
     yaml.default_flow_style = None  # leaves on one line
     yaml.sort_base_mapping_type_on_output = False

@@ -1,29 +1,28 @@
-"""The ledger as a view: in a terminal all of it in brief, a part of it with reasons, a claim that
-was named with every cell; as Markdown a table per heading; as a page every claim with its pictures
+"""The ledger as a view: in a terminal all of it in brief, a part of it with reasons, and a named
+claim with every cell; as Markdown a table for each heading; as a page every claim with its pictures
 and links to the campaigns' reports.
 
-A line says what was found and how it was tested; where there are answers of several campaigns or
-layers, the first stands for the claim and the others follow it.
+A line has the value and the experiment. If there are answers of several campaigns or layers, the
+first stands for the claim and the others follow.
 """
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rmwbench.published.campaign import MeasuredCampaign
-from rmwbench.published.claims.claim_items import Link, choices, inside, item, state_counts
+from rmwbench.published.claims.claim_items import Link, choices, item, links_within, state_counts
 from rmwbench.published.claims.claims_ledger import (
     STATES,
     ClaimsLedger,
     JudgedClaim,
     SourceLedger,
     counts_text,
+    run_command,
     versions_text,
 )
-from rmwbench.published.claims.judging.today import Today
 from rmwbench.published.claims.sentences import (
     in_brief,
     in_full,
@@ -59,42 +58,42 @@ HEAD = (
     "(docs/formats/claims.md): do not edit. Each statement of the seven evaluations that can be "
     "checked, in our words, with what their own data says of it, as published and without the "
     "known errors (docs/importers.md), and the experiment that decides it here "
-    "(docs/evaluations.md). `rmwbench published claims SOURCE --campaign DIR` adds what a campaign "
-    "of yours says.",
-    "Claims speak of versions of their time, mostly through rclcpp. A campaign with another "
-    "version of rclcpp, at another layer, with a payload that is written and read where theirs was "
-    "not (touch), on another class of machine, in trials shorter than theirs (length), or in fewer "
-    "conditions than the statement speaks of (conditions) gives a proxy, and these words say why: "
-    "it tells what holds here, and never refutes the original. The column “here” has what the "
-    "shipped measurements say, with the ratio of the two sides (or the value) and its interval, "
-    "the layer, and the number of blocks that both sides have. A claim is decided by the rules of "
-    "a verdict: five common blocks at least, a margin of 5 %, and intervals at the level of the "
-    "look (98 % or a little more for the first campaign of a machine, 99 % where it took two). The "
-    "campaigns of one machine are pooled by their blocks; machines stand side by side, undecided "
-    "ones too: first the one that lacks the fewest of a claim's cells, then the one with the most "
-    "blocks, then the newer, whatever they say. Versions of a middleware whose answers differ have "
-    "an answer each, the newest first. With fewer blocks an answer leans to one side and "
-    "is undecided. A difference of two shares also allows for what no trial showed, that a trial "
-    "goes wrong as a whole; a share that is compared with a level does not. So ten trials without "
-    "a loss can refute that a third is lost, and cannot tell a difference of three points: where a "
-    "bar takes more blocks, or longer ones, than `rmwbench published claims run` has, the claim is "
-    "undecidable, with what it would take. What the source does not say, and we infer, is marked "
-    "“ours” and not judged as its statement; a statement of its own has its place below its "
-    "heading. Each claim stands for itself: if the truth of a hundred claims lies on their bar, up "
-    "to five are decided wrongly. `rmwbench published claims run` measures on your machine what is "
-    "open.",
+    "(docs/evaluations.md). `rmwbench published claims SOURCE --campaign DIR` adds the answers of "
+    "your own campaign.",
+    "Claims speak of versions of their time, mostly through rclcpp. A campaign gives a proxy if it "
+    "has another version of rclcpp, another layer, a payload that is written and read although "
+    "theirs was not (touch), another class of machine, shorter trials (length), or fewer "
+    "conditions than the statement speaks of (conditions); these words stand beside it. A proxy "
+    "tells what holds here, and never refutes the original. The column “here” shows the answer of "
+    "the shipped measurements: the ratio of the two sides (or the value) with its interval, the "
+    "layer, and the number of blocks that both sides have. A claim is decided by the rules of a "
+    "verdict: at least five common blocks, a margin of 5 %, and intervals at the level of the look "
+    "(98 % or a little more for the first campaign of a machine, 99 % for two). The campaigns of "
+    "one machine are pooled by their blocks. Machines stand side by side, also those with an "
+    "undecided answer: first the one that lacks the fewest of a claim's cells, then the one with "
+    "the most blocks, then the newer, whatever they say. Versions of a middleware whose answers "
+    "differ have one answer each, the newest first. With fewer blocks an answer leans to one side "
+    "and is undecided. The interval of a difference of two shares allows for trials that go wrong "
+    "as a whole although none did; that of a share compared with a level does not. So ten trials "
+    "without a loss can refute that a third is lost, but cannot decide a difference of three "
+    "points. If a bar needs more blocks, or longer ones, than `rmwbench published claims run` "
+    "allows, the claim is undecidable, and the run that it would need is stated. A statement that "
+    "we infer and the source does not make is marked “ours” and not judged as the source's; a "
+    "statement of the source has its place below its heading. Each claim stands for itself: if the "
+    "truth of a hundred claims lies on their bar, up to five are decided wrongly. `rmwbench "
+    "published claims run` measures the open claims on your machine.",
 )
 BY_SUITE = (
-    "The table says how many conditions each suite has, how many of them the source's original "
-    "has (the others are ours), for how many the shipped measurements have some arm in five "
-    "blocks or more (– where they have no campaign of the suite), in trials as long as the "
-    "original's runs and over each RMW too, what became of the statements that it tests, and the "
-    "minutes that its trials took."
+    "For each suite the table has the number of its conditions; how many of them the source's "
+    "original has (the others are ours); for how many some arm has at least five blocks in the "
+    "shipped measurements (– if these have no campaign of the suite), how many of these have "
+    "trials as long as the original's runs, and how many each RMW has; the states of the "
+    "statements that it tests; and the minutes that its trials took."
 )
 READING = (
-    "The picture: left ÷ right (or the value) with its interval of 95 % on a logarithmic axis; the "
-    "claimed side is shaded. A proxy says what holds here, of another version or at another layer "
-    "than the claim speaks of, and refutes nothing."
+    "The picture shows left ÷ right (or the value) with its interval of 95 % on a logarithmic "
+    "axis; the claimed side is shaded. A proxy tells what holds here for another version or "
+    "another layer than the claim's, and refutes nothing."
 )
 
 
@@ -105,8 +104,8 @@ def view(
     suites: "Sequence[SuiteRow]" = (),
     link: Link | None = None,
 ) -> View:
-    """`depth`: of a terminal. `suites`: their table. With `link`, to the evidence, a page has every
-    claim."""
+    """Return the view of the ledger. `depth`: how much a terminal shows; `suites`: the rows of
+    their table. With `link`, which leads to the evidence, a page has every claim."""
     summary = ledger.summary
     letters = _letters(ledger)
     about: list[Block] = [Text(text, on=On.MARKDOWN) for text in HEAD]
@@ -121,7 +120,8 @@ def view(
         for place, source in enumerate(ledger.sources, 1)
     ]
     if link is not None:
-        sections += [_headings(ledger), Section("", [Html(_filter(drawn))])]
+        claim_filter = f"<style>{asset('claims.css')}</style>{_parts().filter(choices(drawn))}"
+        sections += [_headings(ledger), Section("", [Html(claim_filter)])]
     return View(
         title="What the published evaluations claim",
         about=about,
@@ -131,23 +131,23 @@ def view(
 
 
 def link_to_reports(campaigns: Sequence[MeasuredCampaign], page: Path) -> Link:
-    """The links of a page to each campaign that has its report beside it."""
+    """Return the links of a page to each campaign whose report is in its directory."""
     links_and_paths = {}
     for campaign in campaigns:
         if campaign.directory and (report := Path(campaign.directory) / REPORT).is_file():
             relative = os.path.relpath(report.resolve(), page.resolve().parent)
-            links_and_paths[campaign.name] = (inside(campaign), relative)
+            links_and_paths[campaign.name] = (links_within(campaign), relative)
 
     def link(campaign: str, workload: str, arm: str, metric: str) -> str | None:
-        within, report = links_and_paths.get(campaign, (None, ""))
-        anchor = within and within(campaign, workload, arm, metric)
+        link_within, report = links_and_paths.get(campaign, (None, ""))
+        anchor = link_within and link_within(campaign, workload, arm, metric)
         return f"{report}{anchor}" if anchor else None
 
     return link
 
 
 def _answer(ledger: ClaimsLedger, depth: Depth, letters: Mapping[str, str]) -> Iterator[Block]:
-    """What became of the claims, where and when that was measured, and what to do next."""
+    """Yield the states of the claims, where and when they were measured, and what to do next."""
     summary = ledger.summary
     opening = f"{fmt.counted(summary.claims, 'statement')}: {counts_text(summary)}."
     yield Text(opening, "strong")
@@ -160,9 +160,9 @@ def _answer(ledger: ClaimsLedger, depth: Depth, letters: Mapping[str, str]) -> I
     if places:
         yield Text(f"Measured: {'; '.join(places)}.", on=On.DOCUMENT)
     if summary.states["open"]:
-        runs = {x.run for x in ledger.sources if any(one.state == "open" for one in x.claims)}
-        run = runs.pop() if len(runs) == 1 else "rmwbench published claims run SOURCE --budget 30m"
-        yield Text(f"What is open has an experiment, which nothing has run yet: `{run}`")
+        commands = {x.run for x in ledger.sources if any(y.state == "open" for y in x.claims)}
+        command = commands.pop() if len(commands) == 1 else run_command("SOURCE")
+        yield Text(f"Open claims have an experiment that nobody has run yet: `{command}`")
     if depth == "brief":
         more = "With reasons: rmwbench published claims SOURCE, --heading TEXT or --verdict NAME"
         yield Text(more, on=On.TERMINAL)
@@ -170,27 +170,31 @@ def _answer(ledger: ClaimsLedger, depth: Depth, letters: Mapping[str, str]) -> I
         yield Text("With every cell: `rmwbench published claims CLAIM`", on=On.TERMINAL)
 
 
-def _all(ledger: ClaimsLedger) -> list[Today]:
-    return [today for claim in ledger.claims for today in claim.today]
+def _dates(ledger: ClaimsLedger) -> dict[str, list[str]]:
+    """Return machine -> the date of each of its answers, the machine with most answers first."""
+    dates: dict[str, list[str]] = {}
+    for claim in ledger.claims:
+        for today in claim.today:
+            if today.machine:
+                dates.setdefault(today.machine, []).append(str(today.date))
+    return dict(sorted(dates.items(), key=lambda item: -len(item[1])))
 
 
 def _letters(ledger: ClaimsLedger) -> dict[str, str]:
-    """Machine -> A, B, …, by the number of answers that it gives; empty where there is but one."""
-    machines = Counter(today.machine for today in _all(ledger) if today.machine).most_common()
+    """Return machine -> A, B, …, by the number of its answers; empty if there is only one
+    machine."""
+    machines = _dates(ledger)
     if len(machines) < 2:
         return {}
-    return {name: chr(ord("A") + place) for place, (name, _) in enumerate(machines)}
+    return {name: chr(ord("A") + place) for place, name in enumerate(machines)}
 
 
 def _places(ledger: ClaimsLedger, letters: Mapping[str, str]) -> list[str]:
-    """Machines with their letters, dates and numbers of answers."""
-    answers = [today for today in _all(ledger) if today.machine]
-    number = Counter(str(today.machine) for today in answers)
+    """Return machines with their letters, dates and numbers of answers."""
     return [
-        f"{letters.get(name, '')} {name}, {' and '.join(dates)}, "
-        f"{fmt.counted(number[name], 'answer')}".strip()
-        for name in sorted(number, key=lambda name: letters.get(name, ""))
-        for dates in [sorted({str(today.date) for today in answers if today.machine == name})]
+        f"{letters.get(name, '')} {name}, {' and '.join(sorted(set(dates)))}, "
+        f"{fmt.counted(len(dates), 'answer')}".strip()
+        for name, dates in _dates(ledger).items()
     ]
 
 
@@ -215,19 +219,19 @@ def _source(
     link: Link | None,
     drawn: list[dict[str, Any]],
 ) -> Section:
-    """A section of a source, with one for each of its headings; what a page has of its claims goes
-    to `drawn`."""
+    """Return a section for a source, with one for each of its headings. The items of its claims on
+    a page are added to `drawn`."""
     versions = f"; {', '.join(source.versions)}" if source.versions else ""
     blocks: list[Block] = [Text(f"Layer {source.layer}{versions}.", on=On.DOCUMENT)]
     for number, (heading, claims) in enumerate(_by_heading(source).items(), 1):
         heads = ("claim", "as published", "as corrected", "here")
         rows = [_row(judged, letters) for judged in claims]
-        inner: list[Block] = [_of_terminal(claims, source.run, depth)]
+        inner: list[Block] = [_terminal_block(claims, source.run, depth)]
         inner.append(Table(heads, rows, on=On.MARKDOWN))
         if link is not None:
             items = [item(source, judged, link) for judged in claims]
             drawn += items
-            inner += [Html(_markup(entry)) for entry in items]
+            inner += [Html(str(_parts().claim(entry, True))) for entry in items]
         blocks.append(Section(heading, inner, anchor=f"h-{place}-{number}"))
     if source.headings:
         without = [f"{heading.heading}: {heading.reason}" for heading in source.headings]
@@ -246,7 +250,7 @@ def _by_heading(source: SourceLedger) -> dict[str, list[JudgedClaim]]:
     return claims_by_heading
 
 
-def _of_terminal(claims: Sequence[JudgedClaim], run: str, depth: Depth) -> Block:
+def _terminal_block(claims: Sequence[JudgedClaim], run: str, depth: Depth) -> Block:
     if depth == "brief":
         items = [
             Text(f"{judged.claim.says} ({in_brief(judged)})", lead=judged.claim.id)
@@ -265,16 +269,17 @@ def _facts(judged: JudgedClaim, run: str, depth: Depth) -> Iterator[tuple[str, T
 
 def _row(judged: JudgedClaim, letters: Mapping[str, str]) -> tuple[str, ...]:
     claim = judged.claim
-    more = (claim.figure, f"({claim.place})" if claim.place else None)
-    said = " ".join(filter(None, (f"{claim.id} ({claim.kind}) {claim.says}", *more)))
+    place = f"({claim.place})" if claim.place else None
+    statement = f"{claim.id} ({claim.kind}) {claim.says}"
+    statement = " ".join(filter(None, (statement, claim.figure, place)))
     if claim.kind == "opinion":
-        return said, "opinion", "", ""
+        return statement, "opinion", "", ""
     here = result_and_experiment(judged, letters)
-    return said, published_text(claim), judged_text(claim.corrected), here
+    return statement, published_text(claim), judged_text(claim.corrected), here
 
 
 def _headings(ledger: ClaimsLedger) -> Section:
-    """A page's contents: every heading with what became of its statements."""
+    """Return a page's contents: every heading with the states of its statements."""
     tables = []
     for place, source in enumerate(ledger.sources, 1):
         rows = []
@@ -291,19 +296,20 @@ def _headings(ledger: ClaimsLedger) -> Section:
 
 
 def suite_table(suites: "Sequence[SuiteRow]") -> Table:
-    """Each suite of the published evaluations with its conditions, how many of them are the
-    original's and how many are measured, in trials as long as the original's runs and over each RMW
-    too, what became of its statements, and the minutes that its trials took."""
+    """Return a row for each suite of the published evaluations: its conditions, how many of them
+    are the original's and how many were measured, also in trials as long as the original's runs and
+    over each RMW, the states of its statements, and the minutes of its trials."""
     states = [name for name in STATES if any(name in row.states for row in suites)]
     rmws = list(suites[0].by_rmw) if suites else []
     numbers = ["conditions", "original", "measured", "original measured", "as long"]
     numbers += [*(f"with {rmw}" for rmw in rmws), "statements", *states, "minutes"]
     columns: list[Head] = ["source", "suite", *((name, True) for name in numbers)]
-    return Table(columns, [_of_suite(row, rmws, states) for row in suites])
+    return Table(columns, [_suite_cells(row, rmws, states) for row in suites])
 
 
-def _of_suite(row: "SuiteRow", rmws: Sequence[str], states: Sequence[str]) -> tuple[str, ...]:
-    """Counts of what was measured are absent, not 0, where no campaign of the suite is known."""
+def _suite_cells(row: "SuiteRow", rmws: Sequence[str], states: Sequence[str]) -> tuple[str, ...]:
+    """Return the cells of a row. Counts of measurements are absent, not 0, if no campaign of the
+    suite is known."""
 
     def measured(count: int) -> str:
         return significant_count(count) if row.campaigns else ABSENT
@@ -321,7 +327,7 @@ def _of_suite(row: "SuiteRow", rmws: Sequence[str], states: Sequence[str]) -> tu
 
 
 def _minutes(row: "SuiteRow") -> str:
-    """At least so many where some of the campaigns do not say what their trials took."""
+    """Return the minutes of the trials; a lower bound if some campaigns do not say their time."""
     if row.took_s is None:
         return ABSENT
     least = "≥ " if row.untimed else ""
@@ -331,11 +337,3 @@ def _minutes(row: "SuiteRow") -> str:
 @cache
 def _parts() -> Any:
     return environment().get_template("claims_parts.html.j2").module
-
-
-def _markup(entry: Mapping[str, Any]) -> str:
-    return str(_parts().claim(entry, True))
-
-
-def _filter(items: Sequence[Mapping[str, Any]]) -> str:
-    return f"<style>{asset('claims.css')}</style>{_parts().filter(choices(items))}"

@@ -1,11 +1,11 @@
-"""What is said of a claim: by its source's own data, what was found here, and by which experiment.
-Pure; the ledger's view and the section of a campaign's report are made of it."""
+"""The sentences about a claim: what its source's own data says, what was measured here, and by
+which experiment. Pure. The ledger's view and the section of a campaign's report consist of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rmwbench.published.claims.amounts import POINTS, UNITLESS, bar_text, title_of, unit_of
-from rmwbench.published.claims.claims_file import Claim, ClaimTest, Judged, levels_of
+from rmwbench.published.claims.claims_file import Claim, ClaimTest, SourceVerdict, levels_of
 from rmwbench.published.claims.claims_ledger import JudgedClaim
 from rmwbench.published.claims.judging.today import CellAnswer, Today
 from rmwbench.suite.predicate import RANGES, CellCount
@@ -15,21 +15,22 @@ NO_LETTERS: Mapping[str, str] = {}
 
 
 def published_text(claim: Claim) -> str:
-    """What the source's own data says, or from what an inference of ours is."""
+    """Return what the source's own data says, or from what we inferred the claim."""
     if claim.inferred is not None:
         return f"ours: {claim.inferred}"
     return judged_text(claim.published)
 
 
-def judged_text(judged: Judged | None) -> str:
-    if judged is None:
+def judged_text(judgement: SourceVerdict | None) -> str:
+    if judgement is None:
         return ""
-    p = "" if judged.p is None else f" (p = {judged.p:g})"
-    return f"{judged.verdict}: {judged.why}{p}"
+    p = "" if judgement.p is None else f" (p = {judgement.p:g})"
+    return f"{judgement.verdict}: {judgement.why}{p}"
 
 
 def in_brief(judged: JudgedClaim) -> str:
-    """The verdicts without their reasons: `published supported; here holds, rclcpp, 6 blocks`."""
+    """Return the verdicts without their reasons: `published supported; here holds, rclcpp, 6
+    blocks`."""
     if judged.state == "opinion":
         return "opinion"
     parts = ["ours"] if judged.claim.inferred else []
@@ -44,15 +45,15 @@ def in_brief(judged: JudgedClaim) -> str:
 
 
 class ClaimLine(NamedTuple):
-    """A line about a claim; `is_result`: it says what was measured here."""
+    """A line about a claim. `is_result`: it says what was measured here."""
 
     text: str
     is_result: bool = False
 
 
 def in_full(judged: JudgedClaim, run: str, *, cells: bool) -> Iterator[ClaimLine]:
-    """Everything that is known of a claim; `run` measures what is open, and with `cells` each cell
-    has a line."""
+    """Yield everything that is known about a claim. `run` measures what is open; with `cells`, each
+    cell has a line."""
     claim = judged.claim
     if judged.state == "opinion":
         yield ClaimLine("opinion: listed, not judged")
@@ -64,12 +65,12 @@ def in_full(judged: JudgedClaim, run: str, *, cells: bool) -> Iterator[ClaimLine
     for key, judgement in claim.judgements:
         yield ClaimLine(f"{key}: {judged_text(judgement)}")
     if not judged.today:
-        do = f" (nothing measured yet: {run})" if judged.state == "open" else ""
+        command = f" (nothing measured yet: {run})" if judged.state == "open" else ""
         text = results(judged) if claim.test else experiment(claim)
-        yield ClaimLine(f"here: {text}{do}", is_result=True)
+        yield ClaimLine(f"here: {text}{command}", is_result=True)
     for place, today in enumerate(judged.today):
-        differ = "machines differ: " if not place and judged.state == "machines differ" else ""
-        yield ClaimLine(f"{'also' if place else 'here'}: {differ}{result(today)}", is_result=True)
+        state = "machines differ: " if not place and judged.state == "machines differ" else ""
+        yield ClaimLine(f"{'also' if place else 'here'}: {state}{result(today)}", is_result=True)
         if cells:
             yield from map(ClaimLine, _details(today))
     if claim.test:
@@ -77,7 +78,7 @@ def in_full(judged: JudgedClaim, run: str, *, cells: bool) -> Iterator[ClaimLine
 
 
 def _details(today: Today) -> Iterator[str]:
-    """Arms, versions and machine, then every cell."""
+    """Yield arms, versions and machine, then every cell."""
     where = f"{today.machine or 'this machine'}, {today.date}, {', '.join(today.campaigns)}"
     yield f"{', '.join(today.arms)}; {where}"
     if today.proxy:
@@ -95,14 +96,14 @@ def _cell(cell: CellAnswer) -> str:
 
 
 def result_and_experiment(judged: JudgedClaim, letters: Mapping[str, str] = NO_LETTERS) -> str:
-    """What was found here, and the experiment in a few words, or why there is none. `letters` as in
+    """Return the results and the experiment in a few words, or why there is none. `letters` as in
     `results`."""
     text = experiment(judged.claim)
     return f"{results(judged, letters)}; {text}" if judged.claim.tests else text
 
 
 def experiment(claim: Claim) -> str:
-    """`suite [levels]: metric of left < factor × right`, or why there is none."""
+    """Return `suite [levels]: metric of left < factor × right`, or why there is none."""
     if not claim.tests:
         return f"not testable here: {claim.not_testable}"
     return "; and ".join(map(_experiment, claim.tests))
@@ -118,33 +119,33 @@ def _experiment(test: ClaimTest) -> str:
     metric = f"{title}," if "," in title else title
     if test.by == "exponent":
         metric = f"growth exponent of {metric}"
-    text = f"{where}: {metric} of {left} {_RELATION[test.relation]} {_against(test, base)}"
+    text = f"{where}: {metric} of {left} {_RELATION[test.relation]} {_right_side(test, base)}"
     if test.existence:
         text += " (anything in any block)"
-    return text + _of_cells(test.cells)
+    return text + _cells_text(test.cells)
 
 
 _RELATION = {"less": "<", "greater": ">", "within": "within", "differs": "not within"}
 
 
-def _against(test: ClaimTest, base: str) -> str:
-    of_range = f"a factor of {test.factor:g} of " if test.relation in RANGES else ""
+def _right_side(test: ClaimTest, base: str) -> str:
+    width = f"a factor of {test.factor:g} of " if test.relation in RANGES else ""
     level = test.level or 0.0
     if test.right is None:
-        return of_range + bar_text(level, UNITLESS if test.times_metric else unit_of(test.metric))
+        return width + bar_text(level, UNITLESS if test.times_metric else unit_of(test.metric))
     right = test.right + _levels(test.right_at, test.right_workload, test.right_topic) + base
     if test.right_metric:
         right = f"{title_of(test.right_metric)} of {right}"
     if test.by == "difference":
         return f"{right} {'+' if level >= 0 else '−'} {bar_text(abs(level), POINTS)}"
     if test.by == "exponent":
-        return f"{of_range}{level:g} against {right}"
-    if of_range:
-        return of_range + ("" if test.times == 1 else f"{test.times:g} × ") + right
+        return f"{width}{level:g} against {right}"
+    if width:
+        return width + ("" if test.times == 1 else f"{test.times:g} × ") + right
     return f"{test.factor:g} × {right}" if test.factor != 1 else right
 
 
-def _of_cells(cells: CellCount | None) -> str:
+def _cells_text(cells: CellCount | None) -> str:
     if cells is None:
         return ""
     least, most = cells.at_least, cells.at_most
@@ -169,11 +170,12 @@ def _levels(at: Mapping[str, Any], workload: str | None = None, topic: str | Non
 
 
 def results(judged: JudgedClaim, letters: Mapping[str, str] = NO_LETTERS) -> str:
-    """`holds, rclcpp, 6 blocks: 0.520× [0.500–0.550]`, of each machine that has data, side by side;
-    `open` where there is none. `letters`: machine -> how it is called, as in `6 blocks on B`."""
+    """Return `holds, rclcpp, 6 blocks: 0.520× [0.500–0.550]` for each machine that has data, side
+    by side; `open` if there is none. `letters`: machine -> its short name, as in `6 blocks on
+    B`."""
     if not judged.today:
         return "open"
-    with_data = [one for one in judged.today if one.answer != "no data"]
+    with_data = [today for today in judged.today if today.answer != "no data"]
     text = " · ".join(result(today, letters) for today in with_data or judged.today[:1])
     return f"machines differ: {text}" if judged.state == "machines differ" else text
 
@@ -184,8 +186,8 @@ def result(today: Today, letters: Mapping[str, str] = NO_LETTERS) -> str:
         blocks += f", without {today.missing} of its cells"
     machine = letters.get(today.machine or "")
     place = f" on {machine}" if machine else ""
-    short = ", ".join(_codes(today))
-    proxy = f" ({'proxy: ' * (today.verdict == 'proxy')}{short})" if short else ""
+    differences = ", ".join(_differences(today))
+    proxy = f" ({'proxy: ' * (today.verdict == 'proxy')}{differences})" if differences else ""
     leans = f" (leans to {today.leans})" if today.leans else ""
     seen = f": {values}" if (values := today.seen()) else ""
     name, reason = today.name, _reason(today)
@@ -195,24 +197,23 @@ def result(today: Today, letters: Mapping[str, str] = NO_LETTERS) -> str:
     return f"{text}: {reason}" if reason else text
 
 
-def _codes(today: Today) -> list[str]:
-    """In what an answer is another than the original, with both numbers where there are two:
-    `version`, `length 1.1 of 300 s`, `conditions 9 of 54`. Of one that decides nothing only what it
-    is short of."""
-    length, counted = today.length, today.conditions
-    numbers = {
-        "length": "length "
-        + ("unknown" if length.measured_s is None else f"{length.measured_s:g}")
-        + f" of {length.of_s or 0:g} s",
-        "conditions": f"conditions {counted.measured} of {counted.of}",
+def _differences(today: Today) -> list[str]:
+    """Return the differences from the original, with both numbers if there are two: `version`,
+    `length 1.1 of 300 s`, `conditions 9 of 54`. An answer that decides nothing has only the
+    shortfalls."""
+    length, conditions = today.length, today.conditions
+    measured = "unknown" if length.measured_s is None else f"{length.measured_s:g}"
+    texts = {
+        "length": f"length {measured} of {length.of_s or 0:g} s",
+        "conditions": f"conditions {conditions.measured} of {conditions.of}",
     }
-    every = today.verdict == "proxy"
-    return [numbers.get(c, c) for c in today.proxy_codes if every or c in numbers]
+    is_proxy = today.verdict == "proxy"
+    return [texts.get(code, code) for code in today.proxy_codes if is_proxy or code in texts]
 
 
 def _reason(today: Today) -> str | None:
-    """Why there is no value; or why a value beyond its bar decides nothing, where all undecided
-    cells have the same reason. Too few blocks are seen in their number."""
+    """Return why there is no value, or why a value beyond its bar decides nothing, if all undecided
+    cells have the same reason. The number of blocks already shows that there are too few."""
     if not today.seen():
         return next((cell.reason for cell in today.cells if cell.reason), None)
     if today.answer != "undecided":

@@ -1,10 +1,10 @@
-"""What campaigns say of a source's claims, reduced to what judging them again takes: small enough
-to be kept beside the claims (docs/formats/claims.md). Pure.
+"""A small file of what campaigns say about a source's claims, with all that is needed to judge the
+claims again (docs/formats/claims.md). Pure.
 
-A summary holds of each campaign only those arms and metrics that a claim compares or a figure of
-the source draws (also second by second), with what says why a percentile has no value, what the
-workload is judged by, and of the source's suites the arms over ROS 2's RMWs, which `claims
---by-suite` counts; and their values trial by trial.
+A summary holds only those arms and metrics of each campaign that a claim compares or a figure of
+the source draws (also second by second), the metrics that explain a percentile without a value, the
+primary metric of each workload, and, for the source's suites, the arms over ROS 2's RMWs, which
+`claims --by-suite` counts; and their values trial by trial.
 """
 
 import json
@@ -19,24 +19,25 @@ from rmwbench.published.campaign import CampaignArm, MeasuredCampaign, Seconds, 
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.judging.judge import compared_cells
 from rmwbench.published.claims.judging.values import explaining_metrics
-from rmwbench.published.summaries import METHOD, SCHEMA, VERSION, expanded, shipped
+from rmwbench.published.summaries import METHOD, SCHEMA, VERSION, campaigns_of, shipped
 from rmwbench.results.model import document
 
 if TYPE_CHECKING:
-    from rmwbench.published.figures.figures_file import MeasuredFigure as Drawn
+    from rmwbench.published.figures.figures_file import MeasuredFigure
 
-KeptMetrics = dict[str | None, set[str]]
-"""Topic -> the metrics that are kept of it; None for the whole workload."""
+MetricsOfTopic = dict[str | None, set[str]]
+"""Topic -> the metrics that are kept of it; None stands for the whole workload."""
 COUNTED = ("response_latency_p50", "loss")
-"""What is kept of an arm over an RMW that no claim compares."""
+"""The metrics that are kept of an arm over an RMW that no claim compares."""
 FACTS = ("cores", "virtualization", "kernel", "load average", "steal since boot")
 
 
-def measured(
-    source: Claims, campaigns: Sequence[MeasuredCampaign], drawn: "Sequence[Drawn]" = ()
+def machine_summary(
+    source: Claims, campaigns: Sequence[MeasuredCampaign], drawn: "Sequence[MeasuredFigure]" = ()
 ) -> dict[str, Any] | None:
-    """The summary of one machine's campaigns; None where they say nothing of this source's claims
-    and of its figures' cells (`drawn`). Raises UserError for campaigns of two machines."""
+    """Return the summary of one machine's campaigns; None if they say nothing about this source's
+    claims and about the cells of its figures (`drawn`). Raise UserError for campaigns of two
+    machines."""
     summaries = [summary for each in campaigns if (summary := _campaign(source, each, drawn))]
     if not summaries:
         return None
@@ -58,32 +59,32 @@ def measured(
 
 
 def file_name(summary: Mapping[str, Any]) -> str:
-    """`2026-11-22t0855-2x-amd-epyc.json`, by when its last campaign began: two sessions of one day
-    stay apart, and names are in the order of time."""
-    begun = max(str(of["campaign"]["created_utc"])[:16] for of in summary["campaigns"])
+    """Return `2026-11-22t0855-2x-amd-epyc.json`, with the time at which its last campaign began:
+    two sessions of one day have different names, and names are in the order of time."""
+    begun = max(str(x["campaign"]["created_utc"])[:16] for x in summary["campaigns"])
     machine = str(summary["machine"]).partition(",")[0].replace(" × ", "x ")
     words = f"{begun.replace(':', '')} {machine}".casefold()
     return f"{re.sub(r'[^a-z0-9]+', '-', words).strip('-')}.json"
 
 
-def text(summary: Mapping[str, Any]) -> str:
-    """As JSON with a line per arm, so that two versions can be compared."""
+def json_text(summary: Mapping[str, Any]) -> str:
+    """Return JSON with a line for each arm, so that two versions can be compared."""
     return f"{_lines(summary, ('campaigns', 'workloads', 'arms'))}\n"
 
 
 def shipped_of(sources: Sequence[Claims]) -> dict[str, list[MeasuredCampaign]]:
-    """Source -> what was measured for the shipped ledger, as `ledger` takes it, the newest
-    first."""
+    """Return source -> campaigns that were measured for the shipped ledger, as `ledger` takes them,
+    the newest first."""
     return {
         source.claims: [
-            campaign for summary in shipped(source.claims) for campaign in expanded(summary)
+            campaign for summary in shipped(source.claims) for campaign in campaigns_of(summary)
         ]
         for source in sources
     }
 
 
 def _campaign(
-    source: Claims, campaign: MeasuredCampaign, drawn: "Sequence[Drawn]"
+    source: Claims, campaign: MeasuredCampaign, drawn: "Sequence[MeasuredFigure]"
 ) -> dict[str, Any] | None:
     workloads = _workloads(campaign, _metrics_of_arms(source, campaign, drawn))
     if not workloads:
@@ -105,40 +106,41 @@ def _campaign(
         },
         "workloads": workloads,
     }
-    if campaign.asked is None:
+    if campaign.claim_ids is None:
         return summary
-    return {"asked": [x.id for x in source.items if x.id in campaign.asked], **summary}
+    return {"asked": [x.id for x in source.items if x.id in campaign.claim_ids], **summary}
 
 
 def _metrics_of_arms(
-    source: Claims, campaign: MeasuredCampaign, drawn: "Sequence[Drawn]"
-) -> dict[tuple[str, str], KeptMetrics]:
-    """(workload, arm) -> the metrics that a claim compares, a figure draws or `--by-suite`
+    source: Claims, campaign: MeasuredCampaign, drawn: "Sequence[MeasuredFigure]"
+) -> dict[tuple[str, str], MetricsOfTopic]:
+    """Return (workload, arm) -> the metrics that a claim compares, a figure draws or `--by-suite`
     counts."""
-    metrics: dict[tuple[str, str], KeptMetrics] = {}
+    metrics: dict[tuple[str, str], MetricsOfTopic] = {}
     for claim in source.items:
         for workload, topic, arm, names in compared_cells(source, claim, campaign):
             metrics.setdefault((workload, arm), {}).setdefault(topic, set()).update(names)
     for place in _over_rmws(source, campaign):
         metrics.setdefault(place, {}).setdefault(None, set()).update(COUNTED)
-    for part in drawn:
-        for place in _cells_of(part, campaign):
-            metrics.setdefault(place, {}).setdefault(None, set()).update(part.metrics)
+    for figure in drawn:
+        for place in _drawn_cells(figure, campaign):
+            metrics.setdefault(place, {}).setdefault(None, set()).update(figure.metrics)
     return metrics
 
 
 def _workloads(
-    campaign: MeasuredCampaign, metrics: Mapping[tuple[str, str], KeptMetrics]
+    campaign: MeasuredCampaign, metrics: Mapping[tuple[str, str], MetricsOfTopic]
 ) -> list[dict[str, Any]]:
-    """Those that have such an arm; beside whole metrics stands what the workload is judged by."""
+    """Return the workloads that have such an arm. An arm with metrics of the whole workload also
+    has the primary metric."""
     workloads = []
     for workload in campaign.workloads:
         arms = []
         for arm in workload.arms:
-            if kept := metrics.get((workload.workload, arm.arm)):
-                if None in kept and workload.primary_metric:
-                    kept = {**kept, None: kept[None] | {workload.primary_metric}}
-                arms.append(_arm(arm, kept))
+            if names := metrics.get((workload.workload, arm.arm)):
+                if None in names and workload.primary_metric:
+                    names = {**names, None: names[None] | {workload.primary_metric}}
+                arms.append(_arm(arm, names))
         if arms:
             length = {} if workload.steady_s is None else {"steady_s": workload.steady_s}
             workloads.append({"workload": workload.workload, **length, "arms": arms})
@@ -146,7 +148,8 @@ def _workloads(
 
 
 def _over_rmws(source: Claims, campaign: MeasuredCampaign) -> Iterator[tuple[str, str]]:
-    """(workload, arm) of a campaign of one of the source's suites, over each of ROS 2's RMWs."""
+    """Yield (workload, arm) over each of ROS 2's RMWs, if the campaign is of one of the source's
+    suites."""
     if source.has(campaign.suite):
         for workload in campaign.workloads:
             for arm in workload.arms:
@@ -154,23 +157,21 @@ def _over_rmws(source: Claims, campaign: MeasuredCampaign) -> Iterator[tuple[str
                     yield workload.workload, arm.arm
 
 
-def _cells_of(part: "Drawn", campaign: MeasuredCampaign) -> Iterator[tuple[str, str]]:
-    """(workload, arm) of the cells of a campaign that a figure draws."""
-    from rmwbench.published.figures import measured_points as cells
+def _drawn_cells(figure: "MeasuredFigure", campaign: MeasuredCampaign) -> Iterator[tuple[str, str]]:
+    """Yield (workload, arm) of the cells of a campaign that a figure draws."""
+    from rmwbench.published.figures.measured_points import cell_values, is_drawn_by
 
-    if not campaign.ran(part.suite):
+    if not campaign.ran(figure.suite):
         return
     for workload in campaign.workloads:
         for arm in workload.arms:
-            cell = cells.cell_values(workload.name, arm.arm, arm.factors, arm.pair)
-            has = (*arm.metrics, *arm.by_second)
-            if arm.is_floor or not any(name in has for name in part.metrics):
-                continue
-            if cells.is_asked(part, cell):
+            cell = cell_values(workload.name, arm.arm, arm.factors, arm.pair)
+            has_metric = not {*arm.metrics, *arm.by_second}.isdisjoint(figure.metrics)
+            if has_metric and not arm.is_floor and is_drawn_by(figure, cell):
                 yield workload.workload, arm.arm
 
 
-def _arm(arm: CampaignArm, asked: KeptMetrics) -> dict[str, Any]:
+def _arm(arm: CampaignArm, names: MetricsOfTopic) -> dict[str, Any]:
     about = {
         "arm": arm.arm,
         "middleware": arm.middleware,
@@ -182,28 +183,28 @@ def _arm(arm: CampaignArm, asked: KeptMetrics) -> dict[str, Any]:
         "touch": arm.touch,
         "not_supported": arm.not_supported,
         "disturbed_by": {Code.MACHINE_BOUND: arm.machine_bound} if arm.machine_bound else None,
-        "left_out": sorted(arm.left_out) or None,
+        "left_out": sorted(arm.spoilt_blocks) or None,
         "lost_blocks": list(arm.lost_blocks) or None,
     }
     seconds = {
-        name: _rounded(values)
+        name: _round_values(values)
         for name, values in arm.by_second.items()
-        if name in asked.get(None, ())
+        if name in names.get(None, ())
     }
     topics = {
-        name: _kept(values, asked[name]) for name, values in arm.topics.items() if name in asked
+        name: _values(values, names[name]) for name, values in arm.topics.items() if name in names
     }
-    whole = _kept(arm, asked.get(None, set()))
-    valued = {
+    whole = _values(arm, names.get(None, set()))
+    with_value = {
         block
-        for kept in (whole, *topics.values())
-        for pairs in kept["per_trial"].values()
+        for values in (whole, *topics.values())
+        for pairs in values["per_trial"].values()
         for block, _ in pairs
     }
-    silent = sorted(arm.blocks - valued)
+    silent = sorted(arm.blocks - with_value)
     return {
         **{key: value for key, value in about.items() if value is not None},
-        # absent it would be that of files which are older than the choice
+        # A file without the key is older than the choice, and has another touch.
         **({"touch": None} if arm.touch is None else {}),
         **({"silent_blocks": silent} if silent else {}),
         **whole,
@@ -212,32 +213,35 @@ def _arm(arm: CampaignArm, asked: KeptMetrics) -> dict[str, Any]:
     }
 
 
-def _rounded(seconds: Seconds | None) -> list[list[float]] | None:
-    """To five digits, which is more than a figure shows."""
+def _round_values(seconds: Seconds | None) -> list[list[float]] | None:
+    """Return the values with five digits, which is more than a figure shows."""
     return None if seconds is None else [[n, float(f"{value:.5g}")] for n, value in seconds]
 
 
-def _kept(held: Values, asked: set[str]) -> dict[str, Any]:
-    """What is left of an arm's values, or of those in one topic."""
-    names = sorted(asked.union(*map(explaining_metrics, asked)))
+def _values(values: Values, metrics: set[str]) -> dict[str, Any]:
+    """Return the kept values of an arm, or of an arm in one topic."""
+    names = sorted(metrics.union(*map(explaining_metrics, metrics)))
     return {
-        "metrics": {name: document(held.metrics[name]) for name in names if name in held.metrics},
+        "metrics": {
+            name: document(values.metrics[name]) for name in names if name in values.metrics
+        },
         "per_trial": {
-            name: document(list(held.per_trial[name].items()))
+            name: document(list(values.per_trial[name].items()))
             for name in names
-            if name in held.per_trial
+            if name in values.per_trial
         },
     }
 
 
 def _lines(item: Mapping[str, Any], lists: Sequence[str]) -> str:
-    """`lists`: the keys under which items lie in items, each of which has lines of its own."""
+    """Return an item as JSON. `lists`: the keys of nested lists whose items have lines of their
+    own."""
     if not lists:
         return _json(item)
     key, *inner = lists
-    about = _json({name: value for name, value in item.items() if name != key})
+    head = _json({name: value for name, value in item.items() if name != key})
     items = ",\n".join(_lines(inner_item, inner) for inner_item in item[key])
-    return f'{about[:-1]}, "{key}": [\n{items}\n]}}'
+    return f'{head[:-1]}, "{key}": [\n{items}\n]}}'
 
 
 def _json(value: Any) -> str:

@@ -1,16 +1,20 @@
-"""What a test's `topic` may name: a topic that its workload is judged by besides others
+"""What a test's `topic` may name: a topic that the workload is judged by, besides others
 (`analysis.metrics.judged_topics`).
 
-The names follow from the suite, so a wrong one is told when the claims file is read. A suite that
-cannot be read here is not a mistake of the claims file: then `topic` is taken as it stands.
+The names follow from the suite, so a wrong name is an error when the claims file is read. A suite
+that cannot be read here is no mistake of the claims file: then any name is accepted.
 """
 
-import json
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rmwbench.analysis.metrics.judged_topics import OF_TOPICS, Topic, judged_topics
+from rmwbench.analysis.metrics.judged_topics import (
+    OF_TOPICS,
+    Topic,
+    judged_topics,
+    planned_endpoints,
+)
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.fault import Fault, unknown
@@ -22,8 +26,8 @@ if TYPE_CHECKING:
 
 
 def check(test: "ClaimTest", at: tuple[str | int, ...]) -> None:
-    """Fault, counted from `at`, for a metric that no topic has and for a topic that the workload
-    does not have."""
+    """Raise Fault, counted from `at`, for a metric that no topic has and for a topic that the
+    workload does not have."""
     for metric, topic in test.inputs:
         if topic is not None and metric not in OF_TOPICS:
             key = next(
@@ -32,41 +36,41 @@ def check(test: "ClaimTest", at: tuple[str | int, ...]) -> None:
                 if getattr(test, key) == metric
             )
             raise unknown("metric of a topic", metric, list(OF_TOPICS), at=(*at, key))
-    known = _of_suite(test.suite)
-    if known is None:
+    topics = _topics_of_suite(test.suite)
+    if topics is None:
         return
-    of_right = "right_topic" if test.right_topic else "topic"
+    right_key = "right_topic" if test.right_topic else "topic"
     left, right = test.topics
     for key, topic, workload in (
         ("topic", left, test.workload),
-        (of_right, right if test.right else None, test.right_workload or test.workload),
+        (right_key, right if test.right else None, test.right_workload or test.workload),
     ):
         if topic is not None:
-            _check_name(topic, workload, known, (*at, key))
+            _check_name(topic, workload, topics, (*at, key))
 
 
 def steady_messages(cell: Cell, topic: str | None) -> int:
-    """The fewest messages that a reader of the topic should see in the steady state of one trial;
-    of the whole workload where `topic` is None, and 0 where the workload does not have it."""
+    """Return the fewest messages that a reader of the topic should see in the steady state of one
+    trial. `topic` None: the whole workload. The result is 0 if the workload does not have the
+    topic."""
     if topic is None:
         return cell.steady_messages
-    own = next((one.endpoints for one in _of_cell(cell) if one.name == topic), frozenset())
-    return min(
-        (e.steady_messages for e in cell.endpoints if e.reads and e.endpoint in own), default=0
-    )
+    endpoints = next((x.endpoints for x in _topics(cell) if x.name == topic), frozenset())
+    messages = (x.steady_messages for x in cell.endpoints if x.reads and x.endpoint in endpoints)
+    return min(messages, default=0)
 
 
 def _check_name(
-    topic: str, workload: str | None, known: dict[str, tuple[str, ...]], at: tuple[str | int, ...]
+    topic: str, workload: str | None, topics: dict[str, tuple[str, ...]], at: tuple[str | int, ...]
 ) -> None:
-    if workload is not None and workload not in known:
-        raise unknown("workload", workload, list(known), at=at)
-    asked_workloads = known if workload is None else {workload: known[workload]}
-    names = list(dict.fromkeys(name for topics in asked_workloads.values() for name in topics))
+    if workload is not None and workload not in topics:
+        raise unknown("workload", workload, list(topics), at=at)
+    of_workloads = topics.values() if workload is None else [topics[workload]]
+    names = list(dict.fromkeys(name for of_workload in of_workloads for name in of_workload))
     if not names:
-        of = f"workload `{workload}`" if workload is not None else "the suite"
+        subject = f"workload `{workload}`" if workload is not None else "the suite"
         raise Fault(
-            f"{of} has no topics that are judged one by one",
+            f"{subject} has no topics that are judged one by one",
             expected="no topic: it has one, or all are alike, and its metrics are those of all of "
             "them",
             actual=topic,
@@ -76,19 +80,19 @@ def _check_name(
         raise unknown("topic", topic, names, at=at)
 
 
-def _of_suite(name: str) -> dict[str, tuple[str, ...]] | None:
-    """Workload -> the names of its topics, at whatever levels; None for a suite that cannot be read
-    here."""
+def _topics_of_suite(name: str) -> dict[str, tuple[str, ...]] | None:
+    """Return workload -> the names of its topics, at any levels; None for a suite that cannot be
+    read here."""
     try:
         path = find(name)
-        return _of_text(read(path), shown(path), path.parent)
+        return _topics_of_text(read(path), shown(path), path.parent)
     except UserError:
         return None
 
 
 @lru_cache(maxsize=8)
-def _of_text(text: str, where: str, directory: Path) -> dict[str, tuple[str, ...]]:
-    """As `_of_suite`. What was read once is not read again."""
+def _topics_of_text(text: str, where: str, directory: Path) -> dict[str, tuple[str, ...]]:
+    """Return what `_topics_of_suite` does, for the text of a suite; texts are cached."""
     try:
         suite = parse(text, where=where, directory=directory)
     except UserError:
@@ -97,31 +101,15 @@ def _of_text(text: str, where: str, directory: Path) -> dict[str, tuple[str, ...
 
         suite = parse(text, where=where, directory=directory, middlewares=names_here())
     topics: dict[str, dict[str, None]] = {workload.name: {} for workload in suite.workloads}
-    seen = set()
+    conditions = set()
     for cell in cells(suite):
-        case = (cell.workload.name, tuple(map(str, cell.factors.values())))
-        if case not in seen:  # arms do not change it
-            seen.add(case)
-            topics[cell.workload.name] |= dict.fromkeys(one.name for one in _of_cell(cell))
+        condition = (cell.workload.name, tuple(map(str, cell.factors.values())))
+        if condition not in conditions:  # the arms of a condition have the same topics
+            conditions.add(condition)
+            topics[cell.workload.name] |= dict.fromkeys(topic.name for topic in _topics(cell))
     return {workload: tuple(names) for workload, names in topics.items()}
 
 
-def _of_cell(cell: Cell) -> list[Topic]:
-    """As a trial's rows of `endpoints` would tell them."""
-    rows = [
-        {
-            "endpoint": endpoint.endpoint,
-            "kind": endpoint.kind,
-            "node": endpoint.node,
-            "process": endpoint.process,
-            "host": endpoint.host,
-            "topic": endpoint.topic,
-            "type": endpoint.type.name,
-            "payload_bytes": endpoint.type.payload_bytes,
-            "asked": json.dumps(endpoint.wire(cell.arm, 0)),
-            "granted": None,
-            "joins_ns": endpoint.life.begin_s,
-        }
-        for endpoint in cell.endpoints
-    ]
-    return judged_topics(rows, cell.definition())
+def _topics(cell: Cell) -> list[Topic]:
+    definition = cell.definition()
+    return judged_topics(planned_endpoints(definition), definition)

@@ -21,20 +21,21 @@ VERSIONS = ("published", "corrected", "measured")
 
 
 class Place(NamedTuple):
-    """Where a point stands in a part."""
+    """The place of a point in a part."""
 
     series: str
     x: str
     panel: str | None = None
 
     def named(self, names: Mapping[str, str]) -> "Place":
-        """In the words that the source's file uses."""
+        """Return the place in the words that the source's file uses."""
         panel = None if self.panel is None else names.get(self.panel, self.panel)
         return Place(names.get(self.series, self.series), names.get(self.x, self.x), panel)
 
 
 def place_in(templates: Points | MeasuredFigure, values: Mapping[str, Any]) -> Place:
-    """UserError for a template with a name that the values do not have."""
+    """Return the place that the templates of `points` make of these values. Raise UserError if a
+    template names a value that is not among them."""
     panel = fill(templates.panel, values) if templates.panel else None
     return Place(fill(templates.series, values), fill(templates.x, values), panel)
 
@@ -82,7 +83,7 @@ class CorrectedPoints:
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignSource:
-    """The campaign that points are from."""
+    """The campaign that points come from."""
 
     campaign: str
     suite: str | None
@@ -93,11 +94,11 @@ class CampaignSource:
 
 @dataclass(frozen=True, kw_only=True)
 class CellCounts:
-    """How many cells have a value, of how many of the whole suites; at which places of the x axis,
-    of how many."""
+    """How many cells have a value (`measured`), of how many that the whole suites have (`total`).
+    `at`: the places of the x axis with a value, of `places` altogether."""
 
     measured: int
-    asked: int
+    total: int
     at: Sequence[str]
     places: int
 
@@ -167,7 +168,7 @@ class DrawnFigure:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnSource:
-    """`data`: in words where its numbers are from."""
+    """`data` says in words where its numbers come from."""
 
     file: Figures
     data: str
@@ -185,17 +186,17 @@ class DrawnSource:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnFigures:
-    """`campaigns`: the names of those that were given; `shipped`: machine and date of the shipped
-    summaries that points are from."""
+    """`campaigns`: the names of the given campaigns; `shipped`: machine and date of the shipped
+    summaries that points come from."""
 
     campaigns: Sequence[str]
     shipped: Sequence[tuple[str | None, str | None]]
     sources: Sequence[DrawnSource]
 
-    def chosen(self, is_wanted: Callable[[DrawnFigure], bool]) -> "DrawnFigures":
-        """Keeps these figures alone; sources that have none left stay."""
+    def filter(self, is_chosen: Callable[[DrawnFigure], bool]) -> "DrawnFigures":
+        """Keep these figures alone; a source that has none of them stays, without figures."""
         sources = [
-            replace(source, figures=list(filter(is_wanted, source.figures)))
+            replace(source, figures=[x for x in source.figures if is_chosen(x)])
             for source in self.sources
         ]
         return replace(self, sources=sources)

@@ -1,9 +1,9 @@
-"""A part of a figure as a chart: a panel each for published, corrected and measured, on the same
+"""Charts of a part of a figure: one panel each for published, corrected and measured, on the same
 axes.
 
-Colour is the middleware, as in every report; what a middleware has several of (publish modes,
-variants) differs in line or shade. Bars that are missing are marked, since a missing bar and a bar
-of height zero are not the same.
+Colour stands for the middleware, as in every report; series of the same middleware (publish modes,
+variants) differ in line or shade. A missing bar is marked, because a missing bar and a bar of
+height zero are not the same.
 """
 
 import json
@@ -27,9 +27,9 @@ from rmwbench.report.chart.style import NEUTRAL, Spec, looks_of_middlewares
 TITLES = {"published": "as published", "corrected": "as corrected"}
 HEIGHT, SMALL_HEIGHT, EXPORT_WIDTH = 220, 74, 1040
 _FEW = 60
-"""Rows of small multiples whose points are marked."""
+"""Small multiples mark their points if they have at most this many."""
 _LETTERS = 120
-"""Most letters of category names that stand level, across all panels."""
+"""Category names are drawn level if all panels together have at most this many letters."""
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3])
 _SHADES = (0.95, 0.6, 0.36, 0.22, 0.14)
 _FAMILIES = (
@@ -41,14 +41,14 @@ _FAMILIES = (
 _HEAT = looks_of_middlewares(["zenoh"])["zenoh"].colour
 Rows = list[dict[str, Any]]
 Version = tuple[str, str, Sequence[FigurePoint]]
-"""Its name, its title and its points."""
+"""A version's name, its title and its points."""
 _SAME = "published, and as corrected: the same"
 
 
 def specs(drawn: DrawnPart, *, legend: bool = False) -> list[tuple[str, Spec]]:
-    """(title, chart) of a part: one chart with a panel per version, or a chart per version where
-    each is made of small multiples. Empty where there is nothing to draw. A page writes its own
-    legend (`legend_of`), pictures have one in them."""
+    """Return (title, chart) of each chart of a part: one chart with a panel per version, or one
+    chart per version if a version consists of small multiples. The list is empty if there is
+    nothing to draw. A page writes its own legend (`legend_of`); a picture contains one."""
     versions = _versions(drawn)
     if not versions:
         return []
@@ -62,9 +62,9 @@ def specs(drawn: DrawnPart, *, legend: bool = False) -> list[tuple[str, Spec]]:
 
 
 def legend_of(drawn: DrawnPart) -> list[dict[str, Any]]:
-    """The series of a part with the light `colour`, the `dash` and the `shade` that they are drawn
-    with; none where one series that the original has alone, or ten runs of one thing, need no
-    legend."""
+    """Return the series of a part with the light `colour`, the `dash` and the `shade` that they are
+    drawn with. The list is empty if no legend is needed: for a single series that is the only one
+    of the original, or for ten runs of one thing."""
     styles = _styles(drawn, _versions(drawn), False)
     chart = drawn.original.chart
     if (len(styles.names) < 2 and not styles.named) or chart == "heat" or styles.runs:
@@ -84,7 +84,8 @@ def legend_of(drawn: DrawnPart) -> list[dict[str, Any]]:
 
 
 def _versions(drawn: DrawnPart) -> list[Version]:
-    """The versions that have a value; published and corrected are one where they are the same."""
+    """Return the versions that have a value; published and corrected become one if they are the
+    same."""
     titles = TITLES | {"measured": _measured_title(drawn.measured)}
     versions = [
         (name, titles[name], version.points)
@@ -92,20 +93,20 @@ def _versions(drawn: DrawnPart) -> list[Version]:
         if drawn.counts[name]
     ]
     names = [name for name, *_ in versions]
-    if names[:2] == ["published", "corrected"] and _same(drawn):
+    if names[:2] == ["published", "corrected"] and _equals_published(drawn):
         versions[:2] = [("published", _SAME, versions[0][2])]
     return versions
 
 
 def _measured_title(measured: MeasuredPoints) -> str:
-    """`measured here`, or on which machine what is shipped was measured."""
+    """Return `measured here`, or the machine on which the shipped values were measured."""
     if not any(campaign.shipped for campaign in measured.from_):
         return "measured here"
     machines = dict.fromkeys(str(campaign.machine).partition(",")[0] for campaign in measured.from_)
     return f"measured on {next(iter(machines))}" if len(machines) == 1 else "measured"
 
 
-def _same(drawn: DrawnPart) -> bool:
+def _equals_published(drawn: DrawnPart) -> bool:
     pairs = zip(drawn.published.points, drawn.corrected.points, strict=True)
     return not drawn.corrected.changed and all((a.y is None) == (b.y is None) for a, b in pairs)
 
@@ -119,11 +120,11 @@ def _panels(part: FigurePart, versions: Sequence[Version], styles: "_Styles") ->
     ]
     titles = [title for _, title, _ in versions]
     layers = _layers(part, rows, versions, styles)
-    height = _heat_height(rows) if part.chart == "heat" else HEIGHT
-    resolve = {}
-    if part.chart == "heat":  # other middlewares are measured than were published
+    height, resolve = HEIGHT, {}
+    if part.chart == "heat":  # the measured middlewares may be others than the published ones
+        height = 30 * max(1, len({row["s"] for row in rows}))
         resolve = {"scale": {"x": "independent", "y": "independent"}}
-    elif _own_categories(part):
+    elif part.chart == "stacked" and part.x.scale == "category" and not part.x.order:
         resolve = {"scale": {"x": "independent"}}
     elif part.chart == "bars":  # a panel's bars share its room among themselves
         resolve = {"scale": {"xOffset": "independent"}}
@@ -146,8 +147,9 @@ def _facet(
     header: Mapping[str, Any],
     resolve: Any = None,
 ) -> Spec:
-    """A panel for each number `v`, headed by its title. Put together here: Altair copies every
-    layer several times on the way to a facet, which makes a page of a hundred charts slow."""
+    """Return a chart with a panel for each number `v`, headed by its title. It is put together here
+    because Altair copies every layer several times on the way to a facet, which makes a page of a
+    hundred charts slow."""
     label = {
         "labelExpr": f"{json.dumps(titles, ensure_ascii=False)}[datum.value]",
         "labelAnchor": "start",
@@ -174,10 +176,6 @@ def _plain(layer: alt.Chart) -> dict[str, Any]:
     return {key: document[key] for key in ("mark", "encoding", "transform") if key in document}
 
 
-def _own_categories(part: FigurePart) -> bool:
-    return part.x.scale == "category" and not part.x.order and part.chart == "stacked"
-
-
 def _multiples(
     part: FigurePart,
     columns: int,
@@ -185,15 +183,14 @@ def _multiples(
     versions: Sequence[Version],
     styles: "_Styles",
 ) -> Spec:
-    """Small multiples of one version on the axes of all of them."""
+    """Return the small multiples of one version, on axes that fit all versions."""
     panels = list(dict.fromkeys(str(point.panel) for point in points))
     rows = [
         _row(part, point) | {"v": panels.index(str(point.panel))}
         for point in points
         if point.y is not None
     ]
-    everything = [p for _, _, of in versions for p in of]
-    layers = _layers(part, rows, versions, styles, _domain(part, everything))
+    layers = _layers(part, rows, versions, styles)
     spec = _facet(layers, panels, columns, SMALL_HEIGHT, {"labelFontSize": 11})
     return _sized(spec, rows, {"wide": columns, "narrow": 2})
 
@@ -224,8 +221,8 @@ def _short(value: float | None) -> float | None:
 
 
 def _domain(part: FigurePart, points: Sequence[FigurePoint]) -> list[float] | None:
-    """The range of the y axis: the original's limits, stretched where values lie beyond, so that
-    all versions fit."""
+    """Return the range of the y axis: the original's limits, stretched so that the values of all
+    versions fit."""
     ends = [point.y for point in points if point.y is not None]
     if not ends:
         return None
@@ -245,19 +242,15 @@ def _domain(part: FigurePart, points: Sequence[FigurePoint]) -> list[float] | No
 
 
 def _layers(
-    part: FigurePart,
-    rows: Rows,
-    versions: Sequence[Version],
-    styles: "_Styles",
-    domain: list[float] | None = None,
+    part: FigurePart, rows: Rows, versions: Sequence[Version], styles: "_Styles"
 ) -> list[Any]:
-    draw = {"heat": _heat, "bars": _bars, "stacked": _stacked}.get(part.chart, _lines)
-    domain = domain or _domain(part, [p for _, _, of in versions for p in of])
+    draw = {"heat": _heat, "bars": _bars, "stacked": _stacked_bars}.get(part.chart, _lines)
+    domain = _domain(part, [point for _, _, points in versions for point in points])
     return draw(part, rows, domain, styles)
 
 
 class _Styles:
-    """Colour, dash and shade of every series."""
+    """The colour, dash and shade of every series."""
 
     def __init__(
         self,
@@ -275,10 +268,10 @@ class _Styles:
         # An arm of ours looks like the first of its middleware in the original: they are in
         # different panels.
         places = {
-            n: k
-            for of in families.values()
-            for ours in (True, False)
-            for k, n in enumerate([n for n in of if (n in middlewares) is ours])
+            name: place
+            for of_family in families.values()
+            for is_ours in (True, False)
+            for place, name in enumerate(x for x in of_family if (x in middlewares) is is_ours)
         }
         colours = {name: look.colour for name, look in looks_of_middlewares(families).items()}
         self.colours, self.dashes, self.shades = [], [], []
@@ -287,14 +280,9 @@ class _Styles:
             place = places[name]
             self.colours.append(colours[family])
             self.dashes.append(_DASHES[0] if plain else _DASHES[place % len(_DASHES)])
-            again = len(
-                [
-                    f
-                    for f in list(families)[: list(families).index(family)]
-                    if colours[f] == colours[family]
-                ]
-            )
-            self.shades.append(_SHADES[(place + again) % len(_SHADES)])
+            earlier = list(families)[: list(families).index(family)]
+            same_colour = sum(colours[other] == colours[family] for other in earlier)
+            self.shades.append(_SHADES[(place + same_colour) % len(_SHADES)])
 
     def legend(self, symbol: str) -> Any:
         if (len(self.names) < 2 and not self.named) or not self.drawn:
@@ -324,17 +312,16 @@ class _Styles:
 
 def _styles(drawn: DrawnPart, versions: Sequence[Version], legend: bool) -> _Styles:
     part = drawn.original
-    every = [point for _, _, of in versions for point in of]
-    present = list(dict.fromkeys(point.series for point in every))
-    wanted = part.series or ()
-    names = [*(n for n in wanted if n in present), *(n for n in present if n not in wanted)]
+    all_points = [point for _, _, points in versions for point in points]
+    present = list(dict.fromkeys(point.series for point in all_points))
+    order = part.series or ()
+    names = [*(n for n in order if n in present), *(n for n in present if n not in order)]
     middlewares = {
         point.series: point.middleware
-        for point in every
+        for point in all_points
         if isinstance(point, MeasuredPoint) and point.middleware and point.series == point.arm
     }
-    # One series of which nothing was published is one of several that are not here yet: its name
-    # must be seen.
+    # A single series needs a legend if nothing was published, since others may be measured later.
     named = not drawn.counts["published"]
     return _Styles(names, middlewares, bool(part.columns), legend, named)
 
@@ -381,7 +368,7 @@ def _x(part: FigurePart, rows: Rows) -> alt.X:
 
 
 def axis_title(axis: FigureAxis) -> str:
-    """What an axis shows, with its unit."""
+    """Return the title of an axis, with its unit."""
     unit = axis.unit
     return f"{axis.title}, {unit}" if unit and unit not in axis.title else axis.title
 
@@ -426,11 +413,7 @@ def _lines(part: FigurePart, rows: Rows, domain: list[float] | None, styles: _St
         ]
     layers = [line.encode(**encoded, color=styles.colour("stroke"), strokeDash=styles.dash())]
     if any("lo" in row for row in rows):
-        rule = (
-            alt.Chart()
-            .transform_filter("isValid(datum.lo)")
-            .mark_rule(strokeWidth=1.2, opacity=0.7, clip=True)
-        )
+        rule = _interval_rule(strokeWidth=1.2, opacity=0.7)
         layers.append(
             rule.encode(x=x, y=alt.Y("lo:Q"), y2=alt.Y2("hi:Q"), color=styles.colour("stroke"))
         )
@@ -442,40 +425,34 @@ def _lines(part: FigurePart, rows: Rows, domain: list[float] | None, styles: _St
     return layers
 
 
+def _interval_rule(**mark: Any) -> alt.Chart:
+    rule: alt.Chart = alt.Chart().transform_filter("isValid(datum.lo)").mark_rule(**mark, clip=True)
+    return rule
+
+
 def _bars(part: FigurePart, rows: Rows, domain: list[float] | None, styles: _Styles) -> list[Any]:
     x, y = _x(part, rows), _y(part, domain)
     offset = alt.XOffset("s:N", sort=styles.names, scale=alt.Scale(paddingInner=0.08))
     base = domain[0] if domain else 0
     bar = alt.Chart().transform_filter("isValid(datum.y)").mark_bar(clip=True)
     encoded: dict[str, Any] = {"x": x, "xOffset": offset, "tooltip": _tips(part)}
-    layers = [
-        bar.encode(
-            **encoded,
-            y=y,
-            y2=alt.Y2Datum(base),
-            color=styles.colour(),
-            opacity=styles.shade(),
-        )
-    ]
+    colour, shade = styles.colour(), styles.shade()
+    layers = [bar.encode(**encoded, y=y, y2=alt.Y2Datum(base), color=colour, opacity=shade)]
     if any("lo" in row for row in rows):
-        rule = (
-            alt.Chart()
-            .transform_filter("isValid(datum.lo)")
-            .mark_rule(strokeWidth=1, color=MUTED, clip=True)
-        )
+        rule = _interval_rule(strokeWidth=1, color=MUTED)
         layers.append(rule.encode(x=x, xOffset=offset, y=alt.Y("lo:Q"), y2=alt.Y2("hi:Q")))
     if any(row["y"] is None for row in rows):
-        gone = (
+        cross = (
             alt.Chart()
             .transform_filter("!isValid(datum.y)")
             .mark_text(text="×", fontSize=10, color=NEUTRAL["lost"][0], baseline="bottom")
         )
         note = [alt.Tooltip("s:N", title="series"), alt.Tooltip("note:N", title="no value")]
-        layers.append(gone.encode(x=x, xOffset=offset, y=alt.YDatum(base), tooltip=note))
+        layers.append(cross.encode(x=x, xOffset=offset, y=alt.YDatum(base), tooltip=note))
     return layers
 
 
-def _stacked(
+def _stacked_bars(
     part: FigurePart, rows: Rows, domain: list[float] | None, styles: _Styles
 ) -> list[Any]:
     sums: dict[Any, float] = {}
@@ -488,22 +465,21 @@ def _stacked(
     for row in rows:
         row["o"] = place[row["s"]]
     bar = alt.Chart().mark_bar(clip=True, stroke=NEUTRAL["surface"][0], strokeWidth=0.6)
-    shade = styles.shade()
     return [
         bar.encode(
             x=_x(part, rows),
             y=y,
             order=alt.Order("o:Q"),
             color=styles.colour(),
-            opacity=shade,
+            opacity=styles.shade(),
             tooltip=_tips(part),
         )
     ]
 
 
 def _heat(part: FigurePart, rows: Rows, domain: list[float] | None, styles: _Styles) -> list[Any]:
-    """Values as text over squares that are darker where the value is larger, within all panels
-    alike."""
+    """Return a chart that writes each value over a square, darker for a larger value; all panels
+    share the shades."""
     x = _x(part, rows)
     x["axis"]["labelAngle"] = -40
     y = alt.Y("s:N", title=None, sort=styles.names, axis=alt.Axis(grid=False, labelLimit=120))
@@ -521,12 +497,8 @@ def _heat(part: FigurePart, rows: Rows, domain: list[float] | None, styles: _Sty
     return [square, number]
 
 
-def _heat_height(rows: Rows) -> int:
-    return 30 * max(1, len({row["s"] for row in rows}))
-
-
 def for_export(spec: Spec, title: str, card: list[str]) -> Spec:
-    """The chart to be taken away, with its title and where its numbers are from."""
+    """Return the chart for use outside a page: with its title and the origin of its numbers."""
     columns = spec["usermeta"]["rmwbench"]["columns"]["wide"]
     out = frame.with_card(spec, title, card)
     out["columns"] = columns

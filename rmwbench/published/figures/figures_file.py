@@ -1,16 +1,16 @@
 """The figures of a published evaluation, as data that anyone can extend (docs/formats/figures.md):
-where each stands in its source, what its axes are, which imported points it shows, and which cells
-of which suite measure the same today.
+where each figure stands in its source, what its axes are, which imported points it shows, and which
+cells of which suite measure the same today.
 
-A file per source, `suites/published/SOURCE/figures.yaml`. What its words mean is checked here;
-`published/figures/versions.py` draws them.
+Each source has one file, `suites/published/SOURCE/figures.yaml`. This module checks what its words
+mean; `published/figures/versions.py` draws the figures.
 
-The points are in one small CSV file beside it, so that the figures can be drawn without the archive
-that they come from. It has a line per series, `kind, figure, series, unit, x, as_published,
-as_corrected, count, why`, numbers only. x and values are lists joined by `|`; an empty place means
-`no data`, and `=` the same values as published. A count stands once where it is the same for the
-whole line, and so does `why`, which says why points have no corrected value. Numbers have five
-digits: more than any figure shows.
+The points are in a small CSV file beside it, so that the figures can be drawn without the archive
+that they come from. It has one line per series, `kind, figure, series, unit, x, as_published,
+as_corrected, count, why`, numbers only. x and the values are lists joined by `|`; an empty entry
+means `no data`, and `=` means the same values as published. `count` and `why` (why points have no
+corrected value) stand once if they are the same for the whole line. Numbers have five digits: more
+than any figure shows.
 """
 
 import csv
@@ -25,6 +25,7 @@ from pydantic import Field, model_validator
 
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import OVER_TIME
+from rmwbench.published.distinct_ids import require_distinct_ids
 from rmwbench.suite.fault import Fault, Strict
 from rmwbench.suite.file.places import (
     FIGURES_FILE,
@@ -40,11 +41,11 @@ from rmwbench.suite.predicate import Scalar, Text
 Texts = Annotated[tuple[Text, ...], Field(strict=False)]
 Chart = Literal["lines", "steps", "bars", "stacked", "heat"]
 PUBLISHED_FILE = "published.csv"
-"""Beside it: the points of its figures, for those who have no archive."""
+"""The file beside it with the points of its figures, for those who have no archive."""
 
 
 class FigureAxis(Strict):
-    """An axis as the original has it. `order` are the categories that are shown, in order;
+    """An axis as the original has it. `order` lists the categories that are shown, in order;
     `positions` puts categories on a numeric axis."""
 
     title: Text
@@ -56,11 +57,11 @@ class FigureAxis(Strict):
 
 
 class Points(Strict):
-    """Points of an importer's figure. `match` is a regular expression that the whole series must
-    fit; its named groups, `series` and `x` of the point may be used in `{…}` of the templates for
-    `x`, `series` and `panel`. `low` and `high` are figures with the ends of an error bar at the
-    same series and x, `spread` one with half its length. `mislabelled` says for a series which one
-    the original shows under its name: as published has that one's values."""
+    """The points of an importer's figure. `match` is a regular expression that the whole series
+    must fit; its named groups, `series` and `x` of the point may be used in `{…}` in the templates
+    for `x`, `series` and `panel`. `low` and `high` are figures with the ends of an error bar at the
+    same series and x; `spread` is one with half its length. `mislabelled` maps a series to the one
+    that the original shows under its name: the version as published takes that one's values."""
 
     figure: Text
     match: str | None = None
@@ -73,7 +74,7 @@ class Points(Strict):
     mislabelled: dict[Text, Text] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _compiles(self) -> "Points":
+    def _require_patterns(self) -> "Points":
         try:
             re.compile(self.match or "")
         except re.error as error:
@@ -87,9 +88,9 @@ class Points(Strict):
 
 
 class Printed(Strict):
-    """Numbers that the source itself prints where no data is published: in its text or a table, or
-    read off a plot by eye. `points`: series, x, value; a value is null where that bar or point is
-    missing."""
+    """Numbers that the source prints itself although it publishes no data for them: in its text or
+    a table, or read off a plot by eye. `points` are (series, x, value); the value is null if that
+    bar or point is missing."""
 
     read_from: Literal["text", "table", "plot"]
     points: Annotated[
@@ -100,12 +101,13 @@ class Printed(Strict):
 
 class MeasuredFigure(Strict):
     """What is measured today: `metric` of the cells of `suite`, times `factor`. `workload` and `at`
-    choose cells (a level, or a list of them); templates may use factors, `workload` and `arm`.
+    choose cells (a level, or a list of levels); templates may use factors, `workload` and `arm`.
 
-    Four kinds of arithmetic are the figure's own: `times` another metric of the cell, `per` a
-    factor of it (what all `subscribers` receive together, for each of them), `inverse` divided by
-    the metric (a period from a rate), and `of_machine`, a share of all hardware threads of the
-    machine that measured it."""
+    Four more operations can follow. `times` multiplies by another metric of the cell. `per` divides
+    by a factor of it (what all `subscribers` receive together, for each of them). `inverse` divides
+    by the metric (a period from a rate). `of_machine` makes a share of all hardware threads of the
+    machine that measured it.
+    """
 
     suite: Text
     metric: Text
@@ -123,7 +125,7 @@ class MeasuredFigure(Strict):
     panel: str | None = None
 
     @model_validator(mode="after")
-    def _one_arithmetic(self) -> "MeasuredFigure":
+    def _require_one_operation(self) -> "MeasuredFigure":
         arithmetic = self.times or self.per or self.of_machine
         if self.inverse is not None and (arithmetic or self.factor != 1.0):
             raise Fault(
@@ -139,21 +141,22 @@ class MeasuredFigure(Strict):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """All that are read of a cell."""
+        """All metrics that are read from a cell."""
         return (self.metric, self.times) if self.times else (self.metric,)
 
 
 class FigurePart(Strict):
-    """One pair of axes. A figure of several parts is a picture with several axes."""
+    """One pair of axes. A figure with several parts is a picture with several pairs of axes."""
 
     title: Text | None = None
     chart: Chart
     x: FigureAxis
     y: FigureAxis
     series: Texts | None = None
-    """The series that the original draws, in its order; all, if absent."""
+    """The series that the original draws, in its order; all series if absent."""
     columns: Annotated[int, Field(ge=1, le=8)] | None = None
-    """In how many columns small multiples stand, one for each `panel` of the points."""
+    """The number of columns of small multiples, which have one panel for each `panel` of the
+    points."""
     points: Annotated[tuple[Points, ...], Field(strict=False)] = ()
     printed: Printed | None = None
     not_published: Text | None = None
@@ -167,7 +170,7 @@ class FigurePart(Strict):
         return known is None or x in known
 
     @model_validator(mode="after")
-    def _says_what_is_absent(self) -> "FigurePart":
+    def _require_reasons(self) -> "FigurePart":
         if bool(self.points or self.printed) == bool(self.not_published):
             raise Fault(
                 "a figure has points or a reason",
@@ -188,9 +191,9 @@ class FigurePart(Strict):
 
 
 class Figure(Strict):
-    """A figure of the source. `images` are file names of the pictures it stands for, as the source
-    names them; `each` makes one figure of every combination of values, which replace `<NAME>` in
-    all texts."""
+    """A figure of the source. `images` are the file names of the pictures that it stands for, as
+    the source names them. `each` makes one figure of every combination of its values, which replace
+    `<NAME>` in all texts."""
 
     id: Text
     place: Text
@@ -204,7 +207,7 @@ class Figure(Strict):
     note: Text | None = None
 
     @model_validator(mode="after")
-    def _drawn_or_not(self) -> "Figure":
+    def _require_parts_or_reason(self) -> "Figure":
         if bool(self.parts) == bool(self.not_drawn):
             raise Fault(
                 "a figure is drawn or has a reason", expected="`parts` or `not_drawn`", at=("id",)
@@ -212,18 +215,19 @@ class Figure(Strict):
         return self
 
     def expanded(self) -> Iterator["Figure"]:
-        """The figures that this entry stands for."""
+        """Yield the figures that this entry stands for."""
         if not self.each:
             yield self
             return
         raw = self.model_dump(exclude={"each"}, exclude_none=True)
         for values in product(*self.each.values()):
-            yield Figure.model_validate(_filled(raw, dict(zip(self.each, values, strict=True))))
+            by_name = dict(zip(self.each, values, strict=True))
+            yield Figure.model_validate(_with_values(raw, by_name))
 
 
 class Figures(Strict):
     """A source and its figures. `names` are the words used here for series, categories and arms;
-    `kinds` the importers whose data it draws."""
+    `kinds` are the importers whose data it draws."""
 
     figures: Text
     title: Text
@@ -234,58 +238,51 @@ class Figures(Strict):
     items: Annotated[tuple[Figure, ...], Field(strict=False, min_length=1)]
 
     @model_validator(mode="after")
-    def _ids_once(self) -> "Figures":
-        seen: set[str] = set()
-        for n, item in enumerate(self.items):
-            for figure in item.expanded():
-                if figure.id in seen:
-                    raise Fault(
-                        f"two figures have the id `{figure.id}`",
-                        expected="an id each",
-                        at=("items", n, "id"),
-                    )
-                seen.add(figure.id)
+    def _require_distinct_ids(self) -> "Figures":
+        ids = ((n, x.id) for n, item in enumerate(self.items) for x in item.expanded())
+        require_distinct_ids("figures", ids)
         return self
 
     def all(self) -> list[Figure]:
-        """Every figure, those that `each` makes one by one."""
+        """Return every figure, with those that `each` makes one by one."""
         return [figure for item in self.items for figure in item.expanded()]
 
     def imported(self) -> set[str]:
-        """The names of all figures of importers that are drawn."""
+        """Return the names of all figures of importers that are drawn."""
         points = [p for item in self.items for part in item.parts for p in part.points]
         return {name for p in points for name in (p.figure, p.low, p.high, p.spread) if name}
 
 
 def sources() -> list[str]:
-    """The sources that have figures, by the name of their folder."""
+    """Return the sources that have figures, by the name of their folder."""
     return sources_with(FIGURES_FILE)
 
 
 def load(source: str | Path) -> Figures:
-    """The figures of a shipped source, or of a file by its path. UserError, with file and line, for
-    anything wrong."""
+    """Return the figures of a shipped source, or of a file by its path. Raise UserError, with file
+    and line, for anything wrong."""
     path = source_file(source, FIGURES_FILE, "figures")
     return validated(read(path), where=shown(path), model=Figures)
 
 
-def drawn_of(source: str) -> list[MeasuredFigure]:
-    """What the figures of a shipped source draw of today's measurements; nothing where it has no
-    figures."""
+def measured_figures(source: str) -> list[MeasuredFigure]:
+    """Return what the figures of a shipped source draw of today's measurements; an empty list if
+    the source has no figures."""
     if source not in sources():
         return []
-    return [one for figure in load(source).all() for part in figure.parts for one in part.measured]
+    parts = [part for figure in load(source).all() for part in figure.parts]
+    return [measured for part in parts for measured in part.measured]
 
 
 def published_file(source: str | Path) -> Path:
-    """Where the extracted points of a source lie, or would."""
+    """Return the path of a source's extracted points, whether or not the file exists."""
     path = Path(source)
     folder = path.parent if path.suffix in (".yaml", ".yml") else source_directory(source)
     return folder / PUBLISHED_FILE
 
 
 def fill(template: str, values: Mapping[str, Any]) -> str:
-    """The template with every `{NAME}` replaced; UserError for a name that there is not."""
+    """Return the template with every `{NAME}` replaced. Raise UserError for an unknown name."""
 
     def value(match: re.Match[str]) -> str:
         name = match[1]
@@ -300,9 +297,9 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
     return re.sub(r"\{([^{}]+)\}", value, template)
 
 
-def _filled(tree: Any, values: Mapping[str, Scalar]) -> Any:
-    """A text that is nothing but `<NAME>` becomes the value itself, so that a level keeps its
-    type."""
+def _with_values(tree: Any, values: Mapping[str, Scalar]) -> Any:
+    """Replace every `<NAME>`. A text that is only `<NAME>` becomes the value itself, so that a
+    level keeps its type."""
     if isinstance(tree, str):
         if tree.startswith("<") and tree.endswith(">") and tree[1:-1] in values:
             return values[tree[1:-1]]
@@ -310,9 +307,9 @@ def _filled(tree: Any, values: Mapping[str, Scalar]) -> Any:
             tree = tree.replace(f"<{name}>", str(value))
         return tree
     if isinstance(tree, dict):
-        return {key: _filled(value, values) for key, value in tree.items()}
+        return {key: _with_values(value, values) for key, value in tree.items()}
     if isinstance(tree, list | tuple):
-        return [_filled(value, values) for value in tree]
+        return [_with_values(value, values) for value in tree]
     return tree
 
 
@@ -323,43 +320,48 @@ Rows = list[dict[str, Any]]
 
 
 def points_text(rows_by_kind: dict[str, Rows], figures: Iterable[str]) -> str:
-    """The file's text: the rows of these figures, in the importers' order."""
-    wanted = set(figures)
-    lines: dict[tuple[str, str, str, str], Rows] = {}
+    """Return the file's text: the rows of these figures, in the importers' order."""
+    chosen = set(figures)
+    rows_by_line: dict[tuple[str, str, str, str], Rows] = {}
     for kind in sorted(rows_by_kind):
         for row in rows_by_kind[kind]:
-            if row["figure"] in wanted:
-                lines.setdefault((kind, row["figure"], row["series"], row["unit"]), []).append(row)
+            if row["figure"] in chosen:
+                line = (kind, row["figure"], row["series"], row["unit"])
+                rows_by_line.setdefault(line, []).append(row)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADER)
-    for key, rows in lines.items():
+    for line, rows in rows_by_line.items():
         published, corrected = (
-            JOIN.join(_number(row[name]) for row in rows) for name in HEADER[5:7]
+            JOIN.join("" if row[name] is None else f"{row[name]:.5g}" for row in rows)
+            for name in HEADER[5:7]
         )
-        counts = JOIN.join("" if row["count"] is None else str(row["count"]) for row in rows)
-        once = counts.split(JOIN)
-        if len(set(once)) == 1:
-            counts = once[0]
-        xs = JOIN.join(row["x"] for row in rows)
-        whys = ["" if row["as_corrected"] is not None else row["note"] or "" for row in rows]
-        distinct = {why for why in whys if why}
-        why = next(iter(distinct), "") if len(distinct) < 2 else JOIN.join(whys)
+        counts = ["" if row["count"] is None else str(row["count"]) for row in rows]
+        reasons = ["" if row["as_corrected"] is not None else row["note"] or "" for row in rows]
+        distinct = set(filter(None, reasons))
         writer.writerow(
-            [*key, xs, published, SAME if corrected == published else corrected, counts, why]
+            [
+                *line,
+                JOIN.join(row["x"] for row in rows),
+                published,
+                SAME if corrected == published else corrected,
+                counts[0] if len(set(counts)) == 1 else JOIN.join(counts),
+                JOIN.join(reasons) if len(distinct) > 1 else "".join(distinct),
+            ]
         )
     return out.getvalue()
 
 
 def published_points(source: str | Path) -> dict[str, Rows]:
-    """The extracted points of a source by kind; none where there is no file of them."""
+    """Return the extracted points of a source by kind; an empty mapping if there is no file of
+    them."""
     path = published_file(source)
     return points_in(path) if path.is_file() else {}
 
 
 def points_in(path: Path) -> dict[str, Rows]:
-    """The rows of such a file, by kind. Raises UserError with the line for one that is not of this
-    form."""
+    """Return the rows of such a file, by kind. Raise UserError, with the line, for a line that does
+    not have this form."""
     rows_by_kind: dict[str, Rows] = {}
     with open(path, encoding="utf-8", newline="") as file:
         lines = csv.reader(file)
@@ -380,13 +382,13 @@ def points_in(path: Path) -> dict[str, Rows]:
                     expected=f"{len(HEADER)} cells",
                     actual=str(len(line)),
                 )
-            kind, figure, series, unit, xs, published, corrected, counts, why = line
+            kind, figure, series, unit, xs, published, corrected, count, reason = line
             places = xs.split(JOIN)
             shown = _numbers(published, len(places), where)
             right = shown if corrected == SAME else _numbers(corrected, len(places), where)
-            count = counts.split(JOIN) if JOIN in counts else [counts] * len(places)
-            whys = why.split(JOIN) if JOIN in why else [why] * len(places)
-            for x, a, b, n, text in zip(places, shown, right, count, whys, strict=True):
+            counts = count.split(JOIN) if JOIN in count else [count] * len(places)
+            reasons = reason.split(JOIN) if JOIN in reason else [reason] * len(places)
+            for x, a, b, n, text in zip(places, shown, right, counts, reasons, strict=True):
                 row = {
                     "figure": figure,
                     "series": series,
@@ -394,16 +396,11 @@ def points_in(path: Path) -> dict[str, Rows]:
                     "unit": unit,
                     "as_published": a,
                     "as_corrected": b,
+                    "count": int(n) if n else None,
+                    "note": text if b is None and text else None,
                 }
-                note = text if b is None and text else None
-                rows_by_kind.setdefault(kind, []).append(
-                    row | {"count": int(n) if n else None, "note": note}
-                )
+                rows_by_kind.setdefault(kind, []).append(row)
     return rows_by_kind
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.5g}"
 
 
 def _numbers(text: str, count: int, where: str) -> list[float | None]:

@@ -1,9 +1,10 @@
-"""The drawn figures as a view: in a terminal a line per figure, on a page every chart, with what
-it has and has not beside it, in words, as on a picture that is taken away.
+"""The drawn figures as a view: in a terminal one line per figure; on a page every chart, with what
+it has and has not in words beside it, as on an exported picture.
 
 A campaign's own figures page has those figures of the published evaluations that it measures, with
-the shipped points of the originals. It lies beside the report and is linked there; campaigns of
-other suites have none."""
+the shipped points of the originals. It lies beside the report, which links to it. A campaign of any
+other suite has no such page.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,8 +38,8 @@ NOTHING_CHANGES = "the same: no known error touches these points"
 _MOST_PLACES = 4
 
 
-def words(part: DrawnPart) -> Iterator[tuple[str, str]]:
-    """What stands beside a chart: (version, sentence) for each version that has something to
+def notes(part: DrawnPart) -> Iterator[tuple[str, str]]:
+    """Yield what stands beside a chart: (version, sentence) for each version that has something to
     say."""
     published, corrected, measured = part.published, part.corrected, part.measured
     if published.absent:
@@ -46,18 +47,18 @@ def words(part: DrawnPart) -> Iterator[tuple[str, str]]:
     elif READ_FROM[published.read_from]:
         yield "published", READ_FROM[published.read_from]
     if part.counts["published"]:
-        yield "corrected", corrected.absent or _corrected(part)
+        yield "corrected", corrected.absent or _corrected_text(part)
     texts = (
         [measured.absent]
         if measured.absent
-        else [*origins(measured), partly(part), _bound(measured), _lacking(measured)]
+        else [*origins(measured), coverage(part), _machine_bound(measured), _why_absent(measured)]
     )
     if any(texts):
         yield "measured", "; ".join(text for text in texts if text)
 
 
 def origins(measured: MeasuredPoints) -> list[str]:
-    """Machine, date, layers and blocks of what was measured, for each machine and day."""
+    """Return machine, date, layers and blocks of what was measured, for each machine and day."""
     grouped: dict[tuple[str | None, str | None, str | None], list[int]] = {}
     for place, source in enumerate(measured.from_):
         key = (source.machine, source.date, None if source.shipped else source.campaign)
@@ -78,13 +79,13 @@ def origins(measured: MeasuredPoints) -> list[str]:
     return lines
 
 
-def partly(part: DrawnPart) -> str:
-    """Where only some of the cells were measured: how many, and at which places of the x axis;
-    empty otherwise."""
+def coverage(part: DrawnPart) -> str:
+    """Return how many of the cells were measured and at which places of the x axis, if only some
+    were; empty otherwise."""
     cells = part.measured.cells
-    if cells is None or cells.measured == cells.asked:
+    if cells is None or cells.measured == cells.total:
         return ""
-    text = f"only {cells.measured} of {fmt.counted(cells.asked, 'cell')} of the whole suite"
+    text = f"only {cells.measured} of {fmt.counted(cells.total, 'cell')} of the whole suite"
     if not cells.at or len(cells.at) == cells.places:
         return text
     many = len(cells.at) > _MOST_PLACES
@@ -92,77 +93,71 @@ def partly(part: DrawnPart) -> str:
     return f"{text} ({part.original.x.title}: {at})"
 
 
-def line(figure: DrawnFigure) -> str:
-    """What a figure has, as one line: points published, corrected, measured, or why there are
-    none."""
+def summary_line(figure: DrawnFigure) -> str:
+    """Return what a figure has in one line: the numbers of points published, corrected and
+    measured, or why there are none."""
     if figure.original.not_drawn:
         return f"not drawn: {figure.original.not_drawn}"
     parts = figure.parts
     sums = {version: sum(part.counts[version] for part in parts) for version in VERSIONS}
-    texts = [_has("published", sums, parts)]
+    texts = [_points_text("published", sums, parts)]
     if sums["published"]:
         changed = sum(part.corrected.changed for part in parts)
         same = sums["corrected"] == sums["published"] and not changed
         differ = f" ({changed} differ)" if changed else ""
-        texts.append("corrected the same" if same else _has("corrected", sums, parts) + differ)
+        corrected = _points_text("corrected", sums, parts) + differ
+        texts.append("corrected the same" if same else corrected)
     cells = [part.measured.cells for part in parts if part.measured.cells]
-    cell_counts = (
-        f" ({sum(c.measured for c in cells)} of {sum(c.asked for c in cells)} cells)"
-        if cells
-        else ""
-    )
-    texts.append(_has("measured", sums, parts) + cell_counts)
+    measured, total = sum(x.measured for x in cells), sum(x.total for x in cells)
+    cell_counts = f" ({measured} of {total} cells)" if cells else ""
+    texts.append(_points_text("measured", sums, parts) + cell_counts)
     return "; ".join(texts)
 
 
-def _has(version: str, sums: Mapping[str, int], parts: Sequence[DrawnPart]) -> str:
+def _points_text(version: str, sums: Mapping[str, int], parts: Sequence[DrawnPart]) -> str:
     if sums[version]:
         return f"{version} {sums[version]}"
     absent = (part.versions[version].absent for part in parts)
-    why = list(dict.fromkeys(reason or "no point has a value" for reason in absent))
-    more = f" (and {fmt.counted(len(why) - 1, 'other reason')})" if len(why) > 1 else ""
-    return f"{version} none: {why[0].partition('; ')[0]}{more}"
+    reasons = list(dict.fromkeys(reason or "no point has a value" for reason in absent))
+    more = f" (and {fmt.counted(len(reasons) - 1, 'other reason')})" if len(reasons) > 1 else ""
+    return f"{version} none: {reasons[0].partition('; ')[0]}{more}"
 
 
-def _corrected(part: DrawnPart) -> str:
+def _corrected_text(part: DrawnPart) -> str:
     corrected = part.corrected
-    gone = part.counts["published"] - part.counts["corrected"]
-    if not corrected.changed and gone <= 0:
+    without_value = part.counts["published"] - part.counts["corrected"]
+    if not corrected.changed and without_value <= 0:
         return NOTHING_CHANGES
-    texts = [f"{corrected.changed} of {part.counts['published']} points change"]
-    if gone > 0:
-        notes = dict.fromkeys(point.note for point in corrected.points if point.note)
-        texts.append(
-            f"{gone} have no value" + (f" ({'; '.join(list(notes)[:3])})" if notes else "")
-        )
-    return ", ".join(texts)
+    text = f"{corrected.changed} of {part.counts['published']} points change"
+    if without_value <= 0:
+        return text
+    reasons = list(dict.fromkeys(point.note for point in corrected.points if point.note))
+    reason = f" ({'; '.join(reasons[:3])})" if reasons else ""
+    return f"{text}, {without_value} have no value{reason}"
 
 
-def _bound(measured: MeasuredPoints) -> str:
-    """Where the processors were busy throughout: such points say little of a network, and nothing
-    of scaling."""
+def _machine_bound(measured: MeasuredPoints) -> str:
+    """Return a sentence about the points whose processors were busy throughout, if any: such points
+    say little about a network and nothing about scaling."""
     points = [point for point in measured.points if point.y is not None]
     bound = sum(bool(point.machine_bound) for point in points)
-    return (
-        f"{bound} of {fmt.counted(len(points), 'point')} on processors that were busy throughout"
-        if bound
-        else ""
-    )
+    text = f"{bound} of {fmt.counted(len(points), 'point')} on processors that were busy throughout"
+    return text if bound else ""
 
 
-def _lacking(measured: MeasuredPoints) -> str:
-    """Arms without a value, where on the x axis, and why."""
+def _why_absent(measured: MeasuredPoints) -> str:
+    """Return which arms have no value, where on the x axis, and why."""
     places_by_reason: dict[tuple[str, str], dict[str, None]] = {}
     for point in measured.points:
         if point.y is None and point.note:
             places_by_reason.setdefault((point.arm, point.note), {})[point.x] = None
     return "; ".join(
-        f"{arm} at {_some(list(at))}: {note}"
+        f"{arm} at {_places_text(list(at))}: {note}"
         for (arm, note), at in list(places_by_reason.items())[:_MOST_PLACES]
     )
 
 
-def _some(places: Sequence[str]) -> str:
+def _places_text(places: Sequence[str]) -> str:
     return ", ".join(places) if len(places) <= _MOST_PLACES else f"{len(places)} places"
 
 
@@ -188,18 +183,22 @@ BESIDE = (
 
 
 def view(drawn: DrawnFigures, *, draw: bool = False) -> View:
-    """`draw`: with the charts, which take long to import, for a page."""
+    """Return the view of the figures. `draw`: with the charts, which take long to import, for a
+    page."""
     sources = drawn.sources
     title = sources[0].file.title if len(sources) == 1 else "Published figures"
     return View(
         title=f"{title}, redrawn",
-        about=[Text(READING, "muted", on=On.PAGE), Text(_measured(drawn), "muted", on=On.PAGE)],
+        about=[
+            Text(READING, "muted", on=On.PAGE),
+            Text(_measured_text(drawn), "muted", on=On.PAGE),
+        ],
         answer=[*_answer(drawn)],
         sections=[_source(source, place, draw) for place, source in enumerate(sources)],
     )
 
 
-def _measured(drawn: DrawnFigures) -> str:
+def _measured_text(drawn: DrawnFigures) -> str:
     sources = [", ".join(drawn.campaigns)] if drawn.campaigns else []
     if drawn.shipped:
         shipped = (f"{machine} ({date})" for machine, date in drawn.shipped)
@@ -219,7 +218,7 @@ def _answer(drawn: DrawnFigures) -> Iterator[Block]:
 
 def _source(source: DrawnSource, place: int, draw: bool) -> Section:
     figures = source.figures
-    lines = [(figure.original.id, f"{figure.original.title}: {line(figure)}") for figure in figures]
+    lines = [(x.original.id, f"{x.original.title}: {summary_line(x)}") for x in figures]
     blocks: list[Block] = [Facts(lines, on=On.TERMINAL)]
     if draw:
         blocks.append(Text(f"Numbers of the original: {source.data}.", "muted"))
@@ -259,7 +258,7 @@ def _part(drawn: DrawnPart, title: str) -> Iterator[Block]:
         yield Picture("figure", name or part.title or title, axes, spec, wide=True)
     if charts and (legend := legend_of(drawn)):
         yield Html(fragment("redrawn_legend.html.j2", legend=legend))
-    if facts := [*words(drawn)]:
+    if facts := [*notes(drawn)]:
         yield Facts(facts, on=On.PAGE)
 
 
@@ -267,21 +266,21 @@ SHIPPED = "the points extracted from the published data, five digits"
 
 
 def measured_by(campaign: MeasuredCampaign) -> DrawnFigures:
-    """The figures that a campaign measures, without any other."""
+    """Return the figures that a campaign measures, and no others."""
     sources = []
     for name in sources_about(str(campaign.suite), FIGURES_FILE):
         rows = published_points(name)
         data = SHIPPED if rows else "what its text prints, where it prints any"
         sources.append((load(name), rows, data))
-    drawn = draw_figures(sources, [campaign]).chosen(
+    drawn = draw_figures(sources, [campaign]).filter(
         lambda figure: any(part.counts["measured"] for part in figure.parts)
     )
     return replace(drawn, sources=[source for source in drawn.sources if source.figures])
 
 
 def write_beside(campaign: MeasuredCampaign, report: Path) -> str | None:
-    """Writes the page beside a report; its name, or None where there is nothing to draw or, as
-    beside /dev/stdout, no place for it."""
+    """Write the page beside a report and return its name; None if there is nothing to draw, or no
+    place for it (beside /dev/stdout)."""
     from rmwbench.report.render.html import write_html  # a terminal takes none of it
 
     if is_written_through(report):
@@ -295,7 +294,7 @@ def write_beside(campaign: MeasuredCampaign, report: Path) -> str | None:
 
 
 def write_pictures(drawn: DrawnFigures, directory: Path) -> list[Path]:
-    """Every chart as SVG and PNG into a directory; the files."""
+    """Write every chart as SVG and PNG into a directory and return the files."""
     import vl_convert  # these take long, and most views draw nothing
 
     from rmwbench.published.figures.figure_charts import for_export, specs
@@ -311,10 +310,8 @@ def write_pictures(drawn: DrawnFigures, directory: Path) -> list[Path]:
                     heading = ": ".join(filter(None, titles))
                     origin = f"{source.file.title} ({source.file.published})"
                     card = [f"{origin}, {figure.original.place}", *_card(part)]
-                    name = _file_name(
-                        f"{source.file.figures}-{figure.original.id}-{number + 1}"
-                        f"{'-' + title if title else ''}"
-                    )
+                    words = (source.file.figures, figure.original.id, str(number + 1), title)
+                    name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(words)).strip("-").lower()
                     svg = svg_of(for_export(spec, heading, card))
                     if not place or title:
                         files += [directory / f"{name}.svg", directory / f"{name}.png"]
@@ -326,12 +323,8 @@ def write_pictures(drawn: DrawnFigures, directory: Path) -> list[Path]:
 def _card(part: DrawnPart) -> list[str]:
     texts = [
         f"{version}: {text}"
-        for version, text in words(part)
+        for version, text in notes(part)
         if version != "measured" and len(text) < 120
     ]
     texts += [f"measured: {text}" for text in origins(part.measured)]
     return [" · ".join(texts)] if texts else []
-
-
-def _file_name(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-").lower()

@@ -1,8 +1,8 @@
-"""The figures of published evaluations and campaigns -> the points of each figure as published, as
-corrected and as measured here.
+"""Makes of the figures of published evaluations and of campaigns the points of each figure as
+published, as corrected and as measured here.
 
-What is absent says why in words: the original has no such data, its data cannot tell, nothing was
-measured yet.
+For whatever is absent, words say why: the original has no such data, its data cannot tell, or
+nothing was measured yet.
 """
 
 import re
@@ -21,21 +21,19 @@ from rmwbench.published.figures.drawn_figures import (
     PublishedPoints,
     place_in,
 )
-from rmwbench.published.figures.figures_file import FigurePart, Figures, Points
+from rmwbench.published.figures.figures_file import FigurePart, Figures, Points, Rows
 from rmwbench.published.figures.measured_points import measured
-
-Rows = list[dict[str, Any]]
 
 
 def draw(
     sources: Sequence[tuple[Figures, Mapping[str, Rows], str]],
     campaigns: Sequence[MeasuredCampaign] = (),
 ) -> DrawnFigures:
-    """Each source comes with the imported rows of its kinds and in words where those are from;
-    behind the `campaigns` that were given stand the shipped summaries
-    (`measured_points.shipped_summaries`)."""
+    """Return the figures with their points. Each source comes with the imported rows of its kinds,
+    and with words that say where those come from. The shipped summaries
+    (`measured_points.shipped_summaries`) follow the given `campaigns`."""
     drawn = [_source(file, rows, origin, campaigns) for file, rows, origin in sources]
-    used = [
+    origins = [
         campaign
         for source in drawn
         for figure in source.figures
@@ -44,7 +42,7 @@ def draw(
     ]
     return DrawnFigures(
         campaigns=[campaign.name for campaign in campaigns if not campaign.shipped],
-        shipped=list(dict.fromkeys((x.machine, x.date) for x in used if x.shipped)),
+        shipped=list(dict.fromkeys((x.machine, x.date) for x in origins if x.shipped)),
         sources=drawn,
     )
 
@@ -72,7 +70,7 @@ def _part(
     rows: Mapping[str, Rows],
     campaigns: Sequence[MeasuredCampaign],
 ) -> DrawnPart:
-    published, corrected = _imported(part, names, rows)
+    published, corrected = _imported_points(part, names, rows)
     if part.printed:
         published = PublishedPoints(
             points=[FigurePoint(series=s, x=str(x), y=y) for s, x, y in part.printed.points],
@@ -87,36 +85,38 @@ def _part(
     )
 
 
-def _imported(
+def _imported_points(
     part: FigurePart, names: Mapping[str, str], rows: Mapping[str, Rows]
 ) -> tuple[PublishedPoints, CorrectedPoints]:
-    shown: list[FigurePoint] = []
-    right: list[FigurePoint] = []
+    published: list[FigurePoint] = []
+    corrected: list[FigurePoint] = []
     changed = 0
     for points in part.points:
         ends = [
-            {(r["series"], r["x"]): r for r in rows.get(name, ())} if name else {}
+            {(row["series"], row["x"]): row for row in rows.get(name, ())} if name else {}
             for name in (points.low, points.high, points.spread)
         ]
-        placed = [
+        rows_at = [
             (place, row)
             for row in rows.get(points.figure, ())
             if (place := _place(points, row, names))
         ]
-        row_at = dict(placed)
-        for place, row in placed:
-            if not _is_drawn(part, place):
+        row_by_place = dict(rows_at)
+        for place, row in rows_at:
+            is_other_series = part.series is not None and place.series not in part.series
+            if is_other_series or not part.is_on_axis(place.x):
                 continue
             true_series = points.mislabelled.get(place.series, place.series)
-            true_row = row_at.get(place._replace(series=true_series), row)
-            shown.append(_point(points, place, true_row, ends, "as_published"))
-            right.append(_point(points, place, row, ends, "as_corrected"))
+            true_row = row_by_place.get(place._replace(series=true_series), row)
+            published.append(_point(points, place, true_row, ends, "as_published"))
+            corrected.append(_point(points, place, row, ends, "as_corrected"))
             pair = (true_row["as_published"], row["as_corrected"])
             changed += None not in pair and abs(pair[0] - pair[1]) > 1e-4 * max(map(abs, pair))
-    lacking = _why_none(part, shown)
+    why_none = _why_none(part, published)
+    why_not_corrected = _why_not_corrected(part, corrected, why_none)
     return (
-        PublishedPoints(points=shown, read_from="data", absent=lacking),
-        CorrectedPoints(points=right, changed=changed, absent=_not_corrected(part, right, lacking)),
+        PublishedPoints(points=published, read_from="data", absent=why_none),
+        CorrectedPoints(points=corrected, changed=changed, absent=why_not_corrected),
     )
 
 
@@ -127,8 +127,8 @@ def _point(
     ends: Sequence[Mapping[Any, Any]],
     version: str,
 ) -> FigurePoint:
-    """The value of a row in one version, with the ends of its error bar; why a corrected one has no
-    value."""
+    """Return the point of a row in one version, with the ends of its error bar, or why a corrected
+    one has no value."""
     y = row[version]
     low, high, spread = (end.get((row["series"], row["x"]), {}).get(version) for end in ends)
     if points.spread and spread is not None and y is not None:
@@ -154,28 +154,24 @@ def _place(points: Points, row: Mapping[str, Any], names: Mapping[str, str]) -> 
     return place_in(points, named).named(names)
 
 
-def _is_drawn(part: FigurePart, place: Place) -> bool:
-    return (part.series is None or place.series in part.series) and part.is_on_axis(place.x)
-
-
-def _why_none(part: FigurePart, shown: Sequence[FigurePoint]) -> str | None:
+def _why_none(part: FigurePart, published: Sequence[FigurePoint]) -> str | None:
     if not part.points:
         return part.not_published
-    if not shown:
+    if not published:
         return "the data is not here: give the archive with --data PATH (docs/importers.md)"
-    if all(point.y is None for point in shown):
+    if all(point.y is None for point in published):
         return "the original has no value for these"
     return None
 
 
-def _not_corrected(
-    part: FigurePart, right: Sequence[FigurePoint], lacking: str | None
+def _why_not_corrected(
+    part: FigurePart, corrected: Sequence[FigurePoint], why_none: str | None
 ) -> str | None:
     if part.printed:
         return "only these numbers are printed: nothing to correct them by"
-    if not right:
-        return lacking
-    if all(point.y is None for point in right):
-        notes = dict.fromkeys(point.note for point in right if point.note)
+    if not corrected:
+        return why_none
+    if all(point.y is None for point in corrected):
+        notes = dict.fromkeys(point.note for point in corrected if point.note)
         return "; ".join(notes) or "no data: the original's data cannot tell"
     return None

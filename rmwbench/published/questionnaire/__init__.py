@@ -1,1 +1,2 @@
-"""The questionnaire of a committee: read, answered from evidence and campaigns, and shown."""
+"""The questionnaire of a committee: how it is read, answered from evidence and campaigns, and
+shown."""

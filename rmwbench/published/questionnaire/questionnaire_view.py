@@ -1,5 +1,5 @@
-"""The questionnaire's answers as a view, for a terminal, a page, the site (`make site`) and a
-report of one's own."""
+"""The questionnaire's answers as a view: for a terminal, a page, the site (`make site`) and a
+user's own report."""
 
 from collections.abc import Iterator, Sequence
 
@@ -54,17 +54,17 @@ GENERATED = (
 
 
 def view(answers: QuestionnaireAnswers, *, generated: bool = False) -> View:
-    """`generated`: it is the page of the site."""
+    """Return the view of the answers. `generated`: it is the page of the site."""
     about: list[Block] = [Text(HEAD, on=On.DOCUMENT)]
     about += [Text(GENERATED, on=On.MARKDOWN)] if generated else []
     if answers.campaigns:
-        about += [Items([f"{n}: {_campaign(one)}" for n, one in enumerate(answers.campaigns, 1)])]
+        about += [Items([f"{n}: {_campaign(x)}" for n, x in enumerate(answers.campaigns, 1)])]
         about += [Text(NUMBERED, "muted")]
     else:
         about += [Text("No campaign was given: what is measured stays open.", "muted")]
     sections: dict[str, list[Section]] = {}
-    for question, of_middlewares in answers.by_question:
-        blocks = [*_question(question, of_middlewares)]
+    for question, middleware_answers in answers.by_question:
+        blocks = [*_question(question, middleware_answers)]
         section = Section(f"{question.asks} ({question.id})", blocks, anchor=question.id)
         sections.setdefault(question.section, []).append(section)
     return View(
@@ -79,7 +79,8 @@ def view(answers: QuestionnaireAnswers, *, generated: bool = False) -> View:
 
 
 def summary(answers: QuestionnaireAnswers) -> str:
-    """What is answered how: `20 questions of 4 middlewares: measured 31, …`."""
+    """Return how many answers are in each state: `20 questions of 4 middlewares: measured 31,
+    …`."""
     states = ", ".join(f"{state} {count}" for state, count in answers.counts.items() if count)
     return f"{len(answers.answers)} questions of {len(answers.middlewares)} middlewares: {states}"
 
@@ -107,17 +108,17 @@ def _question(question: Question, answers: Sequence[MiddlewareAnswer]) -> Iterat
     if question.remark:
         yield Text(question.remark, "muted")
     yield Facts([(answer.middleware, answer.state) for answer in answers])
-    yield from _measured(question, answers)
+    yield from _measurement_tables(question, answers)
     evidence = [row for answer in answers for row in _evidence(answer)]
     if evidence:
         yield Table(("middleware", "answer", "who says so", "where, when"), evidence)
-    if suites := _without(question, answers):
+    if suites := _suites_without(question, answers):
         yield Text(f"Without a value here: {suites}.", "muted")
 
 
-def _measured(question: Question, answers: Sequence[MiddlewareAnswer]) -> Iterator[Table]:
-    """A row for each arm in each cell, a column for each metric; those of a middleware below its
-    name."""
+def _measurement_tables(question: Question, answers: Sequence[MiddlewareAnswer]) -> Iterator[Table]:
+    """Yield tables with a row for each arm in each cell and a column for each metric, the rows of a
+    middleware below its name."""
     titles: dict[str, str] = {}
     cells: dict[tuple[str, str], dict[str, TableCell]] = {}
     for answer in answers:
@@ -138,7 +139,7 @@ def _measured(question: Question, answers: Sequence[MiddlewareAnswer]) -> Iterat
 
 
 def _value(value: MeasuredValue) -> TableCell:
-    """Beside a value the numbers of messages and trials; how its interval was made is in the
+    """Return a value with its numbers of messages and trials; how its interval was made is in the
     document."""
     text = value.number_text
     if text.state == "absent":
@@ -154,13 +155,14 @@ def _evidence(answer: MiddlewareAnswer) -> Iterator[TableRow]:
         yield TableRow((answer.middleware, item.answer, item.kind, place))
 
 
-def _without(question: Question, answers: Sequence[MiddlewareAnswer]) -> str:
-    """`quick (Zenoh), services (all)`: the suites of a question without a value, and of whom."""
+def _suites_without(question: Question, answers: Sequence[MiddlewareAnswer]) -> str:
+    """Return the suites of a question without a value, and the middlewares concerned: `quick
+    (Zenoh), services (all)`."""
     applicable = [answer for answer in answers if answer.state != NOT_APPLICABLE]
     texts = []
     for suite in question.suites:
         names = [answer.middleware for answer in applicable if suite in answer.without]
         if names:
-            of = "all" if len(names) == len(applicable) else ", ".join(names)
-            texts.append(f"{suite} ({of})")
+            middlewares = "all" if len(names) == len(applicable) else ", ".join(names)
+            texts.append(f"{suite} ({middlewares})")
     return ", ".join(texts)

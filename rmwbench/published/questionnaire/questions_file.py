@@ -1,9 +1,9 @@
-"""The questionnaire of a published evaluation, as data: what was asked of
-each middleware, which measurements answer it, and what no measurement can answer, with its
-evidence.
+"""The questionnaire of a published evaluation, as data: what was asked about each middleware, which
+measurements answer it, and what no measurement can answer, with its evidence.
 
-Two files beside the suites of the source: `questionnaire.yaml` has the questions, `evidence.yaml`
-the answers that documents have or a command probed. `responses.py` puts them together.
+Two files lie beside the suites of the source: `questionnaire.yaml` with the questions, and
+`evidence.yaml` with the answers that documents give or that a command found by a probe.
+`responses.py` puts them together.
 """
 
 import json
@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from rmwbench.errors import UserError
 from rmwbench.published.campaign import MeasuredCampaign
-from rmwbench.published.summaries import campaign_of, read_kept
+from rmwbench.published.distinct_ids import require_distinct_ids
+from rmwbench.published.summaries import campaign_of, read_campaigns
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.file.places import (
     EVIDENCE_FILE,
@@ -32,16 +32,16 @@ from rmwbench.suite.file.places import (
 from rmwbench.suite.file.tree import validated
 from rmwbench.suite.predicate import Scalar, Text
 
-M = TypeVar("M", bound=Strict)
 Kind = Literal["self-declared", "probed", "third party", "unknown", "not applicable"]
-"""Who says so: the project itself, a command of ours, somebody else; or nobody that was found."""
+"""Who gave the answer: the project itself, a command of ours, somebody else, or nobody who was
+found."""
 
 ANSWERS_FILE = "answers.json"
 ANSWERS_SCHEMA, ANSWERS_VERSION = "rmwbench/questionnaire-answers", 2
-"""Version 1 had what an earlier method measured (published/summaries.py, METHOD)."""
+"""Version 1 held what an earlier method measured (published/summaries.py, METHOD)."""
 
 
-def _a_date(text: str) -> str:
+def _require_date(text: str) -> str:
     try:
         date.fromisoformat(text)
     except ValueError:
@@ -51,7 +51,7 @@ def _a_date(text: str) -> str:
 
 class Measurement(Strict):
     """Cells of a suite whose metrics answer a question: `workload` at the levels `at`, of every arm
-    that runs the middleware, or of those `as_installed` alone. `suite` is a shipped name."""
+    that runs the middleware, or of the `as_installed` arms alone. `suite` is a shipped name."""
 
     suite: Text
     metrics: Annotated[tuple[Text, ...], Field(strict=False, min_length=1)]
@@ -61,10 +61,10 @@ class Measurement(Strict):
 
 
 class Question(Strict):
-    """One question of the source: its heading there (a long one is cut with …), and what is asked
-    in our words. `url`: where the committee asks it, for one that the source's text leaves out.
-    `least_cells`: in how many cells it takes values to answer it, two where it is about what each
-    further one costs."""
+    """One question of the source: its heading there (a long one is cut with …), and what is asked,
+    in our words. `url`: where the committee asks it, if the source's text leaves it out.
+    `least_cells`: the number of cells with values that it takes to answer the question; two if it
+    is about what each further one costs."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
     section: Text
@@ -76,7 +76,7 @@ class Question(Strict):
     not_measured: str | None = None
     """The part of the question that no measurement here can answer."""
     remark: str | None = None
-    """What one must know to read the measurements."""
+    """What a reader must know to understand the measurements."""
 
     @property
     def suites(self) -> list[str]:
@@ -84,7 +84,7 @@ class Question(Strict):
 
     @property
     def metrics(self) -> list[str]:
-        return list(dict.fromkeys(name for one in self.measured for name in one.metrics))
+        return list(dict.fromkeys(name for x in self.measured for name in x.metrics))
 
 
 class Middleware(Strict):
@@ -98,39 +98,32 @@ class Questionnaire(Strict):
     questionnaire: Text
     title: Text
     text: Text
-    """File name of the source's text, as kept beside the checkout."""
+    """The name of the file with the source's text, which is kept beside the checkout."""
     middlewares: Annotated[tuple[Middleware, ...], Field(strict=False, min_length=1)]
     questions: Annotated[tuple[Question, ...], Field(strict=False, min_length=1)]
 
     @model_validator(mode="after")
-    def _ids_once(self) -> "Questionnaire":
-        seen: set[str] = set()
-        for n, question in enumerate(self.questions):
-            if question.id in seen:
-                raise Fault(
-                    f"two questions have the id `{question.id}`",
-                    expected="an id each",
-                    at=("questions", n, "id"),
-                )
-            seen.add(question.id)
+    def _require_distinct_ids(self) -> "Questionnaire":
+        ids = enumerate(question.id for question in self.questions)
+        require_distinct_ids("questions", ids, key="questions")
         return self
 
 
 class QuestionEvidence(Strict):
-    """An answer to a question for one middleware that was not measured. `url` is where it was read
-    on `date`; one that was probed has the `command` of ours that shows it, and one that is unknown
-    has its reason as `answer`."""
+    """An answer to a question for one middleware that was not measured. It was read at `url` on
+    `date`; a probed one has the `command` of ours that shows it, and an unknown one has the reason
+    as its `answer`."""
 
     question: Text
     middleware: Text
     kind: Kind
     answer: Text
     url: Annotated[str, Field(pattern=r"^https://\S+$")] | None = None
-    date: Annotated[str, AfterValidator(_a_date)]
+    date: Annotated[str, AfterValidator(_require_date)]
     command: str | None = None
 
     @model_validator(mode="after")
-    def _has_its_source(self) -> "QuestionEvidence":
+    def _require_source(self) -> "QuestionEvidence":
         if self.kind in ("self-declared", "third party") and self.url is None:
             raise Fault(
                 f"an answer that is {self.kind} has no source",
@@ -155,18 +148,21 @@ class Answers(Strict):
 
 
 def load(source: str) -> tuple[Questionnaire, tuple[QuestionEvidence, ...]]:
-    """The shipped questionnaire of a source and its evidence. UserError, with file and line, for
-    anything wrong, an answer to a question or of a middleware that the questionnaire does not have
-    included."""
+    """Return the shipped questionnaire of a source and its evidence. Raise UserError, with file and
+    line, for anything wrong, such as an answer to a question or about a middleware that is not in
+    the questionnaire."""
     directory = source_file(source, QUESTIONNAIRE_FILE, "questions").parent
-    questionnaire = _read(directory / QUESTIONNAIRE_FILE, Questionnaire)
-    answers = _read(directory / EVIDENCE_FILE, Answers)
-    check(questionnaire, answers.items, str(directory / EVIDENCE_FILE))
+    questions_path, evidence_path = directory / QUESTIONNAIRE_FILE, directory / EVIDENCE_FILE
+    questionnaire = validated(
+        read(questions_path), where=shown(questions_path), model=Questionnaire
+    )
+    answers = validated(read(evidence_path), where=shown(evidence_path), model=Answers)
+    check(questionnaire, answers.items, str(evidence_path))
     return questionnaire, answers.items
 
 
 def check(questionnaire: Questionnaire, items: tuple[QuestionEvidence, ...], where: str) -> None:
-    """Raises UserError for an answer that belongs to nothing."""
+    """Raise UserError for an answer to an unknown question or about an unknown middleware."""
     questions = [question.id for question in questionnaire.questions]
     columns = [middleware.name for middleware in questionnaire.middlewares]
     for item in items:
@@ -175,38 +171,33 @@ def check(questionnaire: Questionnaire, items: tuple[QuestionEvidence, ...], whe
             ("middleware", item.middleware, columns),
         ):
             if name not in names:
-                fault = unknown(kind, name, names)
-                raise UserError(
-                    fault.what, where=where, expected=fault.expected, actual=name, fix=fault.fix
-                )
+                raise unknown(kind, name, names).user_error(where)
 
 
 def measured_here(source: str) -> list[MeasuredCampaign]:
-    """What the shipped campaigns answered (`rmwbench published questionnaire --save`)."""
-    return list(map(campaign_of, kept_answers(source_directory(source) / ANSWERS_FILE)))
+    """Return what the shipped campaigns answered (`rmwbench published questionnaire --save`)."""
+    return list(map(campaign_of, saved_answers(source_directory(source) / ANSWERS_FILE)))
 
 
-def kept_answers(path: Path) -> list[dict[str, Any]]:
-    """What is kept of campaigns in such a file (`reduced`); empty where there is none. UserError
-    for a file of another kind."""
+def saved_answers(path: Path) -> list[dict[str, Any]]:
+    """Return what such a file keeps of campaigns (`reduced_document`); an empty list if there is no file.
+    Raise UserError for a file of another kind."""
     if not path.exists():
         return []
-    words = ("this is not a file of answers of campaigns", "these answers are of another kind")
+    whats = ("this is not a file of answers of campaigns", "these answers are of another kind")
     fix = "run their suites again, and keep what they answer in a new file"
-    campaigns: list[dict[str, Any]] = read_kept(
-        path, (ANSWERS_SCHEMA, ANSWERS_VERSION), words, fix
-    )["campaigns"]
-    return campaigns
+    document = read_campaigns(path, (ANSWERS_SCHEMA, ANSWERS_VERSION), whats, fix)
+    return list(document["campaigns"])
 
 
 def answers_text(documents: Sequence[Mapping[str, Any]]) -> str:
-    """The file that `kept_answers` reads."""
+    """Return the text of the file that `saved_answers` reads."""
     content = {"schema": ANSWERS_SCHEMA, "version": ANSWERS_VERSION, "campaigns": list(documents)}
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 def name_in_bundles(suite: str) -> str:
-    """What campaigns of a shipped suite say they are of: the name inside of its file."""
+    """Return the name that campaigns of a shipped suite have for it: the one inside its file."""
     return _name_inside(suite_file(suite)) or suite
 
 
@@ -214,7 +205,3 @@ def name_in_bundles(suite: str) -> str:
 def _name_inside(file: Path) -> str | None:
     match = re.search(r"^suite:\s*(\S+)\s*$", read(file), re.MULTILINE)
     return match[1] if match else None
-
-
-def _read(path: Path, model: type[M]) -> M:
-    return validated(read(path), where=shown(path), model=model)

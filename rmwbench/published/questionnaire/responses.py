@@ -1,9 +1,9 @@
-"""Questions, evidence and campaigns -> the answers, from which all forms of the questionnaire are
-made. Pure.
+"""Makes the answers from questions, evidence and campaigns; all forms of the questionnaire are made
+from these answers. Pure.
 
-An answer that was measured is a metric of an arm in a cell, as the campaign's own report has it:
-value, interval, number of messages. Nothing is averaged over arms or cells, and nothing is
-compared: verdicts are the reports' business.
+A measured answer is a metric of an arm in a cell, as the campaign's own report has it: value,
+interval, number of messages. Nothing is averaged over arms or cells, and nothing is compared:
+verdicts are the reports' business.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ from rmwbench.results.model import document as plain
 from rmwbench.words import numbers as fmt
 
 SCHEMA, VERSION = "rmwbench/questionnaire", 1
-MEASURED, IN_PART, ANSWERED, UNKNOWN, NOT_APPLICABLE, NO_DATA, OPEN = (
+STATES = MEASURED, IN_PART, ANSWERED, UNKNOWN, NOT_APPLICABLE, NO_DATA, OPEN = (
     "measured",
     "measured in part",
     "answered by evidence",
@@ -34,15 +34,15 @@ MEASURED, IN_PART, ANSWERED, UNKNOWN, NOT_APPLICABLE, NO_DATA, OPEN = (
     "no data",
     "not measured yet",
 )
-STATES = (MEASURED, IN_PART, ANSWERED, UNKNOWN, NOT_APPLICABLE, NO_DATA, OPEN)
-"""`measured in part`: in fewer cells than the question takes. `no data`: its suites were run, and
-for the reasons in its rows no value came of it."""
+"""`measured in part`: in fewer cells than the question takes. `no data`: its suites were run, but
+gave no value, for the reasons in its rows."""
 LOAD = "load average"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredValue:
-    """A metric of an arm in a cell. `number`: of its campaign among those that answer, from 1."""
+    """A metric of an arm in a cell. `number`: the number of its campaign among those that answer,
+    from 1."""
 
     number: int
     campaign: MeasuredCampaign
@@ -98,8 +98,6 @@ class MeasuredValue:
 
 @dataclass(frozen=True, kw_only=True)
 class MiddlewareAnswer:
-    """The answer to a question for one middleware."""
-
     question: Question
     middleware: str
     measured: Sequence[MeasuredValue]
@@ -123,8 +121,8 @@ class MiddlewareAnswer:
     @property
     def without(self) -> list[str]:
         """The suites of the question that have no value of the middleware."""
-        having = {value.campaign.suite for value in self.measured if value.has_value_or_bound}
-        return [suite for suite in self.question.suites if name_in_bundles(suite) not in having]
+        answering = {value.campaign.suite for value in self.measured if value.has_value_or_bound}
+        return [suite for suite in self.question.suites if name_in_bundles(suite) not in answering]
 
     def document(self) -> dict[str, Any]:
         keys = ("kind", "answer", "url", "date", "command")
@@ -139,7 +137,7 @@ class MiddlewareAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionnaireAnswers:
-    """`campaigns`: those that answer. `answers`: of each question, in the order of the
+    """`campaigns`: those that answer. `answers`: the answers to each question, in the order of the
     middlewares."""
 
     questionnaire: Questionnaire
@@ -156,7 +154,7 @@ class QuestionnaireAnswers:
 
     @property
     def counts(self) -> dict[str, int]:
-        """State -> how many answers have it; those that none has included."""
+        """How many answers are in each state; a state that no answer has is listed too."""
         states = [answer.state for answers in self.answers for answer in answers]
         return {state: states.count(state) for state in STATES}
 
@@ -226,8 +224,8 @@ def answer_questions(
 def _values(
     question: Question, middleware: Middleware, campaigns: Sequence[MeasuredCampaign]
 ) -> list[MeasuredValue]:
-    """Each metric of each arm of the middleware in each cell that is meant: once, though several
-    measurements of a question may name the cell."""
+    """Return each metric of each arm of the middleware in each matching cell, once even if several
+    measurements of a question name the cell."""
     values = (
         MeasuredValue(
             number=number, campaign=campaign, workload=workload.workload, arm=arm, metric=metric
@@ -255,23 +253,23 @@ def _fits(
     )
 
 
-def reduced(questionnaire: Questionnaire, campaign: MeasuredCampaign) -> dict[str, Any]:
-    """What of a campaign answers questions and nothing else: small enough to be kept beside
-    them."""
-    meant = [
+def reduced_document(questionnaire: Questionnaire, campaign: MeasuredCampaign) -> dict[str, Any]:
+    """Return what of a campaign answers questions, and nothing else: it is small enough to be kept
+    beside them."""
+    pairs = [
         (measurement, middleware)
         for question in questionnaire.questions
         for measurement in question.measured
         if campaign.suite == name_in_bundles(measurement.suite)
         for middleware in questionnaire.middlewares
     ]
-    metrics = {metric for measurement, _ in meant for metric in measurement.metrics}
+    metrics = {metric for measurement, _ in pairs for metric in measurement.metrics}
     workloads = []
     for workload in campaign.workloads:
         arms = [
-            _kept(arm, metrics)
+            _reduced_arm(arm, metrics)
             for arm in workload.arms
-            if any(_fits(*pair, workload, arm) for pair in meant)
+            if any(_fits(*pair, workload, arm) for pair in pairs)
         ]
         if arms:
             workloads.append({"workload": workload.workload, "arms": arms})
@@ -293,7 +291,7 @@ def reduced(questionnaire: Questionnaire, campaign: MeasuredCampaign) -> dict[st
     }
 
 
-def _kept(arm: CampaignArm, metrics: Collection[str]) -> dict[str, Any]:
+def _reduced_arm(arm: CampaignArm, metrics: Collection[str]) -> dict[str, Any]:
     return {
         "arm": arm.arm,
         "middleware": arm.middleware,
@@ -310,22 +308,23 @@ def _kept(arm: CampaignArm, metrics: Collection[str]) -> dict[str, Any]:
     }
 
 
-def renewed(old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Reduced documents: the new ones that answer anything, and of the old ones the arms of which
-    nothing new was measured in the same workload of the same suite."""
-    new = [doc for doc in new if doc["workloads"]]
-    again = {
+def merged_documents(
+    old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the reduced documents to keep: the new ones that answer anything, and from the old
+    ones the arms for which nothing new was measured in the same workload of the same suite."""
+    documents = [doc for doc in new if doc["workloads"]]
+    measured_anew = {
         _key(doc, workload, arm)
-        for doc in new
+        for doc in documents
         for workload in doc["workloads"]
         for arm in workload["arms"]
         if any(metric.get("no_data") is None for metric in arm["metrics"].values())
     }
-    documents = list(new)
     for doc in old:
         workloads = []
         for workload in doc["workloads"]:
-            arms = [arm for arm in workload["arms"] if _key(doc, workload, arm) not in again]
+            arms = [x for x in workload["arms"] if _key(doc, workload, x) not in measured_anew]
             workloads += [{**workload, "arms": arms}] if arms else []
         documents += [{**doc, "workloads": workloads}] if workloads else []
     return documents

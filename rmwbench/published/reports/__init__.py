@@ -1,2 +1,3 @@
-"""What people reported in public, reproduced: suites with a `reported` section, judged as claims are
-(`published/claims/judging`), with what was measured of them here. Knows claims and the core."""
+"""Reproductions of what people reported in public: suites with a `reported` section, judged as
+claims are (`published/claims/judging`), with what was measured of them here. This package knows
+claims and the core."""

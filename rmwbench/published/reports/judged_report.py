@@ -9,14 +9,14 @@ from rmwbench.published.claims.claims_ledger import state_of
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.today import CellAnswer, Today
 from rmwbench.published.claims.judging.versions import other_answers
-from rmwbench.published.claims.summary import measured, text
+from rmwbench.published.claims.summary import json_text, machine_summary
 from rmwbench.published.reports.public_report import FOLDER, PublicReport
 from rmwbench.published.summaries import FOLDER as MEASURED
-from rmwbench.published.summaries import expanded, read
+from rmwbench.published.summaries import campaigns_of, read
 from rmwbench.suite.file.places import source_directory
 from rmwbench.words.numbers import counted
 
-WORDS = {
+STATE_TEXTS = {
     "holds": "seen here",
     "does not hold": "not seen",
     "undecided": "undecided",
@@ -25,7 +25,7 @@ WORDS = {
     "no data": "no data",
     "open": "not measured yet",
 }
-"""State of a claim -> what is said of a report."""
+"""What each state of a claim says about a report."""
 
 
 @dataclass(frozen=True)
@@ -34,22 +34,23 @@ class JudgedReport:
     state: str
     today: Today | None
     others: tuple[Today, ...] = ()
-    """The answers of other versions, where they differ from it."""
+    """The answers of other versions, if they differ from it."""
 
     @property
     def here(self) -> str:
-        """`seen here: response latency, median of zenoh 6.20× [4.10–9.40] (5 blocks; zenoh 1.10.2)`."""
+        """`seen here: response latency, median of zenoh 6.20× [4.10–9.40] (5 blocks; zenoh
+        1.10.2)`."""
+        here = STATE_TEXTS[self.state]
         if self.today is None:
-            return WORDS[self.state]
-        cell = _deciding(self.today)
+            return here
+        cell = _deciding_cell(self.today)
         number = "" if cell is None else _number(cell, self.today.arms)
-        here = f"{WORDS[self.state]}: {number}" if number else WORDS[self.state]
-        others = [f"{WORDS[other.answer]}{other.with_versions}" for other in self.others]
-        return "; ".join([here, *others])
+        others = [f"{STATE_TEXTS[other.answer]}{other.with_versions}" for other in self.others]
+        return "; ".join([f"{here}: {number}" if number else here, *others])
 
     @property
     def why(self) -> str:
-        """Why it is not seen here: what the suite says, else of which version it was reported."""
+        """Why it is not seen here: what the suite says, or else the version it was reported for."""
         reported = self.report.reported
         needs = "it needs ROS 2" if self.report.needs_ros and self.today is None else ""
         unseen = "" if self.state == "holds" else reported.unseen
@@ -59,28 +60,28 @@ class JudgedReport:
 
 
 def judged(report: PublicReport, campaigns: Sequence[MeasuredCampaign] = ()) -> JudgedReport:
-    """By these campaigns, or by what was measured for the shipped page where there are none."""
-    measurements = campaigns or _shipped(report)
-    todays = answers(report.claims, report.claim, measurements)
+    """Judge the report by these campaigns, or by what was measured for the shipped page if there
+    are none."""
+    todays = answers(report.claims, report.claim, campaigns or _shipped_campaigns(report))
+    state = state_of(report.claim, todays)
     if not todays:
-        return JudgedReport(report, state_of(report.claim, todays), None)
-    others = tuple(other_answers(todays))
-    return JudgedReport(report, state_of(report.claim, todays), todays[0], others)
+        return JudgedReport(report, state, None)
+    return JudgedReport(report, state, todays[0], tuple(other_answers(todays)))
 
 
 def summary_text(report: PublicReport, campaign: MeasuredCampaign) -> str | None:
-    """The text of the file that keeps what a campaign measured; None where it says nothing."""
-    summary = measured(report.claims, [campaign])
-    return None if summary is None else text(summary)
+    """Return the text of the file that keeps what a campaign measured; None if it says nothing."""
+    summary = machine_summary(report.claims, [campaign])
+    return None if summary is None else json_text(summary)
 
 
-def _shipped(report: PublicReport) -> list[MeasuredCampaign]:
+def _shipped_campaigns(report: PublicReport) -> list[MeasuredCampaign]:
     path = source_directory(FOLDER) / MEASURED / f"{report.name}.json"
-    return expanded(read(path)) if path.is_file() else []
+    return campaigns_of(read(path)) if path.is_file() else []
 
 
-def _deciding(today: Today) -> CellAnswer | None:
-    """The first cell that has the whole answer, or any that says something."""
+def _deciding_cell(today: Today) -> CellAnswer | None:
+    """Return the first cell that has the whole answer, or else any that says something."""
     cells = sorted(today.cells, key=lambda cell: (cell.answer != today.answer, cell.low is None))
     return next(iter(cells), None)
 

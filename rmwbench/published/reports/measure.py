@@ -1,5 +1,5 @@
-"""All reports measured one after another, into a directory with a campaign each: what was stopped
-goes on, what is finished is not run again."""
+"""Measures all reports one after another, into a directory with a campaign each. A stopped campaign
+goes on, and a finished one is not run again."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,18 +19,18 @@ from rmwbench.whole_file import make_directory, write_whole
 
 
 class Stopped(Exception):
-    """By a signal, which is its text."""
+    """A signal stopped the run; the text names it."""
 
 
 def measure(
     reports: Sequence[PublicReport], directory: Path, save: Path | None, console: Console
 ) -> list[JudgedReport]:
-    """`save`: where what was measured is kept besides, `NAME.json`. A report that cannot be run
-    here costs only itself. Raises Stopped."""
+    """Measure the reports. `save`: where to keep what was measured besides, as `NAME.json`. A
+    report that cannot be run here does not stop the others. Raise Stopped."""
     judged_reports = []
     for number, report in enumerate(reports, 1):
         console.print(f"[bold]{escape(report.suite)}[/bold] ({number} of {len(reports)})")
-        campaign = _measured(report, directory / report.name, console)
+        campaign = _measure_one(report, directory / report.name, console)
         judged_reports.append(judged(report, [campaign] if campaign else ()))
         if campaign and save is not None and (text := summary_text(report, campaign)):
             make_directory(save)
@@ -39,7 +39,9 @@ def measure(
     return judged_reports
 
 
-def _measured(report: PublicReport, directory: Path, console: Console) -> MeasuredCampaign | None:
+def _measure_one(
+    report: PublicReport, directory: Path, console: Console
+) -> MeasuredCampaign | None:
     try:
         _run(report, directory, console)
     except UserError as error:

@@ -1,4 +1,4 @@
-"""A suite's report as the one claim of a source of its own, so that it is judged, kept and told as
+"""A suite's report as the only claim of a source of its own, so that it is judged, kept and told as
 any claim is."""
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ FOLDER = "reports"
 
 @dataclass(frozen=True)
 class PublicReport:
-    """`suite` is what `rmwbench run` takes; `needs_ros`: all of its arms are of ROS 2."""
+    """`suite` is what `rmwbench run` takes; `needs_ros`: all of its arms run on ROS 2."""
 
     suite: str
     title: str
@@ -36,7 +36,7 @@ class PublicReport:
 
 
 def shipped_reports() -> list[PublicReport]:
-    """One per suite of FOLDER, by name."""
+    """Return one report for each suite of FOLDER, by name."""
     names = [name for name in shipped_suites() if name.startswith(f"{FOLDER}/")]
     reports = (_report(name, load(suite_file(name))) for name in names)
     return [report for report in reports if report is not None]
@@ -44,7 +44,7 @@ def shipped_reports() -> list[PublicReport]:
 
 @lru_cache(maxsize=8)
 def report_of(text: str, directory: Path) -> PublicReport | None:
-    """The report of a suite's text; None where it has none."""
+    """Return the report in a suite's text; None if it has none."""
     from rmwbench.lab.middleware import names_here
 
     suite = parse(text, where="suite", directory=directory, middlewares=names_here())
@@ -56,7 +56,7 @@ def _report(name: str, suite: Suite) -> PublicReport | None:
     if reported is None:
         return None
     layers = {arm.name: layer_of(arm.middleware) for arm in suite.arms}
-    tests = [ClaimTest(suite=suite.suite, **one.set_values()) for one in reported.seen]
+    tests = [ClaimTest(suite=suite.suite, **seen.set_values()) for seen in reported.seen]
     layer = layers[tests[0].left]
     claim = Claim(
         id=name.rpartition("/")[2],
@@ -76,5 +76,5 @@ def _report(name: str, suite: Suite) -> PublicReport | None:
         sides={arm: (arm,) for arm in layers},
         items=(claim,),
     )
-    ros = all(one in ("rclcpp", "rclpy") for one in layers.values())
-    return PublicReport(name, suite.title, reported, claims, ros)
+    needs_ros = all(layer in ("rclcpp", "rclpy") for layer in layers.values())
+    return PublicReport(name, suite.title, reported, claims, needs_ros)

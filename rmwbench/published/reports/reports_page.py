@@ -1,4 +1,5 @@
-"""The list of reports: a line each in a terminal, the site's page, and `--json`."""
+"""The list of reports: one line each in a terminal, the site's page, and the document of
+`--json`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,43 +31,43 @@ def view(reports: Sequence[JudgedReport]) -> View:
         title="Reported in public, reproduced",
         about=[Text(text, on=On.DOCUMENT) for text in ABOUT],
         answer=[],
-        sections=[Section("", [Table(columns, [_row(one) for one in reports])])],
+        sections=[Section("", [Table(columns, list(map(_row, reports)))])],
     )
 
 
-def _row(one: JudgedReport) -> list[TableCell | str]:
-    reported = one.report.reported
-    here = f"{one.here} – {one.why}" if one.why else one.here
+def _row(judged: JudgedReport) -> list[TableCell | str]:
+    reported = judged.report.reported
+    here = f"{judged.here} – {judged.why}" if judged.why else judged.here
     return [
-        one.report.name,
+        judged.report.name,
         reported.effect,
         f"{reported.source}: {reported.figures}",
         reported.versions or "–",
-        TableCell(here, _TONES.get(one.state, "muted")),
+        TableCell(here, _TONES.get(judged.state, "muted")),
         reported.helps or "–",
     ]
 
 
-def line(one: JudgedReport) -> str:
-    """The effect, as reported and as measured."""
-    reported = one.report.reported
-    why = f" ({one.why})" if one.why else ""
-    helps = f" What helps: {reported.helps}." if reported.helps and one.state == "holds" else ""
+def line(judged: JudgedReport) -> str:
+    """Return the effect, as reported and as measured."""
+    reported = judged.report.reported
+    why = f" ({judged.why})" if judged.why else ""
+    shows_remedy = reported.helps and judged.state == "holds"
+    remedy = f" What helps: {reported.helps}." if shows_remedy else ""
     return (
         f"{reported.effect} Reported in {reported.source}: {reported.figures}. "
-        f"Measured here: {one.here}{why}.{helps}"
+        f"Measured here: {judged.here}{why}.{remedy}"
     )
 
 
-def document(one: JudgedReport) -> dict[str, Any]:
-    """As `--json` has it."""
-    reported = one.report.reported
+def document(judged: JudgedReport) -> dict[str, Any]:
+    reported = judged.report.reported
     names = ("effect", "source", "figures", "versions", "helps", "unseen")
     return {
-        "suite": one.report.suite,
-        "title": one.report.title,
+        "suite": judged.report.suite,
+        "title": judged.report.title,
         **{name: getattr(reported, name) for name in names},
-        "needs_ros": one.report.needs_ros,
-        "state": one.state,
-        "here": one.here,
+        "needs_ros": judged.report.needs_ros,
+        "state": judged.state,
+        "here": judged.here,
     }

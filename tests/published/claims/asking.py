@@ -1,4 +1,4 @@
-"""A claims file of one claim, as tests ask it."""
+"""A claims file of one claim, and the answers that tests ask of it."""
 
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.claims_ledger import ledger
@@ -9,7 +9,8 @@ from rmwbench.report.render.markdown import render_markdown
 
 
 def one_claim(about, test):
-    """`about`: the keys of the file besides its items; `test`: those of the claim's test."""
+    """Return a claims file. `about`: the keys of the file besides its items; `test`: those of the
+    claim's test."""
     claim = {
         "id": "c",
         "heading": "h",
@@ -22,18 +23,18 @@ def one_claim(about, test):
 
 
 def today(claims, *campaigns, claim=None, **share):
-    """The answers of these campaigns to the claim, by default the file's first."""
+    """Return the answers of these campaigns to the claim, by default the file's first."""
     return answers(claims, claim or claims.items[0], campaigns, **share)
 
 
 def judged(file, *campaigns):
-    """The file's one claim in a ledger of these campaigns."""
+    """Return the file's only claim in a ledger of these campaigns."""
     (claim,) = ledger([file], campaigns).claims
     return claim
 
 
 def page(made, **about):
-    """The ledger as Markdown."""
+    """Return the ledger as Markdown."""
     return render_markdown(view(made, **about))
 
 

@@ -1,4 +1,5 @@
-"""The ledger of all sources with what ships of each, which takes seconds, once for a test process."""
+"""The ledger of all sources with the shipped campaigns of each. It takes seconds, so a test process
+makes it once."""
 
 import pytest
 
@@ -9,7 +10,7 @@ from tests.published.claims.shipped import FILES
 
 @pytest.fixture(scope="session")
 def campaigns():
-    """Source -> its shipped campaigns."""
+    """The shipped campaigns of each source."""
     return shipped_of(list(FILES.values()))
 
 

@@ -1,5 +1,5 @@
-"""The five sources' texts, where they lie beside the checkout, and their headings, as they are named
-in claims files."""
+"""The texts of the five sources, if they lie beside the checkout, and their headings as claims
+files name them."""
 
 import html
 import re
@@ -10,11 +10,12 @@ import pytest
 
 SOURCES = Path(__file__).parents[3].parent / "shared" / "sources"
 PLAIN = "003_3d15c87008427981.txt"
-"""The one source that is not Markdown: its headings are lines of their own."""
+"""The only source that is not Markdown: its headings are lines of their own."""
 
 
 def source_text(name: str) -> str:
-    """Skips the test where the text is not kept: nothing stands in for it."""
+    """Return the text of the source. The test is skipped if the text is not kept: nothing stands in
+    for it."""
     path = SOURCES / name
     if not path.exists():
         pytest.skip(f"the source's text is not here ({path}): nothing can be compared with it")
@@ -22,7 +23,7 @@ def source_text(name: str) -> str:
 
 
 def headings(name: str, text: str) -> list[str]:
-    """In order, without marks; the second of the same name is `NAME (2)`."""
+    """Return the headings in order, without marks; the second of the same name is `NAME (2)`."""
     names = _plain(text) if name == PLAIN else _markdown(text)
     seen: Counter[str] = Counter()
     out = []
@@ -49,11 +50,11 @@ def _clean(heading: str) -> str:
 
 
 def _plain(text: str) -> list[str]:
-    """Lines without the marks of a sentence, a list, a table or a label."""
+    """Return the lines without the marks of a sentence, a list, a table or a label."""
     lines = [line.strip() for line in text.splitlines()]
     return [line for line in lines if line and len(line) < 70 and not re.search(r"[.:\t]|^-", line)]
 
 
 def named(short: str, heading: str) -> bool:
-    """Whether a claims file's name means that heading: long ones are cut, with an ellipsis."""
+    """Whether a claims file's name means that heading: long headings are cut, with an ellipsis."""
     return heading == short or (short.endswith("…") and heading.startswith(short[:-1]))

@@ -1,4 +1,4 @@
-"""What a source's own data says of a claim: points of an importer's figures -> a verdict. Pure."""
+"""The verdict of a source's own data on a claim, from points of an importer's figures. Pure."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -15,22 +15,22 @@ Points = Mapping[tuple[str, str, str], Mapping[str, float | None]]
 Answer = Literal["holds", "does not hold", "undecided", "no data"]
 
 
-def settled(data: Data, points: Points, column: Column) -> str:
-    """`supported` where every check holds, `contradicted` where none does, `partly supported`
-    between; `no data` where a point is absent or has no such value. What the data does not tell is
-    `undecided`, and with what holds beside it `partly supported`."""
-    said = {holds(check, points, column) for check in data.checks}
-    if "no data" in said:
+def verdict_of(data: Data, points: Points, column: Column) -> str:
+    """Return `supported` if every check holds, `contradicted` if none does, otherwise `partly
+    supported`; `no data` if a point is absent or has no such value. If the data does not decide a
+    check, the verdict is `undecided`, or `partly supported` if another check holds."""
+    answers = {holds(check, points, column) for check in data.checks}
+    if "no data" in answers:
         return "no data"
-    if said == {"holds"}:
+    if answers == {"holds"}:
         return "supported"
-    if "holds" in said:
+    if "holds" in answers:
         return "partly supported"
-    return "undecided" if "undecided" in said else "contradicted"
+    return "undecided" if "undecided" in answers else "contradicted"
 
 
 def holds(check: OriginalCheck, points: Points, column: Column) -> Answer:
-    """What one comparison says."""
+    """Return the answer of one comparison."""
     left = _value(points, check.figure, check.of, column)
     right = (
         check.than
@@ -39,7 +39,7 @@ def holds(check: OriginalCheck, points: Points, column: Column) -> Answer:
     )
     if left is None or right is None:
         return "no data"
-    if (check.counts or check.answers) and not _told(check, points, column):
+    if (check.counts or check.answers) and not _distinguishes(check, points, column):
         return "undecided"
     return "holds" if _is_so(check, left, right) else "does not hold"
 
@@ -51,8 +51,8 @@ def _is_so(check: OriginalCheck, left: float, right: float) -> bool:
     return left < check.factor * right if check.relation == "less" else left > check.factor * right
 
 
-def _told(check: OriginalCheck, points: Points, column: Column) -> bool:
-    """Whether a test tells the two groups apart."""
+def _distinguishes(check: OriginalCheck, points: Points, column: Column) -> bool:
+    """Whether a test distinguishes the two groups."""
     if check.answers is not None and column == "as_published":
         return True
     p = fisher(check, points, column) if check.counts else ranks(check, points, column)
@@ -60,7 +60,7 @@ def _told(check: OriginalCheck, points: Points, column: Column) -> bool:
 
 
 def fisher(check: OriginalCheck, points: Points, column: Column) -> float | None:
-    """p of two counts of so many runs; None where a number is not known."""
+    """Return p of two counts of so many runs; None if a number is not known."""
     table = []
     for at in _groups(check):
         count, of = _value(points, check.figure, at, column), points[check.figure, *at]["count"]
@@ -71,7 +71,7 @@ def fisher(check: OriginalCheck, points: Points, column: Column) -> float | None
 
 
 def ranks(check: OriginalCheck, points: Points, column: Column) -> float | None:
-    """p of the answers of two groups; None where they are not known or all alike."""
+    """Return p of the answers of two groups; None if they are not known or all alike."""
     groups = []
     for series, x in _groups(check):
         of = [point for key, point in points.items() if key[:2] == (check.answers, f"{x} {series}")]

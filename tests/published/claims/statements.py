@@ -26,8 +26,8 @@ ASSERTS = re.compile(
 
 @dataclass(frozen=True)
 class Statement:
-    """`heading`: the last one before it, as claims files name it; `place`: where below that, as
-    claims name it."""
+    """`heading`: the last heading before it, as claims files name it; `place`: its place below that
+    heading, as claims name it."""
 
     heading: str
     place: str
@@ -40,7 +40,7 @@ class Statement:
 
 
 def statements(name: str, text: str) -> list[Statement]:
-    """In order, each digest once."""
+    """Return the statements in order, each digest once."""
     asserting = [
         one
         for one in sentences(name, text)
@@ -57,7 +57,8 @@ BULLET, ROW, TABBED = re.compile(r"\s*(?:[-*•]|\d+\.)\s"), re.compile(r"\s*\|"
 
 
 def sentences(name: str, text: str) -> list[Statement]:
-    """All of them in order, pictures (without text) and blocks of code among them."""
+    """Return all sentences in order, with pictures (which have no text) and blocks of code among
+    them."""
     names = iter(headings(name, text))
     heading, made, block, kind = "", [], [], "paragraph"
     row = TABBED if name == PLAIN else ROW
@@ -109,7 +110,8 @@ def _is_heading(name: str, line: str, wanted: str) -> bool:
 
 
 def _sentences(block: str) -> list[str]:
-    """Without pictures, links' addresses and marks; those that have a word or a number."""
+    """Return the sentences that have a word or a number, without pictures, links' addresses and
+    marks."""
     bare = re.sub(r"!\[[^]]*\]\([^)]*\)|<[^>]+>|\]\([^)]*\)", " ", html.unescape(block))
     parts = re.split(r"(?<=[.!?])\s+(?=[A-Z*`\"“(])", re.sub(r"[*_`\[\]]|\\", "", bare))
     return [" ".join(part.split()) for part in parts if re.search(r"[A-Za-z0-9]{2,}", part)]

@@ -1,5 +1,5 @@
-"""Values of claims as people read them: what is measured with three digits, what a claim says with
-those that it has."""
+"""Values of claims as people read them: a measured value has three digits, the value of a claim the
+digits that it has."""
 
 from math import inf
 

@@ -39,14 +39,14 @@ def test_the_blocks_that_a_busy_machine_spoilt_are_those_that_no_verdict_uses():
     workload = replace(shown.workloads[0], machine_bound_blocks=(1, 4))
     (workload_of_claims,) = of_shown(replace(shown, workloads=(workload,))).workloads
     assert all(
-        arm.left_out == {1, 4} and set(arm.blocks) > {1, 4} for arm in workload_of_claims.arms
+        arm.spoilt_blocks == {1, 4} and set(arm.blocks) > {1, 4} for arm in workload_of_claims.arms
     )
 
 
 def test_values_are_told_by_block_and_topics_stand_with_their_arm():
     shown = example()
     campaign = of_shown(shown, ["a"])
-    assert (campaign.asked, campaign.date) == (("a",), shown.campaign.created_utc[:10])
+    assert (campaign.claim_ids, campaign.date) == (("a",), shown.campaign.created_utc[:10])
     for workload, other in zip(campaign.workloads, shown.workloads, strict=True):
         for arm, theirs in zip(workload.arms, other.arms, strict=True):
             assert arm.is_floor == (theirs.role == "floor")

@@ -7,11 +7,11 @@ import pytest
 from rmwbench.published.claims.derived_suite import (
     LEAST_BLOCKS,
     MOST_BLOCKS,
-    derived,
-    longer,
+    derived_suite_text,
+    longer_steady_s,
     place_of,
 )
-from rmwbench.published.claims.needed_cells import Need, Refusal, needed
+from rmwbench.published.claims.needed_cells import Need, Refusal, find_need
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse, plain
 from rmwbench.suite.file.places import find, read
@@ -38,7 +38,7 @@ NATIVE = {"a": "native", "b": "native", "other": "native"}
 SIDES = {"a": ["rclcpp/a", "a"], "b": ["rclcpp/b", "b"], "c": ["nowhere"]}
 
 
-def asked(**test):
+def claims_with(**test):
     usual = {"suite": "s", "metric": "service_latency_p50", "left": "a", "relation": "less"}
     return one_claim({**BASE, "sides": SIDES}, {**usual, **test})
 
@@ -49,8 +49,8 @@ def tree():
 
 
 def need(layers=NATIVE, barred=lambda _: None, **test):
-    claims = asked(**test)
-    return needed(claims, claims.items[0], tree(), layers, barred)
+    claims = claims_with(**test)
+    return find_need(claims, claims.items[0], tree(), layers, barred)
 
 
 def places(of_claim):
@@ -97,21 +97,23 @@ def test_a_percentile_gets_the_messages_that_it_needs():
         at={"subscribers": 1, "reliability": "reliable"},
         metric="service_latency_p90",
     )
-    made = cells(parse(derived(tree(), of_claim.places, "s"), where="derived"))
+    made = cells(parse(derived_suite_text(tree(), of_claim.places, "s"), where="derived"))
 
     def longer_of(**test):
-        (claim,) = asked(**test).items
-        return longer(made, dict.fromkeys(of_claim.places, claim.tests), error=0.005)
+        (claim,) = claims_with(**test).items
+        return longer_steady_s(made, dict.fromkeys(of_claim.places, claim.tests), error=0.005)
 
     assert longer_of(metric="service_latency_p50", right="b") == {}
     assert longer_of(metric="loss", right="b", by="difference", level=0.05) == {}
     more = longer_of(metric="service_latency_p99", right="b")
-    again = cells(parse(derived(tree(), of_claim.places, "s", more), where="derived"))
+    again = cells(parse(derived_suite_text(tree(), of_claim.places, "s", more), where="derived"))
     assert all(LEAST_BLOCKS * cell.steady_messages >= 1000 for cell in again)
     each = longer_of(metric="service_latency_p99", right="b", base_at={"subscribers": 1})
     assert each["v"] > 4 * more["v"], "each block has a value of its own"
     none_lost = longer_of(metric="loss", level=0.01)
-    again = cells(parse(derived(tree(), of_claim.places, "s", none_lost), where="derived"))
+    again = cells(
+        parse(derived_suite_text(tree(), of_claim.places, "s", none_lost), where="derived")
+    )
     assert all(MOST_BLOCKS * cell.steady_messages >= 4600 for cell in again)
     assert longer_of(metric="loss", level=1e-5) == {}, "no trial of an hour"
 
@@ -123,7 +125,7 @@ def shipped(suite):
 
 @functools.cache
 def needs(name):
-    """Claim's id -> (suite, what it needs) where everything is ready."""
+    """Return (suite, what the claim needs) by the claim's id, as if everything were ready."""
     by_claim = {}
     for claim in FILES[name].items:
         if claim.test is not None:
@@ -134,7 +136,7 @@ def needs(name):
             }
             by_claim[claim.id] = (
                 claim.test.suite,
-                needed(FILES[name], claim, tree, layers, lambda _: None),
+                find_need(FILES[name], claim, tree, layers, lambda _: None),
             )
     return by_claim
 
@@ -156,6 +158,10 @@ def test_derived_shipped_suites_are_valid_and_exact():
             by_suite.setdefault(suite, set()).update(of_claim.places)
     for suite, wanted in by_suite.items():
         made = cells(
-            parse(derived(shipped(suite), wanted, suite), where=suite, directory=find(suite).parent)
+            parse(
+                derived_suite_text(shipped(suite), wanted, suite),
+                where=suite,
+                directory=find(suite).parent,
+            )
         )
         assert {place_of(cell) for cell in made} == wanted

@@ -1,4 +1,5 @@
-"""The ledger's verdicts are those of the original data, wherever importers give the figures."""
+"""The ledger's verdicts are those of the original data, for all sources whose figures importers
+give."""
 
 import csv
 
@@ -6,7 +7,7 @@ import pytest
 from scipy.stats import mannwhitneyu
 
 from rmwbench.published.claims.claims_file import Data, OriginalCheck
-from tests.published.claims.original_data import fisher, settled
+from tests.published.claims.original_data import fisher, verdict_of
 from tests.published.claims.shipped import FILES
 from tests.published.importers import original
 from tests.published.importers.original import figures
@@ -22,7 +23,8 @@ WHERE = {
 }
 SUMMARY = (TSC, "mininet_experiments", "MininetResults.csv")
 SAME = {"contradicted within the source": {"contradicted", "partly supported"}}
-"""Where the text contradicts itself, the data is against one of the two."""
+"""The verdicts of the data that agree with a claimed verdict: if the text contradicts itself, the
+data is against one of its two statements."""
 WITH_DATA = [claim for file in FILES.values() for claim in file.items if claim.data]
 
 
@@ -45,7 +47,7 @@ def test_a_verdict_is_what_the_data_says(claim):
     ]
     assert absent == [], "no such point"
     written = {column: getattr(claim, column).verdict for column in ("published", "corrected")}
-    computed = {column: settled(claim.data, points, f"as_{column}") for column in written}
+    computed = {column: verdict_of(claim.data, points, f"as_{column}") for column in written}
     assert {c: v for c, v in written.items() if computed[c] not in SAME.get(v, {v})} == {}, computed
 
 
@@ -55,7 +57,7 @@ RUNS = {
     "ga-231-sixty": [(300, 20, "fastrtps_cpp_sync"), (1000, 30, "fastrtps_cpp_sync")],
 }
 """Claim -> rate, loss and side of the latencies of 1 KB that its corrected verdict rests on, beside
-Cyclone DDS's. Of 0 ms are runs that received nothing."""
+Cyclone DDS's. The latencies of 0 ms are those of runs that received nothing."""
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -87,5 +89,5 @@ def test_two_counts_of_ten_runs_are_told_by_fishers_test():
     p = fisher(check, points, "as_corrected")
     (claim,) = (claim for claim in FILES["galactic-2020"].items if claim.id == "ga-sum-wifi-tie")
     assert p == pytest.approx(claim.corrected.p, abs=0.005)
-    told = settled(Data(kind="tsc-2020-wifi", checks=[check]), points, "as_corrected")
+    told = verdict_of(Data(kind="tsc-2020-wifi", checks=[check]), points, "as_corrected")
     assert told == claim.corrected.verdict == claim.published.verdict == "undecided"

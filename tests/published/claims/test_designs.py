@@ -1,4 +1,4 @@
-"""What a claim's answer is short of, and what a bar takes that no run reaches."""
+"""What a claim's answer lacks, and a bar that would need more than any run has."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from rmwbench.published.claims.campaign.claims_plan import undecidable
 from rmwbench.published.claims.claims_file import Conditions
 from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.derived_suite import LONGEST_S, MOST_BLOCKS
-from rmwbench.published.claims.judging.today import Counted, Length
+from rmwbench.published.claims.judging.today import ConditionCounts, TrialLength
 from rmwbench.published.claims.sentences import results
 from rmwbench.published.claims.summary import shipped_of
 from tests.published.claims.asking import judged, today
@@ -18,8 +18,8 @@ from tests.published.claims.test_predicates import (
     FAST,
     SLOW,
     arm,
-    asked,
     campaign,
+    claims_with,
     metric,
     renamed,
 )
@@ -37,11 +37,11 @@ SIDES = (arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
     ("measured_s", "codes"), [(1.1, ("length",)), (27.0, ()), (25.0, ()), (None, ("length",))]
 )
 def test_a_short_trial_is_a_proxy_of_a_long_run(measured_s, codes):
-    file = asked(right="b").model_copy(update={"lasts_s": {"f/s": 27.0}})
+    file = claims_with(right="b").model_copy(update={"lasts_s": {"f/s": 27.0}})
     claim = judged(file, of_length(measured_s, ("w", *SIDES)))
     (answer,) = claim.today
     assert answer.proxy_codes == codes
-    assert answer.length == Length(measured_s, 27.0)
+    assert answer.length == TrialLength(measured_s, 27.0)
     assert answer.verdict == ("proxy" if codes else "supported")
     told = f"holds (proxy: length {measured_s or 'unknown'} of 27 s)"
     assert (told in results(claim)) == bool(codes)
@@ -49,15 +49,17 @@ def test_a_short_trial_is_a_proxy_of_a_long_run(measured_s, codes):
 
 def test_cells_that_were_not_measured_are_conditions_too():
     claim = judged(
-        asked(right="b", cells={"of": 3, "at_least": 1}), campaign(("w", *SIDES), ("v", *SIDES))
+        claims_with(right="b", cells={"of": 3, "at_least": 1}),
+        campaign(("w", *SIDES), ("v", *SIDES)),
     )
-    assert claim.today[0].conditions == Counted(2, 3)
+    assert claim.today[0].conditions == ConditionCounts(2, 3)
     assert "holds (proxy: conditions 2 of 3)" in results(claim)
 
 
 def test_a_payload_that_was_read_is_not_pooled_with_one_that_was_not():
-    """Of one machine, at one layer: each has its own answer, and the original's stands first."""
-    file = asked(right="b").model_copy(
+    """On one machine and at one layer, each has its own answer, and the original's treatment stands
+    first."""
+    file = claims_with(right="b").model_copy(
         update={"conditions": Conditions(touch="none"), "original": {"f/s": {}}}
     )
     campaigns = [
@@ -75,7 +77,7 @@ def test_a_payload_that_was_read_is_not_pooled_with_one_that_was_not():
 @pytest.mark.parametrize(("level", "undecidable"), [(0.0005, True), (0.005, False)])
 def test_a_bar_that_no_run_has_messages_for_is_undecidable(level, undecidable):
     """500 messages in five trials of 2 s: 50 per second, 36 000 in twelve trials of a minute."""
-    file = asked(level=level, workload="w", metric="loss")
+    file = claims_with(level=level, workload="w", metric="loss")
     none = metric(0, 0, 0.1, unit="fraction", count=500, trials=5)
     lossless = renamed(arm("rclcpp/a", [0.0] * 5, metric=none), "loss")
     claim = judged(file, of_length(2.0, ("w", lossless)))

@@ -6,18 +6,18 @@ import pytest
 
 from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.errors import UserError
-from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
+from rmwbench.published.claims.campaign.hold import ClaimCells, ClaimsHold
 from rmwbench.published.claims.claims_file import load
 from rmwbench.published.claims.judging.values import difference
 from rmwbench.published.claims.sentences import result_and_experiment
 from tests.published.claims.asking import judged
 from tests.published.claims.test_predicates import (
     arm,
-    asked,
     campaign,
     cell_of,
+    claims_with,
     metric,
-    one,
+    only_answer,
     renamed,
 )
 
@@ -76,8 +76,10 @@ def test_trials_that_go_wrong_as_a_whole_are_in_the_bounds_of_a_side_that_shows_
     nothing, unseen = by_block(0, 0, 0), 0.4
     assert difference(nothing, nothing, NONE, NONE, unseen=unseen) == (0.0, -unseen, unseen)
     # One lost message says no more about trials than none.
-    one = by_block(0.001, 0, 0)
-    value, low, high = difference(one, nothing, (one.mean(), 0.0, 0.002), NONE, unseen=unseen)
+    one_loss = by_block(0.001, 0, 0)
+    value, low, high = difference(
+        one_loss, nothing, (one_loss.mean(), 0.0, 0.002), NONE, unseen=unseen
+    )
     assert high == pytest.approx(value + unseen * (1 - value))
     assert low == pytest.approx(value - unseen)
     # A side whose trials all lost everything may have some that do not.
@@ -95,14 +97,16 @@ def test_a_difference_of_fractions_stays_between_minus_one_and_one():
 
 
 def lossless(name, frames, trials=12, **more):
-    """Trials without any loss, `frames` in all, in bursts of ten at most."""
+    """Return trials without any loss, with `frames` in all, in bursts of ten at most."""
     high = clopper_pearson(0, frames / 10)[1]
     none = metric(0, 0, high, unit="fraction", count=frames, trials=trials)
     return renamed(arm(name, [0.0] * trials, metric=none, **more), "loss")
 
 
 def five_points(relation="greater", level=0.05, **more):
-    return asked(metric="loss", right="b", by="difference", relation=relation, level=level, **more)
+    return claims_with(
+        metric="loss", right="b", by="difference", relation=relation, level=level, **more
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,20 +120,20 @@ def five_points(relation="greater", level=0.05, **more):
     ],
 )
 def test_no_loss_on_either_side_decides_as_far_as_its_bounds_reach(frames, relation, level, answer):
-    """Twelve trials that lost nothing: three in ten may still go wrong as a whole (1 −
-    0.0139^(1/12) = 0.30), however many messages they had."""
+    """Twelve trials lost nothing: three in ten may still go wrong as a whole (1 − 0.0139^(1/12) =
+    0.30), however many messages they had."""
     doc = campaign(("w", lossless("rclcpp/a", frames), lossless("rclcpp/b", frames)))
-    assert one(five_points(relation, level), doc).answer == answer
+    assert only_answer(five_points(relation, level), doc).answer == answer
 
 
 def test_what_was_seen_is_told_in_points():
     doc = campaign(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
-    assert one(five_points(), doc).seen() == "0 points [−30.0 to 30.0]"
+    assert only_answer(five_points(), doc).seen() == "0 points [−30.0 to 30.0]"
     assert result_and_experiment(judged(five_points())).endswith("loss of a > b + 5 points")
 
 
 def test_times_have_no_difference_as_fractions_have():
-    claims = asked(
+    claims = claims_with(
         right="b", by="difference", relation="greater", level=0.05, metric="longest_stall"
     )
     sides = [renamed(arm(name, [1.0, 2.0]), "longest_stall") for name in ("rclcpp/a", "rclcpp/b")]
@@ -169,7 +173,7 @@ def test_two_zeros_are_given_up_only_where_the_last_block_would_not_decide(level
     """Five blocks without any loss leave 0.6 open, twelve 0.3."""
     claims = five_points(level=level, workload="w")
     doc = campaign(("w", lossless("rclcpp/a", 1116, 5), lossless("rclcpp/b", 1116, 5)))
-    hold = ClaimsHold([Wanted(claims, claims.items[0], frozenset({1}))], lambda: doc, 1000.0)
+    hold = ClaimsHold([ClaimCells(claims, claims.items[0], frozenset({1}))], lambda: doc, 1000.0)
     hold(5, 1.0, {1: 1.0})
     assert ("c" in hold.given_up) == given_up
     assert ("c" in hold.decided) == (level == 0.99)

@@ -1,4 +1,4 @@
-"""Claims files: whatever is wrong has its file and line, and one fix."""
+"""Claims files: every mistake is reported with file and line, and with one fix."""
 
 import pytest
 
@@ -25,7 +25,7 @@ items:
 """
 
 
-def of(tmp_path, text):
+def load_text(tmp_path, text):
     path = tmp_path / "claims.yaml"
     path.write_text(text)
     return load(path)
@@ -115,21 +115,21 @@ ALSO = "    also: [{suite: quick, metric: loss, left: a, relation: less, right: 
 )
 def test_a_mistake_in_a_further_test_has_its_line(tmp_path, old, new, line, said):
     text = GOOD.replace("  - {id: two", ALSO + "  - {id: two")
-    assert len(of(tmp_path, text).items[0].tests) == 2
+    assert len(load_text(tmp_path, text).items[0].tests) == 2
     _refused(tmp_path, text, old, new, line, said)
 
 
 def _refused(tmp_path, text, old, new, line, said):
     assert old in text
     with pytest.raises(UserError) as error:
-        of(tmp_path, text.replace(old, new, 1))
+        load_text(tmp_path, text.replace(old, new, 1))
     assert f"claims.yaml:{line}:" in error.value.render(), error.value.render()
     assert said in error.value.render()
 
 
 def test_a_topic_of_a_suite_that_is_not_here_is_taken_as_it_stands(tmp_path):
     for suite in ("robot", "nowhere"):
-        claims = of(tmp_path, GOOD.replace("suite: quick", f"suite: {suite}, topic: front"))
+        claims = load_text(tmp_path, GOOD.replace("suite: quick", f"suite: {suite}, topic: front"))
         assert claims.items[0].test.topics == ("front", "front")
 
 

@@ -1,12 +1,12 @@
-"""Between blocks: what is decided is dropped, what no further block decides is given up, and time
-ends the rest. And which claims fit into a budget."""
+"""Between blocks: decided claims are dropped, those that no further block decides are given up, and
+time ends the rest. And which claims fit into a budget."""
 
 import numpy as np
 import pytest
 
 from rmwbench.campaign.blocks import DroppedCells, Hold
-from rmwbench.published.claims.campaign.claims_plan import OVERHEAD_S, chosen, shares_s
-from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
+from rmwbench.published.claims.campaign.claims_plan import OVERHEAD_S, choose_claims, shares_s
+from rmwbench.published.claims.campaign.hold import ClaimCells, ClaimsHold
 from rmwbench.published.claims.campaign.offers import Offer
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS
 from rmwbench.published.claims.judging.decision_rules import LOOKS
@@ -19,8 +19,8 @@ from tests.published.claims.test_predicates import (
     NOISY,
     SLOW,
     arm,
-    asked,
     campaign,
+    claims_with,
     metric,
     renamed,
 )
@@ -30,12 +30,12 @@ EACH_S = {1: 2.0, 2: 2.0, 3: 2.0}
 
 def hold(*claims_and_cells, doc, share_s=1000.0):
     wanted = [
-        Wanted(claims, claims.items[0], frozenset(cells)) for claims, cells in claims_and_cells
+        ClaimCells(claims, claims.items[0], frozenset(cells)) for claims, cells in claims_and_cells
     ]
     return ClaimsHold(wanted, lambda: doc, share_s)
 
 
-def named(claims, name):
+def with_id(claims, name):
     only = claims.items[0].model_copy(update={"id": name})
     return claims.model_copy(update={"items": (only,)})
 
@@ -43,8 +43,8 @@ def named(claims, name):
 DOC = campaign(
     ("w", arm("rclcpp/a", FAST[:5]), arm("rclcpp/b", SLOW[:5])), ("v", arm("rclcpp/a", NOISY[:5]))
 )
-CLEAR = named(asked(right="b", workload="w"), "clear")
-OPEN = named(asked(level=12.0, workload="v"), "open")
+CLEAR = with_id(claims_with(right="b", workload="w"), "clear")
+OPEN = with_id(claims_with(level=12.0, workload="v"), "open")
 
 
 def test_only_cells_of_open_claims_run_on():
@@ -84,10 +84,10 @@ def test_a_claim_is_judged_at_the_looks_only():
 
 
 def test_a_level_on_the_bar_is_decided_by_no_more_campaigns_than_the_error_allows():
-    """Truth on the bar, looked at after 5, 8 and 12 blocks, ended by time: 5 % at most, whatever a
-    campaign looks at in between. At 95 % after each block it was 18 %."""
+    """The truth lies on the bar, and campaigns are looked at after 5, 8 and 12 blocks and ended by
+    time: at most 5 % decide. With 95 % after each block it was 18 %."""
     rng, wrong, campaigns = np.random.default_rng(4), 0, 400
-    claims = asked(level=10.0, workload="w")
+    claims = claims_with(level=10.0, workload="w")
     for _ in range(campaigns):
         values = list(10 * np.exp(rng.normal(0, 0.1, LOOKS[-1])))
         judged = [
@@ -111,7 +111,7 @@ def test_time_ends_what_the_next_block_would_exceed():
     [(0.0, 0.1, True), (0.0, 0.001 * MOST_BLOCKS / 6, False), (0.001, 0.1, False)],
 )
 def test_no_loss_at_all_needs_more_messages_than_there_will_be(value, high, given_up):
-    claims = asked(level=0.001, workload="w", metric="loss")
+    claims = claims_with(level=0.001, workload="w", metric="loss")
     lost = metric(value, 0.0, high, unit="fraction", count=500, trials=5)
     held = hold((claims, {1}), doc=campaign(("w", renamed(arm("rclcpp/a", metric=lost), "loss"))))
     dropped = held(5, 1.0, {1: 1.0})
@@ -120,7 +120,7 @@ def test_no_loss_at_all_needs_more_messages_than_there_will_be(value, high, give
 
 def test_a_claim_without_data_is_not_waited_for():
     empty = arm("rclcpp/a", metric={"unit": "ns", "no_data": "no trial of this arm was completed"})
-    held = hold((asked(level=1.0, workload="w"), {1}), doc=campaign(("w", empty)))
+    held = hold((claims_with(level=1.0, workload="w"), {1}), doc=campaign(("w", empty)))
     assert held(5, 1.0, {1: 1.0}).cells == {1: "decided"} and held.given_up == {"c": "no data"}
 
 
@@ -139,11 +139,11 @@ def test_the_cheapest_claims_come_first_and_shared_cells_cost_once():
         offer("t", {"far": "a"}, cost_s=100.0),
     ]
     least = OVERHEAD_S + LEAST_BLOCKS
-    assert chosen(offers, least) == {"s": ["shared"]}
-    assert chosen(offers, least + LEAST_BLOCKS) == {"s": ["two", "shared"]}
-    assert chosen(offers, least - 0.1) == {}
-    assert chosen(offers, 10_000) == {"s": ["two", "shared", "three"], "t": ["far"]}
-    assert chosen(offers, least + LEAST_BLOCKS, slower=2.0) == {"s": ["shared"]}
+    assert choose_claims(offers, least) == {"s": ["shared"]}
+    assert choose_claims(offers, least + LEAST_BLOCKS) == {"s": ["two", "shared"]}
+    assert choose_claims(offers, least - 0.1) == {}
+    assert choose_claims(offers, 10_000) == {"s": ["two", "shared", "three"], "t": ["far"]}
+    assert choose_claims(offers, least + LEAST_BLOCKS, slower=2.0) == {"s": ["shared"]}
 
 
 def test_shares_keep_everybodys_least():
@@ -199,6 +199,6 @@ def test_a_campaign_runs_dropped_cells_no_more_and_neither_does_a_resumed_one(
 def test_a_ratio_of_nothing_to_nothing_is_not_waited_for():
     none = metric(0, 0, 0, unit="fraction", count=500, trials=5)
     sides = (arm(name, metric=none) for name in ("rclcpp/a", "rclcpp/b"))
-    held = hold((asked(right="b"), {1, 2}), doc=campaign(("w", *sides)))
+    held = hold((claims_with(right="b"), {1, 2}), doc=campaign(("w", *sides)))
     assert held(5, 1.0, {1: 1.0, 2: 1.0}).cells == {1: "decided", 2: "decided"}
     assert "0 on both sides" in held.given_up["c"]

@@ -53,8 +53,8 @@ def test_every_heading_of_the_source_has_claims_or_a_reason(name):
 
 
 @functools.cache
-def accounted():
-    """Source -> digest of a statement -> its claims, or why it is in none."""
+def claims_by_statement():
+    """Return for each source and each digest of a statement its claims, or why it is in none."""
     return plain(
         (Path(__file__).parent / "statements.yaml").read_text(encoding="utf-8"),
         where="statements.yaml",
@@ -63,10 +63,10 @@ def accounted():
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_statement_of_the_source_has_claims_or_a_reason(name):
-    """A heading that has claims may say more than they do."""
+    """A heading that has claims may say more than its claims do."""
     file = FILES[name]
     stated = statements(file.text, source_text(file.text))
-    known = accounted()[name]
+    known = claims_by_statement()[name]
     without = [one.text for one in stated if one.digest not in known]
     assert without == [], "statements without claims and without a reason"
     assert set(known) - {one.digest for one in stated} == set(), (
@@ -79,12 +79,12 @@ def test_what_accounts_for_a_statement_exists(name):
     ids = {claim.id for claim in FILES[name].items}
     named_ = {
         one
-        for accounts in accounted()[name].values()
+        for accounts in claims_by_statement()[name].values()
         if isinstance(accounts, list)
         for one in accounts
     }
     assert named_ - ids == set(), "no claim of this source"
-    assert all(accounts for accounts in accounted()[name].values())
+    assert all(accounts for accounts in claims_by_statement()[name].values())
 
 
 @pytest.mark.parametrize("name", KEPT)
@@ -103,7 +103,7 @@ def test_a_place_exists_and_is_that_of_its_statements(name):
     every = {(one.heading, one.place) for one in sentences(file.text, text)}
     stated: dict[str, list[tuple[str, str]]] = {}
     for one in statements(file.text, text):
-        ids = accounted()[name][one.digest]
+        ids = claims_by_statement()[name][one.digest]
         for id_ in ids if isinstance(ids, list) else ():
             stated.setdefault(id_, []).append((one.heading, one.place))
     for claim in file.items:
@@ -116,7 +116,7 @@ def test_a_place_exists_and_is_that_of_its_statements(name):
 
 @pytest.mark.parametrize(("name", "claim"), [pytest.param(*x, id=x[1].id) for x in TESTS])
 def test_a_claim_about_several_cells_says_how_many(name, claim):
-    """Without `cells`, whoever measured one of them would have tested the whole."""
+    """Without `cells`, a measurement of one of them would have tested the whole claim."""
     for test in claim.tests:
         suite = suite_of(test.suite)
         fixed = {**test.at, **test.left_at}

@@ -7,13 +7,13 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.published.claims.claims_ledger import ledger
-from rmwbench.published.claims.summary import file_name, measured, text
-from rmwbench.published.summaries import FOLDER, expanded, shipped
+from rmwbench.published.claims.summary import file_name, json_text, machine_summary
+from rmwbench.published.summaries import FOLDER, campaigns_of, shipped
 from rmwbench.results.model import Estimate, Fact
 from rmwbench.suite.file.places import suites_directory
 from tests.published.claims.asking import page, today
 from tests.published.claims.shipped import FILES
-from tests.published.claims.test_predicates import FAST, SLOW, arm, asked, campaign
+from tests.published.claims.test_predicates import FAST, SLOW, arm, campaign, claims_with
 
 MACHINE = "2 × Fixture 9000, Linux 6.1, 8 GB"
 FACTS = (Fact(name="load average", value="0.10", note=None),)
@@ -21,8 +21,8 @@ MOST_BYTES = 2_000_000
 SIDES = ("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
 
 
-def begun(*workloads, **about):
-    """A campaign as it is when it has run on a machine."""
+def run_of(*workloads, **about):
+    """Return a campaign that has run on a machine."""
     known = {
         "created_utc": "2026-01-02T03:04:05Z",
         "seed": 7,
@@ -34,8 +34,8 @@ def begun(*workloads, **about):
 
 
 def test_of_a_suite_that_a_claim_tests_the_arms_over_ros_2s_rmws_are_kept_too():
-    """`--by-suite` counts them, and the table that ships is made of what ships."""
-    claims = asked(right="b", workload="w")
+    """`--by-suite` counts them, and the shipped table is made from the shipped summaries."""
+    claims = claims_with(right="b", workload="w")
     median = Estimate(unit="ns", value=1.0)
 
     def over(rmw):
@@ -44,55 +44,56 @@ def test_of_a_suite_that_a_claim_tests_the_arms_over_ros_2s_rmws_are_kept_too():
         return dataclasses.replace(arm(rmw, FAST), per_trial=values, **known)
 
     workload = ("v", over("rmw_zenoh_cpp"), over("rmw_other_cpp"))
-    (kept,) = measured(claims, [begun(workload)])["campaigns"][0]["workloads"][0]["arms"]
+    (kept,) = machine_summary(claims, [run_of(workload)])["campaigns"][0]["workloads"][0]["arms"]
     assert kept["arm"] == "rmw_zenoh_cpp"
     assert list(kept["metrics"]) == list(kept["per_trial"]) == ["response_latency_p50"]
-    assert measured(claims, [begun(workload, suite="another")]) is None
+    assert machine_summary(claims, [run_of(workload, suite="another")]) is None
 
 
 def test_a_campaign_that_ran_for_other_claims_counts_too():
-    """What was measured of a claim's own cells is not left out because it was measured for another
-    one."""
-    claims = asked(right="b")
-    for_another = begun(SIDES, asked=("d",))
+    """A measurement of a claim's own cells is used even if it was made for another claim."""
+    claims = claims_with(right="b")
+    for_another = run_of(SIDES, claim_ids=("d",))
     (answer,) = today(claims, for_another)
     assert answer.answer == "holds"
-    assert measured(claims, [for_another]) is not None
+    assert machine_summary(claims, [for_another]) is not None
 
 
 def test_what_another_method_measured_is_refused(tmp_path):
-    claims = asked(right="b")
-    summary = measured(claims, [begun(SIDES)])
+    claims = claims_with(right="b")
+    summary = machine_summary(claims, [run_of(SIDES)])
     path = tmp_path / "s" / FOLDER / "one.json"
     path.parent.mkdir(parents=True)
-    path.write_text(text(summary), encoding="utf-8")
+    path.write_text(json_text(summary), encoding="utf-8")
     assert shipped("s", tmp_path) == [summary]
     del summary["campaigns"][0]["method"]
-    path.write_text(text(summary), encoding="utf-8")
+    path.write_text(json_text(summary), encoding="utf-8")
     with pytest.raises(UserError, match="another method") as refused:
         shipped("s", tmp_path)
     assert "method 1" in str(refused.value) and str(path) in str(refused.value)
 
 
 def test_a_line_per_arm_and_a_name_with_date_and_machine():
-    summary = measured(asked(right="b"), [begun(SIDES)])
+    summary = machine_summary(claims_with(right="b"), [run_of(SIDES)])
     assert file_name(summary) == "2026-01-02t0304-2x-fixture-9000.json"
-    assert sum(line.startswith('{"arm": ') for line in text(summary).splitlines()) == 2
+    assert sum(line.startswith('{"arm": ') for line in json_text(summary).splitlines()) == 2
 
 
 def test_what_a_busy_machine_spoilt_is_kept_with_what_it_spoilt():
     arms = [
-        arm(name, values, left_out=frozenset({1}), lost_blocks=(9,))
+        arm(name, values, spoilt_blocks=frozenset({1}), lost_blocks=(9,))
         for name, values in (("rclcpp/a", FAST), ("rclcpp/b", SLOW))
     ]
-    summary = measured(asked(right="b"), [begun(("w", *arms))])
-    (there,) = expanded(summary)
-    assert [(one.left_out, one.lost_blocks) for one in there.workloads[0].arms] == [({1}, (9,))] * 2
+    summary = machine_summary(claims_with(right="b"), [run_of(("w", *arms))])
+    (from_file,) = campaigns_of(summary)
+    assert [(one.spoilt_blocks, one.lost_blocks) for one in from_file.workloads[0].arms] == [
+        ({1}, (9,))
+    ] * 2
     assert summary["campaigns"][0]["workloads"][0]["arms"][0]["left_out"] == [1]
 
 
 def test_what_says_why_a_percentile_is_missing_is_kept_with_it():
-    """A trial that left no value of what is kept is known to have been done, too."""
+    """A trial without any of the kept values is still known to have been done."""
     values = {"service_latency_p50": dict(enumerate(FAST[:4])), "rss": dict(enumerate(FAST))}
     told = {"undelivered": {4: 0.9}}
 
@@ -100,31 +101,31 @@ def test_what_says_why_a_percentile_is_missing_is_kept_with_it():
         metrics = {key: Estimate(unit="ns", value=1.0) for key in (*values, *told)}
         return dataclasses.replace(arm(name, FAST), metrics=metrics, per_trial=values | told)
 
-    claims = asked(right="b", metric="service_latency_p50")
-    summary = measured(claims, [begun(("w", of("rclcpp/a"), of("rclcpp/b")))])
+    claims = claims_with(right="b", metric="service_latency_p50")
+    summary = machine_summary(claims, [run_of(("w", of("rclcpp/a"), of("rclcpp/b")))])
     kept = summary["campaigns"][0]["workloads"][0]["arms"][0]
     assert list(kept["per_trial"]) == ["service_latency_p50", "undelivered"]
     assert kept["silent_blocks"] == [5]
-    (there,) = expanded(summary)
-    assert there.workloads[0].arms[0].blocks == frozenset(range(6))
+    (from_file,) = campaigns_of(summary)
+    assert from_file.workloads[0].arms[0].blocks == frozenset(range(6))
 
 
 def test_two_machines_are_not_mixed():
     with pytest.raises(UserError, match="two machines"):
-        measured(asked(right="b"), [begun(SIDES), begun(SIDES, machine="another")])
+        machine_summary(claims_with(right="b"), [run_of(SIDES), run_of(SIDES, machine="another")])
 
 
 def test_campaigns_of_ones_own_come_before_what_ships_and_data_before_none():
-    claims = asked(right="b")
-    there = expanded(measured(claims, [begun(SIDES, name="shipped")]))
-    mine = begun(("w", arm("rclcpp/a", SLOW), arm("rclcpp/b", FAST)), name="mine")
+    claims = claims_with(right="b")
+    from_file = campaigns_of(machine_summary(claims, [run_of(SIDES, name="shipped")]))
+    mine = run_of(("w", arm("rclcpp/a", SLOW), arm("rclcpp/b", FAST)), name="mine")
     empty = {"unit": "ns", "no_data": "nothing"}
-    none = begun(
+    none = run_of(
         ("w", arm("rclcpp/a", metric=empty), arm("rclcpp/b", metric=empty)),
         name="none",
         machine="none",
     )
-    made = ledger([claims], [none, mine], shipped={"s": there})
+    made = ledger([claims], [none, mine], shipped={"s": from_file})
     (claim,) = made.claims
     assert [(one.campaign, one.answer) for one in claim.today] == [
         ("mine", "does not hold"),
@@ -134,16 +135,18 @@ def test_campaigns_of_ones_own_come_before_what_ships_and_data_before_none():
     assert made.summary.answers == {"does not hold": 1}
 
 
-def there(claims, left, right, machine, **about):
+def shipped_on(claims, left, right, machine, **about):
     cells = ("w", arm("rclcpp/a", left), arm("rclcpp/b", right))
-    return expanded(measured(claims, [begun(cells, machine=machine, **about)]))
+    return campaigns_of(machine_summary(claims, [run_of(cells, machine=machine, **about)]))
 
 
 def test_machines_that_decide_the_contrary_are_said_to_differ():
-    claims = asked(right="b")
+    claims = claims_with(right="b")
     made = ledger(
         [claims],
-        shipped={"s": [*there(claims, FAST, SLOW, "one"), *there(claims, SLOW, FAST, "two")]},
+        shipped={
+            "s": [*shipped_on(claims, FAST, SLOW, "one"), *shipped_on(claims, SLOW, FAST, "two")]
+        },
     )
     (claim,) = made.claims
     assert claim.state == "machines differ" and made.summary.states["machines differ"] == 1
@@ -151,10 +154,12 @@ def test_machines_that_decide_the_contrary_are_said_to_differ():
 
 
 def test_campaigns_of_one_machine_are_pooled_by_their_blocks():
-    claims = asked(right="b")
+    claims = claims_with(right="b")
     days = [
-        there(claims, FAST[:3], SLOW[:3], "one", name="first"),
-        there(claims, FAST[3:], SLOW[3:], "one", name="second", created_utc="2026-01-03T03:04:05Z"),
+        shipped_on(claims, FAST[:3], SLOW[:3], "one", name="first"),
+        shipped_on(
+            claims, FAST[3:], SLOW[3:], "one", name="second", created_utc="2026-01-03T03:04:05Z"
+        ),
     ]
     for one, other in (days, days[::-1]):
         (claim,) = ledger([claims], shipped={"s": [*one, *other]}).claims
@@ -184,7 +189,7 @@ def test_what_ships_is_small_and_speaks_of_claims_or_of_their_suites():
     for name, file in FILES.items():
         for summary in shipped(name):
             assert summary["source"] == name
-            campaigns = expanded(summary)
+            campaigns = campaigns_of(summary)
             assert all(one.workloads for one in campaigns)
             answered = [
                 claim.id

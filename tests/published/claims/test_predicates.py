@@ -10,7 +10,7 @@ from rmwbench.analysis.metrics.aggregate import widened
 from rmwbench.analysis.stats.estimate import Measured
 from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign
 from rmwbench.published.claims.judging.decision_rules import ErrorLevel
-from rmwbench.published.claims.judging.values import Sides, _combined, left_values
+from rmwbench.published.claims.judging.values import Sides, _combine, left_values
 from rmwbench.results.model import Estimate, document
 from tests.published.claims.asking import one_claim, today
 
@@ -26,19 +26,19 @@ BASE = {
 }
 
 
-def asked(**test):
+def claims_with(**test):
     return one_claim(BASE, {"suite": "f/s", "metric": "m", "left": "a", "relation": "less", **test})
 
 
 def metric(value, low, high, *, unit="ns", count=9, trials=6):
-    """The document of a metric, of so many messages in so many trials."""
+    """Return the document of a metric, of so many messages in so many trials."""
     known = {"unit": unit, "value": value, "low": low, "high": high}
     return {**known, "count": count, "trials": trials}
 
 
 def arm(name, values=None, *, layer="rclcpp", version="1.0", factors=None, metric=None, **more):
-    """With the metric `m`, by its values in the blocks 0, 1, …; `metric` is its document where it
-    is not their mean."""
+    """Return an arm with the metric `m`, by its values in the blocks 0, 1, …; `metric` is the
+    metric's document if it is not their mean."""
     if metric is None:
         metric = mean_of(values)
     return CampaignArm(
@@ -58,14 +58,14 @@ def mean_of(values):
 
 
 def renamed(made, *names):
-    """The arm with its metric under each of these names."""
+    """Return the arm with its metric under each of these names."""
     values = dict.fromkeys(names, made.per_trial["m"]) if made.per_trial else {}
     metrics = dict.fromkeys(names, made.metrics["m"])
     return dataclasses.replace(made, metrics=metrics, per_trial=values)
 
 
 def campaign(*workloads, suite="f-s", **about):
-    """Each of the workloads as (name, arm, …)."""
+    """Return a campaign with each of the workloads (name, arm, …)."""
     made = tuple(
         CampaignWorkload(workload=name, name=name.partition(" [")[0], arms=tuple(arms))
         for name, *arms in workloads
@@ -73,18 +73,18 @@ def campaign(*workloads, suite="f-s", **about):
     return MeasuredCampaign(**{"name": "x", "suite": suite, "workloads": made, **about})
 
 
-def one(claims, doc):
+def only_answer(claims, doc):
     (answer,) = today(claims, doc)
     return answer
 
 
 def answer_of(claims, *arms):
-    """Of a campaign with these arms in one workload."""
-    return one(claims, campaign(("w", *arms)))
+    """Return the answer of a campaign with these arms in one workload."""
+    return only_answer(claims, campaign(("w", *arms)))
 
 
 def cell_of(claims, *arms):
-    """The one cell of that answer."""
+    """Return the only cell of that answer."""
     (cell,) = answer_of(claims, *arms).cells
     return cell
 
@@ -113,7 +113,7 @@ NOISY = [5.0, 40.0, 12.0, 30.0, 8.0, 25.0]
     ],
 )
 def test_answers(left, test, answer):
-    judged = answer_of(asked(**test), arm("rclcpp/a", left), arm("rclcpp/b", SLOW))
+    judged = answer_of(claims_with(**test), arm("rclcpp/a", left), arm("rclcpp/b", SLOW))
     assert judged.answer == answer
     assert judged.verdict == {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
 
@@ -122,11 +122,11 @@ def test_answers(left, test, answer):
     ("metric", "answer"), [("service_latency_p50", "no data"), ("rss", "holds")]
 )
 def test_a_machine_bound_cell_says_nothing_but_of_memory(metric, answer):
-    """This holds for every kind: a rate that a busy machine allowed does not tell about the
-    middleware."""
+    """This holds for every kind of metric: a rate that a busy machine allowed says nothing about
+    the middleware."""
     bound = renamed(arm("rclcpp/a", FAST, machine_bound=3), metric)
     judged = answer_of(
-        asked(right="b", metric=metric), bound, renamed(arm("rclcpp/b", SLOW), metric)
+        claims_with(right="b", metric=metric), bound, renamed(arm("rclcpp/b", SLOW), metric)
     )
     assert (judged.answer, judged.cells[0].code) == (
         answer,
@@ -145,35 +145,36 @@ def test_a_machine_bound_cell_says_nothing_but_of_memory(metric, answer):
     ],
 )
 def test_a_block_that_a_busy_machine_spoilt_is_in_no_answer_but_of_memory(test, blocks, answer):
-    """Three of nine: those that no verdict of the workload uses, whichever arm was busy in them."""
+    """Three of nine blocks: those that no verdict of the workload uses, whichever arm was busy in
+    them."""
 
     def side(name, values):
-        made = arm(name, values, left_out=frozenset({6, 7, 8}), lost_blocks=(8,))
+        made = arm(name, values, spoilt_blocks=frozenset({6, 7, 8}), lost_blocks=(8,))
         return renamed(made, "service_latency_p50", "rss")
 
     sides = side("rclcpp/a", [*FAST, 90.0, 80.0, 85.0]), side("rclcpp/b", [*SLOW, 9.0, 8.0, 8.5])
-    cell = cell_of(asked(**test), *sides)
+    cell = cell_of(claims_with(**test), *sides)
     assert (cell.answer, cell.blocks) == (answer, blocks)
 
 
 def test_what_all_trials_give_together_says_nothing_where_a_busy_machine_spoilt_some():
     value = metric(10.0, 9.0, 11.0, count=9000, trials=9)
-    spoilt = arm("rclcpp/a", metric=value, left_out=frozenset({2}))
+    spoilt = arm("rclcpp/a", metric=value, spoilt_blocks=frozenset({2}))
     for test in ({"right": "b"}, {"level": 15.0}):
-        cell = cell_of(asked(**test), spoilt, arm("rclcpp/b", SLOW))
+        cell = cell_of(claims_with(**test), spoilt, arm("rclcpp/b", SLOW))
         assert (cell.answer, cell.code) == ("undecided", "machine_bound")
 
 
 def test_another_layer_is_a_proxy_and_refutes_nothing():
     doc = campaign(("w", arm("a", FAST, layer="native"), arm("b", SLOW, layer="native")))
-    answer = one(asked(right="b", relation="greater"), doc)
+    answer = only_answer(claims_with(right="b", relation="greater"), doc)
     assert (answer.answer, answer.verdict, answer.layer) == ("does not hold", "proxy", "native")
     assert "rclcpp" in answer.text()
 
 
 def test_layers_are_answered_apart_and_never_mixed():
     arms = (arm("rclcpp/a", FAST), arm("a", SLOW, layer="native"), arm("b", FAST, layer="native"))
-    answers = today(asked(right="b"), campaign(("w", *arms)))
+    answers = today(claims_with(right="b"), campaign(("w", *arms)))
     assert [(x.layer, x.answer) for x in answers] == [("native", "does not hold")], (
         "rclcpp has one side only"
     )
@@ -181,8 +182,8 @@ def test_layers_are_answered_apart_and_never_mixed():
 
 def test_what_a_layer_adds_is_asked_across_layers():
     doc = campaign(("w", arm("rclcpp/a", SLOW), arm("b", FAST, layer="native")))
-    assert today(asked(right="b", factor=3.0), doc) == []
-    answer = one(asked(right="b", factor=3.0, across_layers=True), doc)
+    assert today(claims_with(right="b", factor=3.0), doc) == []
+    answer = only_answer(claims_with(right="b", factor=3.0, across_layers=True), doc)
     assert (answer.layer, answer.answer, answer.verdict) == ("rclcpp", "holds", "supported")
 
 
@@ -191,12 +192,12 @@ def test_one_cell_against_it_is_enough_and_all_must_hold():
         (f"w [n={n}]", arm("rclcpp/a", a, factors={"n": n}), arm("rclcpp/b", b, factors={"n": n}))
         for n, (a, b) in enumerate(((FAST, SLOW), (SLOW, FAST), (NOISY, SLOW)), 1)
     )
-    claims = asked(right="b")
-    assert one(claims, campaign(good, bad, open_)).answer == "does not hold"
-    assert one(claims, campaign(good, open_)).answer == "undecided"
-    assert [cell.workload for cell in one(claims, campaign(good)).cells] == ["w [n=1]"]
-    assert one(asked(right="b", at={"n": 1}), campaign(good, bad)).answer == "holds"
-    assert today(asked(right="b", at={"n": 9}), campaign(good)) == []
+    claims = claims_with(right="b")
+    assert only_answer(claims, campaign(good, bad, open_)).answer == "does not hold"
+    assert only_answer(claims, campaign(good, open_)).answer == "undecided"
+    assert [cell.workload for cell in only_answer(claims, campaign(good)).cells] == ["w [n=1]"]
+    assert only_answer(claims_with(right="b", at={"n": 1}), campaign(good, bad)).answer == "holds"
+    assert today(claims_with(right="b", at={"n": 9}), campaign(good)) == []
 
 
 def test_scaling_compares_an_arm_with_itself_at_the_same_other_levels():
@@ -205,8 +206,10 @@ def test_scaling_compares_an_arm_with_itself_at_the_same_other_levels():
         for n in (1, 10)
         for k in ("x", "y")
     ]
-    claims = asked(right="a", relation="greater", factor=5, left_at={"n": 10}, right_at={"n": 1})
-    answer = one(claims, campaign(*cells))
+    claims = claims_with(
+        right="a", relation="greater", factor=5, left_at={"n": 10}, right_at={"n": 1}
+    )
+    answer = only_answer(claims, campaign(*cells))
     assert answer.answer == "holds"
     assert [cell.workload for cell in answer.cells] == [
         "w [n=10, k=x] against w [n=1, k=x]",
@@ -224,21 +227,23 @@ def test_scaling_compares_no_workload_with_another_that_the_test_does_not_name()
         for (name, hz), of_cell in values.items()
     ]
     scaling = {"right": "a", "left_at": {"hz": 10}, "right_at": {"hz": 100}}
-    answer = one(asked(**scaling), campaign(*cells))
+    answer = only_answer(claims_with(**scaling), campaign(*cells))
     assert [cell.workload for cell in answer.cells] == [
         "small [hz=10] against small [hz=100]",
         "large [hz=10] against large [hz=100]",
     ]
     assert answer.answer == "holds"
-    crossed = one(asked(**scaling, workload="large", right_workload="small"), campaign(*cells))
+    crossed = only_answer(
+        claims_with(**scaling, workload="large", right_workload="small"), campaign(*cells)
+    )
     assert crossed.answer == "does not hold"
 
 
 def test_a_value_that_the_clocks_cannot_tell_is_refused():
-    """`aggregate.widened` makes no data of it; a claim has no other source of values."""
+    """`aggregate.widened` makes it `no data`, and a claim has no other source of values."""
     refused = document(widened(Measured("ns", 900.0, 800.0, 1000.0, 9, 3, "x"), 5000.0))
     answer = answer_of(
-        asked(right="b"), arm("rclcpp/a", FAST, metric=refused), arm("rclcpp/b", SLOW)
+        claims_with(right="b"), arm("rclcpp/a", FAST, metric=refused), arm("rclcpp/b", SLOW)
     )
     assert (answer.answer, answer.verdict) == ("no data", "no data")
     assert "clocks" in answer.cells[0].reason
@@ -255,11 +260,11 @@ def test_a_value_widened_by_the_clocks_is_compared_by_its_interval_alone():
             arm("rclcpp/b", [15.0, 15.1, 15.2, 14.9, 15.0, 15.1]),
         )
     )
-    assert one(asked(right="b"), doc).answer == "undecided"
+    assert only_answer(claims_with(right="b"), doc).answer == "undecided"
 
 
 def test_what_is_absent_decides_nothing():
-    claims = asked(right="b")
+    claims = claims_with(right="b")
     unsupported = arm("rclcpp/a", FAST, not_supported="it has no shared memory")
     answer = answer_of(claims, unsupported, arm("rclcpp/b", SLOW))
     assert answer.answer == "no data"
@@ -270,18 +275,23 @@ def test_what_is_absent_decides_nothing():
 
 @pytest.mark.parametrize(("trials", "enough"), [(6, False), (7, True)])
 def test_infinite_and_zero_values_are_compared_by_interval(trials, enough):
-    """Of all trials together, too, as far as their number says: six cover a median with 96.9 %."""
+    """The same holds for values of all trials together, as far as their number allows: six cover a
+    median with 96.9 %."""
     lost = metric("inf", 50.0, "inf", trials=trials)
     slow = arm("rclcpp/b", [*SLOW, 20.3])
     doc = campaign(("w", arm("rclcpp/a", metric=lost), slow))
-    assert one(asked(right="b", relation="greater"), doc).answer == (
+    assert only_answer(claims_with(right="b", relation="greater"), doc).answer == (
         "holds" if enough else "undecided"
     )
-    assert one(asked(right="b"), doc).answer == ("does not hold" if enough else "undecided")
+    assert only_answer(claims_with(right="b"), doc).answer == (
+        "does not hold" if enough else "undecided"
+    )
     none = metric(0.0, 0.0, 0.0, unit="1", trials=trials)
     doc = campaign(("w", arm("rclcpp/a", metric=none), arm("rclcpp/b", metric=none)))
-    assert one(asked(right="b"), doc).answer == "undecided", "none lost against none lost"
-    (cell,) = one(asked(level=0.001), doc).cells
+    assert only_answer(claims_with(right="b"), doc).answer == "undecided", (
+        "none lost against none lost"
+    )
+    (cell,) = only_answer(claims_with(level=0.001), doc).cells
     assert (cell.answer, cell.code) == (
         ("holds", None) if enough else ("undecided", "few_for_infinite")
     )
@@ -290,12 +300,12 @@ def test_infinite_and_zero_values_are_compared_by_interval(trials, enough):
 def test_a_one_sided_bound_decides_no_level():
     bound = {"unit": "ns", "at_least": 30.0, "count": 9, "trials": 6}
     doc = campaign(("w", arm("rclcpp/a", metric=bound), arm("rclcpp/b", SLOW)))
-    (cell,) = one(asked(right="b"), doc).cells
+    (cell,) = only_answer(claims_with(right="b"), doc).cells
     # a bound of 95 % is not one of the level of the look
     assert (cell.answer, cell.code) == ("undecided", "few_for_infinite") and cell.low > 1.4
-    assert one(asked(level=40.0), doc).answer == "undecided"
+    assert only_answer(claims_with(level=40.0), doc).answer == "undecided"
     for relation in ("greater", "less"):
-        (cell,) = one(asked(level=20.0, relation=relation), doc).cells
+        (cell,) = only_answer(claims_with(level=20.0, relation=relation), doc).cells
         assert (cell.answer, cell.code) == ("undecided", "few_for_infinite")
 
 
@@ -307,7 +317,7 @@ def test_below_five_common_blocks_nothing_is_decided_however_narrow_the_interval
     test, trials, answer
 ):
     doc = campaign(("w", arm("rclcpp/a", FAST[:trials]), arm("rclcpp/b", SLOW[:trials])))
-    judged = one(asked(**test), doc)
+    judged = only_answer(claims_with(**test), doc)
     assert (judged.answer, judged.blocks) == (answer, trials)
     if trials < 5:
         assert (judged.cells[0].code, judged.cells[0].leans) == ("few_blocks", "holds")
@@ -319,7 +329,7 @@ def test_below_five_common_blocks_nothing_is_decided_however_narrow_the_interval
 
 def test_a_difference_below_the_margin_is_none():
     near = [value * 1.03 for value in FAST]
-    cell = cell_of(asked(right="b"), arm("rclcpp/a", FAST), arm("rclcpp/b", near))
+    cell = cell_of(claims_with(right="b"), arm("rclcpp/a", FAST), arm("rclcpp/b", near))
     assert cell.high < 1 and (cell.answer, cell.code) == ("undecided", "within_margin")
 
 
@@ -328,17 +338,17 @@ def test_what_is_infinite_in_a_few_trials_decides_nothing(trials, answer):
     """The range of six values covers their median with 96.9 %, less than the level of a first
     campaign's look."""
     never = arm("rclcpp/b", [math.inf] * trials, metric=metric("inf", "inf", "inf", trials=trials))
-    judged = answer_of(asked(right="b"), arm("rclcpp/a", [8e6] * trials), never)
+    judged = answer_of(claims_with(right="b"), arm("rclcpp/a", [8e6] * trials), never)
     assert (judged.answer, judged.cells[0].code) == (
         answer,
         None if trials == 7 else "few_for_infinite",
     )
-    judged = answer_of(asked(level=1e9, relation="greater", left="b"), never)
+    judged = answer_of(claims_with(level=1e9, relation="greater", left="b"), never)
     assert judged.answer == answer
 
 
-def shares(name, values, messages, metric="undelivered"):
-    """An arm with a share of so many messages in all, by its values in the blocks."""
+def arm_of_shares(name, values, messages, metric="undelivered"):
+    """Return an arm with a share of so many messages in all, by its values in the blocks."""
     known = {"unit": "fraction", "count": messages, "trials": len(values)}
     made = arm(name, values, metric={**known, "value": values[0], "low": 0.0, "high": 1.0})
     return renamed(made, metric)
@@ -349,15 +359,16 @@ def shares(name, values, messages, metric="undelivered"):
     [(200, 10, "undecided"), (200_000, 10, "holds"), (200_000, 6, "undecided")],
 )
 def test_a_share_of_0_is_bounded_by_how_much_could_have_been_lost(messages, blocks, answer):
-    """None of 20 messages a block against half of them: the ratio was 0 to 0, below any factor."""
+    """None of 20 messages in a block against half of them: the ratio was 0 to 0, below any
+    factor."""
     sides = (
-        shares("rclcpp/a", [0.0] * blocks, messages),
-        shares("rclcpp/b", [0.5] * blocks, messages),
+        arm_of_shares("rclcpp/a", [0.0] * blocks, messages),
+        arm_of_shares("rclcpp/b", [0.5] * blocks, messages),
     )
-    few = asked(metric="undelivered", right="b", factor=0.01)
+    few = claims_with(metric="undelivered", right="b", factor=0.01)
     cell = cell_of(few, *sides)
     assert (cell.answer, cell.value, cell.low) == (answer, 0.0, 0.0) and cell.high > 0
-    many = asked(metric="undelivered", left="b", right="a", relation="greater", factor=100)
+    many = claims_with(metric="undelivered", left="b", right="a", relation="greater", factor=100)
     turned = cell_of(many, *sides)
     assert (turned.answer, turned.low) == (answer, pytest.approx(1 / cell.high))
 
@@ -366,8 +377,8 @@ def test_a_share_of_0_is_bounded_by_how_much_could_have_been_lost(messages, bloc
     ("messages", "answer"), [(100, "undecided"), (900, "undecided"), (200_000, "holds")]
 )
 def test_a_delivery_of_all_is_bounded_as_a_loss_of_none_is(messages, answer):
-    made = shares("rclcpp/a", [1.0] * 6, messages, metric="delivery")
-    claims = asked(metric="delivery", relation="greater", level=0.99)
+    made = arm_of_shares("rclcpp/a", [1.0] * 6, messages, metric="delivery")
+    claims = claims_with(metric="delivery", relation="greater", level=0.99)
     cell = cell_of(claims, made)
     assert (cell.answer, cell.value, cell.high) == (answer, 1.0, 1.0) and cell.low < 1
 
@@ -378,7 +389,7 @@ def test_zeros_of_which_nobody_knows_what_they_are_of_decide_by_order(test, bloc
     zero = {"unit": "cores", "value": 0.0, "low": 0.0, "high": 0.0, "trials": blocks}
     made = arm("rclcpp/a", [0.0] * blocks, metric=zero)
     made = renamed(made, "cpu_cores_daemon", "achieved_rate")
-    claims = asked(metric="cpu_cores_daemon", level=0.001, **test)
+    claims = claims_with(metric="cpu_cores_daemon", level=0.001, **test)
     cell = cell_of(claims, made)
     assert (cell.answer, cell.code) == (answer, None if blocks == 7 else "few_for_infinite")
 
@@ -388,9 +399,9 @@ ALWAYS_30 = metric(30.0, 29.55, 30.45, unit="hz", count=6)
 
 @pytest.mark.parametrize(("level", "answer"), [(29.8, "undecided"), (29.0, "holds")])
 def test_a_rate_that_is_the_same_in_all_trials_is_known_to_a_part_of_a_message(level, answer):
-    """As a report shows it: one trial more may have one message less."""
+    """A report shows it likewise: one more trial may have one message less."""
     made = renamed(arm("rclcpp/a", [30.0] * 6, metric=ALWAYS_30), "achieved_rate")
-    claims = asked(metric="achieved_rate", relation="greater", level=level)
+    claims = claims_with(metric="achieved_rate", relation="greater", level=level)
     cell = cell_of(claims, made)
     assert (cell.answer, cell.value, cell.low < 29.8) == (answer, 30.0, True)
 
@@ -399,17 +410,17 @@ def test_a_campaign_of_one_trial_does_not_take_the_interval_from_a_rate_that_was
     single = metric(30.0, 0.0, math.inf, unit="hz", count=1, trials=1)
     arms = (arm("rclcpp/a", [30.0] * m["trials"], metric=m) for m in (ALWAYS_30, single))
     shown = [campaign(("w", renamed(a, "achieved_rate")), machine="m") for a in arms]
-    (answer,) = today(asked(metric="achieved_rate", relation="greater", level=29.0), *shown)
+    (answer,) = today(claims_with(metric="achieved_rate", relation="greater", level=29.0), *shown)
     assert (answer.answer, answer.blocks) == ("holds", 7)
     assert 29.0 < answer.cells[0].low < 30.0 < answer.cells[0].high < 31.0
 
 
 def test_zeros_per_message_are_bounded_by_the_messages():
-    """Of 5 × 40 messages none: up to 0.18 of each, in bursts of ten."""
+    """None in 5 × 40 messages means up to 0.18 for each, in bursts of ten."""
     zero = metric(0.0, 0.0, 0.0, unit="count", count=200, trials=5)
     made = renamed(arm("rclcpp/a", [0.0] * 5, metric=zero), "page_faults_per_message")
     for level, answer in ((0.1, "undecided"), (0.3, "holds")):
-        claims = asked(metric="page_faults_per_message", level=level)
+        claims = claims_with(metric="page_faults_per_message", level=level)
         assert answer_of(claims, made).answer == answer
 
 
@@ -417,12 +428,12 @@ def test_a_campaign_without_a_bound_takes_none_from_another():
     bounds = ({"high": 0.0}, {"high": 4.0})
     zero = {"unit": "hz", "value": 0.0, "low": 0.0, "count": 5, "trials": 5}
     estimates = [Estimate.of({**zero, **bound}) for bound in bounds]
-    assert _combined(estimates, ErrorLevel(0.025))[2] == 4.0
+    assert _combine(estimates, ErrorLevel(0.025))[2] == 4.0
 
 
 def test_a_block_that_an_arm_lost_is_no_block_in_which_it_was_fast():
     """It failed in four of ten blocks, and the claim was judged by the six others."""
-    claims = asked(right="b", metric="response_latency_p50")
+    claims = claims_with(right="b", metric="response_latency_p50")
     slow = renamed(arm("rclcpp/b", [*SLOW, 20.1, 20.3, 20.7, 20.4]), "response_latency_p50")
 
     def having_lost(*blocks):
@@ -436,19 +447,21 @@ def test_a_block_that_an_arm_lost_is_no_block_in_which_it_was_fast():
 
 
 def test_an_arm_that_loses_its_own_messages_is_no_cheaper_with_more_of_them():
-    """Reliable took 57.7 ms and lost nothing, best effort lost nearly all: that made reliable cost
-    0 times as much. Between two arms, the one that loses is the slower one."""
+    """The reliable arm took 57.7 ms and lost nothing, and best effort lost nearly all: that made
+    reliable cost 0 times as much. Of two arms, the one that loses is the slower one."""
     values = {0: [57.7e6] * 8, 1: [math.inf] * 8}
     arms = {
         level: renamed(arm("rclcpp/a", values[level], factors={"n": level}), "service_latency_p90")
         for level in values
     }
     doc = campaign(*((f"w [n={level}]", made) for level, made in arms.items()))
-    claims = asked(right="a", metric="service_latency_p90", left_at={"n": 0}, right_at={"n": 1})
-    (cell,) = one(claims, doc).cells
+    claims = claims_with(
+        right="a", metric="service_latency_p90", left_at={"n": 0}, right_at={"n": 1}
+    )
+    (cell,) = only_answer(claims, doc).cells
     assert (cell.answer, cell.code, cell.blocks) == ("undecided", "lost", 8)
     other = dataclasses.replace(arms[1], arm="rclcpp/b", factors={"n": 0})
-    between_arms = answer_of(asked(right="b", metric="service_latency_p90"), arms[0], other)
+    between_arms = answer_of(claims_with(right="b", metric="service_latency_p90"), arms[0], other)
     assert between_arms.answer == "holds"
 
 
@@ -457,14 +470,15 @@ def test_what_did_not_come_back_in_the_blocks_that_an_arm_lost_took_forever():
     five."""
     back = dict.fromkeys(range(5), 27e6)
     for lost, answer in (((), "holds"), ((5, 6, 7, 8, 9), "undecided")):
-        made = measured_in("rclcpp/a", "recovery_time", back, lost=lost)
-        judged = answer_of(asked(metric="recovery_time", level=10e9), made)
+        made = arm_with("rclcpp/a", "recovery_time", back, lost=lost)
+        judged = answer_of(claims_with(metric="recovery_time", level=10e9), made)
         assert (judged.answer, judged.blocks) == (answer, 5 + len(lost))
 
 
-def in_ten_blocks(name, values, **told):
-    """An arm by block -> its median service latency, with block -> what tells of the rest."""
-    made = measured_in(name, "service_latency_p50", values)
+def ten_blocks(name, values, **told):
+    """Return an arm by block -> its median service latency, with block -> the values that explain
+    the other blocks."""
+    made = arm_with(name, "service_latency_p50", values)
     there = {metric: values_of for metric, values_of in told.items() if values_of}
     more = {metric: Estimate.of({"unit": "fraction", "value": 0.5}) for metric in there}
     return dataclasses.replace(
@@ -490,9 +504,9 @@ def test_a_percentile_of_a_block_in_which_the_publisher_was_held_is_infinite(
     statement was judged by the seven others."""
     fast = {block: (FAST + FAST)[block] for block in range(7)}
     slow = {block: (SLOW + SLOW)[block] for block in range(10)}
-    held = in_ten_blocks("rclcpp/a", fast, undelivered=undelivered, achieved_rate=SENT_ALL)
-    claims = asked(right="b", metric="service_latency_p50")
-    judged = answer_of(claims, held, in_ten_blocks("rclcpp/b", slow))
+    held = ten_blocks("rclcpp/a", fast, undelivered=undelivered, achieved_rate=SENT_ALL)
+    claims = claims_with(right="b", metric="service_latency_p50")
+    judged = answer_of(claims, held, ten_blocks("rclcpp/b", slow))
     assert (judged.answer, judged.blocks) == (answer, blocks)
     assert [math.isinf(value) for _, value in judged.cells[0].left_trials] == [
         block > 6 for block in range(blocks)
@@ -502,10 +516,10 @@ def test_a_percentile_of_a_block_in_which_the_publisher_was_held_is_infinite(
 def test_an_arm_that_was_held_in_every_block_is_the_slower_one_and_not_absent():
     nothing = {"unit": "ns", "no_data": "no message to measure"}
     slow = {block: (SLOW + SLOW)[block] for block in range(10)}
-    claims = asked(right="b", metric="service_latency_p50")
+    claims = claims_with(right="b", metric="service_latency_p50")
 
-    def held(undelivered, other=in_ten_blocks("rclcpp/b", slow)):
-        made = in_ten_blocks("rclcpp/a", None, undelivered=undelivered)
+    def held(undelivered, other=ten_blocks("rclcpp/b", slow)):
+        made = ten_blocks("rclcpp/a", None, undelivered=undelivered)
         metrics = made.metrics | {"service_latency_p50": Estimate.of(nothing)}
         made = dataclasses.replace(made, metrics=metrics)
         return answer_of(claims, made, other)
@@ -513,29 +527,30 @@ def test_an_arm_that_was_held_in_every_block_is_the_slower_one_and_not_absent():
     assert (held(SENT_LITTLE).answer, held(SENT_LITTLE).blocks) == ("does not hold", 10)
     assert held(SENT_ALL | {0: 0.98}).answer == "no data", "what is known of one block is not all"
     wide = document(widened(Measured("ns", 20.0, 19.0, 21.0, 9, 10, "x"), 6.0))
-    other = in_ten_blocks("rclcpp/b", slow)
+    other = ten_blocks("rclcpp/b", slow)
     other = dataclasses.replace(other, metrics={"service_latency_p50": Estimate.of(wide)})
     (cell,) = held(SENT_LITTLE, other).cells
     assert (cell.answer, cell.code) == ("undecided", "lost"), "by intervals alone"
     bound = Estimate.of({"unit": "ns", "value": 5.0, "low": 4.0, "high": 6.0, "trials": 10})
-    short = in_ten_blocks("rclcpp/a", None, undelivered=SENT_ALL)
+    short = ten_blocks("rclcpp/a", None, undelivered=SENT_ALL)
     short = dataclasses.replace(short, metrics=short.metrics | {"service_latency_p50": bound})
-    assert answer_of(claims, short, in_ten_blocks("rclcpp/b", slow)).answer == "holds", (
+    assert answer_of(claims, short, ten_blocks("rclcpp/b", slow)).answer == "holds", (
         "short trials that lost nothing are pooled"
     )
 
 
 def test_what_short_trials_give_together_says_nothing_where_a_publisher_was_held_in_some():
-    """The percentile is of all trials, and those in which little was sent have little part in it."""
+    """The percentile covers all trials, and those in which little was sent have little part in
+    it."""
 
     def pooled(name, value, **per_trial):
-        """An arm whose p99 only all of its trials have messages for."""
+        """Return an arm whose p99 only all of its trials have messages for."""
         of_all = metric(value, value - 0.1, value + 0.1, count=900, trials=10)
         made = renamed(arm(name, metric=of_all), "service_latency_p99")
         return dataclasses.replace(made, per_trial=per_trial)
 
     slow = pooled("rclcpp/b", 9.0)
-    claims = asked(right="b", metric="service_latency_p99")
+    claims = claims_with(right="b", metric="service_latency_p99")
     for undelivered, answer in ((SENT_ALL, "holds"), (SENT_ALL | {3: 0.9}, "undecided")):
         left = pooled("rclcpp/a", 5.0, undelivered=undelivered)
         cell = cell_of(claims, left, slow)
@@ -550,13 +565,13 @@ def test_calls_that_were_not_made_waited_for_the_longest(longest, unsent, blocks
     """Three calls of 0.4 s where a hundred were due are too few for a percentile, and the block was
     left out."""
     calls = {block: (FAST + FAST)[block] for block in range(7)}
-    made = measured_in("rclcpp/a", "publish_call_p90", calls)
+    made = arm_with("rclcpp/a", "publish_call_p90", calls)
     told = {
         "publish_call_max": dict.fromkeys(range(7), 9e6) | dict.fromkeys((7, 8, 9), longest),
         "never_sent_share": dict.fromkeys(range(7), 0.0) | dict.fromkeys((7, 8, 9), unsent),
     }
     made = dataclasses.replace(made, per_trial={**made.per_trial, **told})
-    cell = cell_of(asked(metric="publish_call_p90", level=50.0), made)
+    cell = cell_of(claims_with(metric="publish_call_p90", level=50.0), made)
     assert (cell.blocks, cell.answer) == (blocks, "holds" if blocks == 7 else "undecided")
     assert [value for block, value in cell.left_trials if block > 6] == [longest] * (blocks - 7)
 
@@ -565,9 +580,9 @@ RATES = ("achieved_rate", "achieved_throughput")
 NOTHING_DONE = {"unit": "hz", "no_data": "no trial of this arm was completed"}
 
 
-def measured_in(name, metric, values, lost=()):
-    """An arm by block -> value of one metric, with its lost blocks; `values` is None where no trial
-    was done."""
+def arm_with(name, metric, values, lost=()):
+    """Return an arm by block -> value of one metric, with its lost blocks; `values` is None if no
+    trial was done."""
     made = arm(name, list(values.values())) if values else arm(name, metric=NOTHING_DONE)
     per_trial = {metric: values} if values else {}
     return dataclasses.replace(renamed(made, metric), per_trial=per_trial, lost_blocks=lost)
@@ -576,12 +591,12 @@ def measured_in(name, metric, values, lost=()):
 @pytest.mark.parametrize("metric", RATES)
 def test_nothing_arrived_in_a_block_that_an_arm_lost(metric):
     """Its one good block of five is not the answer."""
-    left = measured_in("rclcpp/a", metric, {1: 10.0}, lost=(0, 2, 3, 4))
-    right = measured_in("rclcpp/b", metric, dict.fromkeys(range(5), 20.0))
-    assert left_values(asked(metric=metric, right="b").items[0].test, [Sides(0, left, right)]) == {
-        (0, block): 10.0 if block == 1 else 0.0 for block in range(5)
-    }
-    cell = cell_of(asked(metric=metric, right="b"), left, right)
+    left = arm_with("rclcpp/a", metric, {1: 10.0}, lost=(0, 2, 3, 4))
+    right = arm_with("rclcpp/b", metric, dict.fromkeys(range(5), 20.0))
+    assert left_values(
+        claims_with(metric=metric, right="b").items[0].test, [Sides(0, left, right)]
+    ) == {(0, block): 10.0 if block == 1 else 0.0 for block in range(5)}
+    cell = cell_of(claims_with(metric=metric, right="b"), left, right)
     assert (cell.blocks, cell.value, cell.high) == (5, 0.0, 0.5)
 
 
@@ -591,24 +606,24 @@ def test_nothing_arrived_in_a_block_that_an_arm_lost(metric):
 )
 @pytest.mark.parametrize(("blocks", "answer"), [(5, "undecided"), (7, "holds")])
 def test_an_arm_that_lost_every_block_is_worse_and_not_absent(metric, value, blocks, answer):
-    left = measured_in("rclcpp/a", metric, None, lost=tuple(range(blocks)))
-    right = measured_in("rclcpp/b", metric, dict.fromkeys(range(blocks), 20.0))
+    left = arm_with("rclcpp/a", metric, None, lost=tuple(range(blocks)))
+    right = arm_with("rclcpp/b", metric, dict.fromkeys(range(blocks), 20.0))
     relation = "greater" if value else "less"
     doc = campaign(("w", left, right))
-    (cell,) = one(asked(metric=metric, right="b", relation=relation), doc).cells
+    (cell,) = only_answer(claims_with(metric=metric, right="b", relation=relation), doc).cells
     assert (cell.answer, cell.blocks, cell.value) == (answer, blocks, value)
-    (cell,) = one(asked(metric=metric, level=1.0, relation=relation), doc).cells
+    (cell,) = only_answer(claims_with(metric=metric, level=1.0, relation=relation), doc).cells
     assert (cell.answer, cell.blocks, cell.value) == (answer, blocks, value)
 
 
 @pytest.mark.parametrize("metric", ["undelivered", "end_to_end_undelivered"])
 def test_of_an_arm_that_lost_every_block_every_message_is_lost(metric):
-    left = measured_in("rclcpp/a", metric, None, lost=tuple(range(6)))
-    cell = cell_of(asked(metric=metric, level=0.01), left)
+    left = arm_with("rclcpp/a", metric, None, lost=tuple(range(6)))
+    cell = cell_of(claims_with(metric=metric, level=0.01), left)
     assert (cell.answer, cell.blocks, cell.value) == ("does not hold", 6, 1.0)
 
 
 def test_what_a_lost_block_cost_is_not_known():
-    left = measured_in("rclcpp/a", "rss", None, lost=tuple(range(6)))
-    cell = cell_of(asked(metric="rss", level=1.0), left)
+    left = arm_with("rclcpp/a", "rss", None, lost=tuple(range(6)))
+    cell = cell_of(claims_with(metric="rss", level=1.0), left)
     assert (cell.answer, cell.code) == ("no data", "absent")

@@ -26,7 +26,7 @@ ARMS = ("rclcpp unique", "rclcpp inter as of 2019 unique")
 
 
 def side(arm, name, scale):
-    """The arm as one of the claim's two, so many times as slow."""
+    """Return the arm as one of the claim's two sides, so many times as slow."""
     values = [scale * (20_000 + 100 * n) for n in range(6)]
     metric = Estimate(
         unit="ns",
@@ -51,8 +51,8 @@ def side(arm, name, scale):
 
 @pytest.fixture(scope="module")
 def shown():
-    """The example's first workload as if it were that of an evaluation: two arms, of which one is a
-    thousand times as fast."""
+    """Return the example's first workload as if it were that of an evaluation: two arms, of which
+    one is a thousand times as fast."""
     whole = example()
     workload = whole.workloads[0]
     arms = [arm for arm in workload.arms if arm.role != "floor"][:2]

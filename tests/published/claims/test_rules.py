@@ -28,23 +28,23 @@ from tests.published.claims.test_predicates import (
     SLOW,
     answer_of,
     arm,
-    asked,
     campaign,
     cell_of,
+    claims_with,
     metric,
-    one,
+    only_answer,
     renamed,
 )
 
 
 def with_metrics(name, **metrics):
-    """An arm with several metrics, each by its values."""
+    """Return an arm with several metrics, each by its values."""
     made = {key: arm(name, values) for key, values in metrics.items()}
     first = next(iter(made.values()))
     return dataclasses.replace(
         first,
-        metrics={key: one.metrics["m"] for key, one in made.items()},
-        per_trial={key: one.per_trial["m"] for key, one in made.items()},
+        metrics={key: side.metrics["m"] for key, side in made.items()},
+        per_trial={key: side.per_trial["m"] for key, side in made.items()},
     )
 
 
@@ -53,7 +53,7 @@ def with_metrics(name, **metrics):
     [(SLOW, "holds"), ([x * 1.1 for x in FAST], "does not hold"), (FAST[::-1], "does not hold")],
 )
 def test_two_sides_differ_whichever_is_the_larger(left, answer):
-    claims = asked(right="b", relation="differs", factor=1.25)
+    claims = claims_with(right="b", relation="differs", factor=1.25)
     for a, b in ((left, FAST), (FAST, left)):
         judged = answer_of(claims, arm("rclcpp/a", a), arm("rclcpp/b", b))
         assert judged.answer == answer
@@ -72,8 +72,8 @@ def test_a_ratio_of_ratios_divides_each_side_by_its_own():
         )
         for n, sides in grown.items()
     ]
-    claims = asked(right="b", relation="greater", factor=1.5, at={"n": 10}, base_at={"n": 1})
-    (cell,) = one(claims, campaign(*cells)).cells
+    claims = claims_with(right="b", relation="greater", factor=1.5, at={"n": 10}, base_at={"n": 1})
+    (cell,) = only_answer(claims, campaign(*cells)).cells
     assert cell.answer == "holds" and cell.value == pytest.approx(1.97, rel=0.01)
     assert today(claims, campaign(cells[1])) == [], "without its divisor there is no answer"
 
@@ -87,8 +87,8 @@ def test_growth_is_an_exponent(times, level, answer):
         (name, arm("rclcpp/a", [k * v for v in FAST])) for name, k in (("many", times), ("few", 1))
     ]
     test = {"relation": "within", "level": level, "factor": 1.25, "by": "exponent"}
-    claims = asked(right="a", workload="many", right_workload="few", sizes=[16, 4], **test)
-    (cell,) = one(claims, campaign(*cells)).cells
+    claims = claims_with(right="a", workload="many", right_workload="few", sizes=[16, 4], **test)
+    (cell,) = only_answer(claims, campaign(*cells)).cells
     assert cell.answer == answer and cell.value == pytest.approx(math.log(times) / math.log(4))
 
 
@@ -108,12 +108,12 @@ def test_so_many_cells_hold(cells, answer):
         (f"w [n={n}]", arm("rclcpp/a", a, factors={"n": n}), arm("rclcpp/b", b, factors={"n": n}))
         for n, (a, b) in enumerate(((FAST, SLOW), (FAST, SLOW), (SLOW, FAST)))
     ]
-    assert one(asked(right="b", cells=cells), campaign(*workloads)).answer == answer
+    assert only_answer(claims_with(right="b", cells=cells), campaign(*workloads)).answer == answer
 
 
 @pytest.mark.parametrize(("k", "answer"), [(SLOW, "holds"), (FAST, "does not hold")])
 def test_a_compound_statement_is_tested_whole(k, answer):
-    item = asked(right="b").items[0].model_dump(mode="json")
+    item = claims_with(right="b").items[0].model_dump(mode="json")
     item["also"] = [item["test"] | {"metric": "k", "relation": "greater"}]
     claims = Claims.model_validate({**BASE, "items": [item]})
     sides = (
@@ -126,13 +126,13 @@ def test_a_compound_statement_is_tested_whole(k, answer):
     assert answer_of(claims, sides[0], without).answer == "undecided", "half of it is not the whole"
 
 
-def spoken(**conditions):
+def claims_about(**conditions):
     return Claims.model_validate(
-        {**asked(right="b").model_dump(mode="json"), "conditions": conditions}
+        {**claims_with(right="b").model_dump(mode="json"), "conditions": conditions}
     )
 
 
-def of(machine):
+def campaign_on(machine):
     facts = tuple(Fact(name=name, value=value, note=None) for name, value in machine.items())
     sides = (arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
     return campaign(("w", *sides), machine="x", facts=facts)
@@ -161,8 +161,8 @@ ROS = {"rclcpp": ["1.0", "1.1"]}
     ],
 )
 def test_a_proxy_is_computed_from_data(conditions, machine, codes):
-    spoken_of = spoken(**conditions).model_copy(update={"original": {"f/s": {}}})
-    answer = one(spoken_of, of(machine))
+    spoken_of = claims_about(**conditions).model_copy(update={"original": {"f/s": {}}})
+    answer = only_answer(spoken_of, campaign_on(machine))
     assert answer.proxy_codes == codes and answer.verdict == ("proxy" if codes else "supported")
 
 
@@ -177,25 +177,25 @@ def test_a_proxy_is_computed_from_data(conditions, machine, codes):
     ],
 )
 def test_a_trial_whose_length_nobody_kept_is_not_as_long_as_the_originals(lengths, measured, codes):
-    """It counted as long enough."""
-    claims = spoken(**ROS).model_copy(update={"lasts_s": {"f/s": 60.0}})
-    doc = of(HERE)
+    """Such a trial counted as long enough."""
+    claims = claims_about(**ROS).model_copy(update={"lasts_s": {"f/s": 60.0}})
+    doc = campaign_on(HERE)
     workloads = [
         dataclasses.replace(doc.workloads[0], workload=name, steady_s=steady_s)
         for name, steady_s in zip("vw", lengths, strict=True)
     ]
-    answer = one(claims, dataclasses.replace(doc, workloads=tuple(workloads)))
+    answer = only_answer(claims, dataclasses.replace(doc, workloads=tuple(workloads)))
     assert (answer.length.measured_s, answer.proxy_codes) == (measured, codes)
     assert ("length unknown of 60 s" in result(answer)) == (measured is None)
 
 
 @pytest.mark.parametrize("relation", ["less", "greater"])
 def test_two_sides_that_are_the_same_in_every_block_lie_within_the_margin(relation):
-    """That denied either, whatever the margin is."""
+    """They denied either statement, whatever the margin was."""
     sides = arm("rclcpp/a", [5.0] * 6), arm("rclcpp/b", [5.0] * 6)
-    cell = cell_of(asked(right="b", relation=relation), *sides)
+    cell = cell_of(claims_with(right="b", relation=relation), *sides)
     assert (cell.answer, cell.code) == ("undecided", "within_margin")
-    cell = cell_of(asked(level=5.0, relation=relation), arm("rclcpp/a", [5.0] * 5))
+    cell = cell_of(claims_with(level=5.0, relation=relation), arm("rclcpp/a", [5.0] * 5))
     assert cell.answer == "does not hold", "a number is not below itself"
 
 
@@ -211,19 +211,19 @@ def test_growth_from_what_did_not_arrive_is_not_known():
         (f"w [n={n}]", *(arm(f"rclcpp/{name}", grown[name, n], factors={"n": n}) for name in "ab"))
         for n in (1, 10)
     ]
-    claims = asked(right="b", at={"n": 10}, base_at={"n": 1})
-    (cell,) = one(claims, campaign(*cells)).cells
+    claims = claims_with(right="b", at={"n": 10}, base_at={"n": 1})
+    (cell,) = only_answer(claims, campaign(*cells)).cells
     assert (cell.answer, cell.code, cell.left_trials) == ("undecided", "no_ratio", ())
 
 
 def test_a_product_of_nothing_and_infinity_has_no_value():
     made = with_metrics("rclcpp/a", m=[math.inf, *FAST[1:]], k=[0.0, *SLOW[1:]])
-    cell = cell_of(asked(level=900.0, times_metric="k"), made)
+    cell = cell_of(claims_with(level=900.0, times_metric="k"), made)
     assert (cell.answer, cell.blocks) == ("holds", 5)
 
 
 def test_a_campaign_that_an_arm_lost_is_in_what_all_of_its_campaigns_say():
-    """Its five failed trials were left out, and it was judged by the campaign beside it."""
+    """The five failed trials were left out, and the arm was judged by the campaign beside it."""
     name = "service_latency_p90"
     nothing = {"unit": "ns", "no_data": "no trial of this arm was completed"}
 
@@ -235,7 +235,7 @@ def test_a_campaign_that_an_arm_lost_is_in_what_all_of_its_campaigns_say():
         pooled("rclcpp/a", metric(10.0, 9.9, 10.1, count=9000, trials=9)),
         pooled("rclcpp/a", nothing, lost_blocks=tuple(range(5))),
     ]
-    claims = asked(right="b", metric=name)
+    claims = claims_with(right="b", metric=name)
     days = [
         campaign(("w", left, right), machine="one", created_utc=f"2026-01-0{day}T00:00:00Z")
         for day, left in enumerate(lefts, 1)
@@ -249,8 +249,8 @@ def test_a_campaign_for_claims_has_the_blocks_that_decide():
 
 
 def test_campaigns_share_one_error():
-    """The first has half of 5 %, each further one half of what the one before had. One that ended
-    before its last look keeps a fifth back for when it is resumed."""
+    """The first campaign has half of 5 %, and each further one half of the share of the one before.
+    A campaign that ended before its last look keeps a fifth back for its resumption."""
     kept_back = 1 - RESERVE
     whole = [2 * level_of(blocks).error for blocks in ([12], [3, 12], [3, 3, 12])]
     assert whole[0] <= 0.025 and whole[1:] == pytest.approx([whole[0] / 2, whole[0] / 4])
@@ -265,7 +265,7 @@ def test_campaigns_share_one_error():
     )
     first, second = (level_of([12], ErrorShare(earlier=earlier)).error for earlier in (0, 1))
     assert second == pytest.approx(first / 2)
-    assert level_of([5], ErrorShare(among=20)).error == pytest.approx(level_of([5]).error / 20)
+    assert level_of([5], ErrorShare(divisor=20)).error == pytest.approx(level_of([5]).error / 20)
 
 
 def test_campaigns_that_differ_widen_what_they_say_together():
@@ -279,20 +279,21 @@ def test_campaigns_that_differ_widen_what_they_say_together():
 
 
 def measured_twice(first, second, **test):
-    """One answer of two campaigns of a machine: each the values of the arms a and b, or of a."""
+    """Return the only answer of two campaigns of a machine: each is given by the values of the arms
+    a and b, or of a."""
     campaigns = []
     for day, sides in enumerate((first, second)):
         arms = [arm(f"rclcpp/{name}", values) for name, values in sides.items()]
         begun = f"2026-01-0{day + 1}T00:00:00Z"
         campaigns.append(campaign(("w", *arms), machine="one", created_utc=begun))
-    (told,) = today(asked(**test), *campaigns)
+    (told,) = today(claims_with(**test), *campaigns)
     return told
 
 
 def test_the_scatter_between_campaigns_counts_once():
     """Ratios of 1.6328 in all blocks of one campaign and of 1.6322 in those of another were 1.63
-    [0.65–4.08]: the distance of the two was in the scatter of all blocks, and again in the factor
-    that it was multiplied by."""
+    [0.65–4.08]: the distance between the two was in the scatter of all blocks, and again in the
+    factor that multiplied it."""
     of_b = [10.0, 11.0, 12.0, 13.0, 14.0]
     told = measured_twice(
         *(
@@ -320,7 +321,7 @@ NOISE = [0.0, 1e-5, -1e-5, 2e-5, -2e-5]
 )  # fmt: skip
 def test_a_block_without_a_ratio_is_left_out_as_long_as_half_have_one(left, right, answer, code):
     """One such block made the whole cell undecidable."""
-    judged = answer_of(asked(right="b"), arm("rclcpp/a", left), arm("rclcpp/b", right))
+    judged = answer_of(claims_with(right="b"), arm("rclcpp/a", left), arm("rclcpp/b", right))
     assert (judged.answer, judged.cells[0].code) == (answer, code)
 
 
@@ -336,22 +337,24 @@ def test_a_block_without_a_ratio_is_left_out_as_long_as_half_have_one(left, righ
 )
 def test_whether_anything_comes_is_decided_by_one_block(values, relation, answer):
     level = 0.6 if relation == "less" else 0
-    claims = asked(level=level, relation=relation, existence=True)
+    claims = claims_with(level=level, relation=relation, existence=True)
     value = {"unit": "hz", "value": max(values), "low": 0.0, "high": 9.9, "trials": len(values)}
     together = answer_of(claims, arm("rclcpp/a", metric=value)).answer
     assert together == answer, "of all trials together, too"
     assert answer_of(claims, arm("rclcpp/a", values)).answer == answer
     with pytest.raises(ValueError, match="existence"):
-        asked(right="b", existence=True)
+        claims_with(right="b", existence=True)
 
 
 def test_a_shipped_summary_says_that_it_keeps_no_such_metric():
-    """It was said to be missing in the campaign, which had it."""
+    """The metric was said to be missing in the campaign, which had it."""
     doc = campaign(("w", arm("rclcpp/a", FAST)))
-    claims = asked(level=9.0, metric="rss")
-    assert "the campaign has no memory (RSS)" in one(claims, doc).cells[0].reason
+    claims = claims_with(level=9.0, metric="rss")
+    assert "the campaign has no memory (RSS)" in only_answer(claims, doc).cells[0].reason
     shipped = dataclasses.replace(doc, shipped=True)
-    assert "the shipped summary keeps no memory (RSS)" in one(claims, shipped).cells[0].reason
+    assert (
+        "the shipped summary keeps no memory (RSS)" in only_answer(claims, shipped).cells[0].reason
+    )
 
 
 @pytest.mark.parametrize(
@@ -362,16 +365,16 @@ def test_many_cells_do_not_decide_a_statement_by_chance(test, wrong):
     """The truth of all 20 cells lies on the bar, and one of them is enough: with a whole 2.5 % in
     each cell, one of six such statements was decided."""
     rng, decided, sessions = np.random.default_rng(5), 0, 150
-    claims = asked(level=10.0, **test)
+    claims = claims_with(level=10.0, **test)
     for _ in range(sessions):
         cells = [
             (str(n), arm("rclcpp/a", list(10 * np.exp(rng.normal(0, 0.1, 5))))) for n in range(20)
         ]
-        decided += one(claims, campaign(*cells)).answer == wrong
+        decided += only_answer(claims, campaign(*cells)).answer == wrong
     assert decided <= 0.05 * sessions
 
 
 def test_every_further_test_of_a_statement_is_one_more_that_may_refute_it():
-    test = asked(level=10.0).items[0].test
-    assert ErrorFamily(5, tests=3).among("does not hold", test) == 15
-    assert ErrorFamily(5, tests=3).among("holds", test) == 1
+    test = claims_with(level=10.0).items[0].test
+    assert ErrorFamily(5, tests=3).divisor("does not hold", test) == 15
+    assert ErrorFamily(5, tests=3).divisor("holds", test) == 1

@@ -27,8 +27,8 @@ def test_a_look_is_the_ledgers_campaign_and_reads_each_trial_once(tmp_path, monk
 
 
 def test_what_a_busy_machine_spoilt_for_verdicts_it_spoilt_for_claims(tmp_path, monkeypatch):
-    """One trial of six of one arm was machine-bound: that block is nobody's. The other workload, in
-    which one arm was so in four, keeps its blocks."""
+    """One trial of six of one arm was machine-bound, so that no arm uses that block. The other
+    workload, in which one arm was machine-bound in four blocks, keeps its blocks."""
     path = network_bundle.write(tmp_path / "c", blocks=6)
     lines = Bundle(path).trials()
     bound = {line.trial for line in lines if line.cell == 4 and line.block == 3}
@@ -40,5 +40,5 @@ def test_what_a_busy_machine_spoilt_for_verdicts_it_spoilt_for_claims(tmp_path, 
         lambda self, trial, *more: add(self, trial, *more[:3], bound=trial.trial in bound),
     )
     seen = of_shown(summarise(Bundle(path)))
-    spoilt = {one.workload: {arm.left_out for arm in one.arms} for one in seen.workloads}
+    spoilt = {one.workload: {arm.spoilt_blocks for arm in one.arms} for one in seen.workloads}
     assert spoilt == {"range": {frozenset()}, "lossy": {frozenset({3})}}

@@ -10,14 +10,14 @@ from rmwbench.published.claims.claims_ledger import (
     NAMES,
     STATES,
     counts_text,
-    is_one_of,
+    has_verdict_in,
     ledger,
-    named,
+    verdict_names,
 )
 from tests.published.claims.asking import html, judged, page
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_cli import run
-from tests.published.claims.test_predicates import arm, asked, campaign, metric, renamed
+from tests.published.claims.test_predicates import arm, campaign, claims_with, metric, renamed
 
 
 def test_the_states_add_up_and_each_claim_has_its_own(whole):
@@ -60,7 +60,7 @@ def test_all_three_forms_have_the_same_complete_counts(whole, capsys):
     ],
 )
 def test_an_answer_that_another_machine_denies_is_none(other, state):
-    """Of two sets of as many blocks the newer one stands first: by the day alone it decides."""
+    """Of two answers from as many blocks, the newer one stands first: the day alone decides."""
 
     def of(values, day, machine):
         lost = metric(0.1, 0, 1, unit="fraction", count=5000, trials=5)
@@ -69,7 +69,7 @@ def test_an_answer_that_another_machine_denies_is_none(other, state):
         return campaign(("w", made), machine=machine, created_utc=at)
 
     first = of([0.40, 0.41, 0.39, 0.42, 0.40], 27, "one")
-    file = asked(level=0.05, workload="w", metric="loss")
+    file = claims_with(level=0.05, workload="w", metric="loss")
     claim = judged(file, first, of(other, 26, "two"))
     assert claim.today[0].answer == "does not hold" and claim.state == state
 
@@ -96,8 +96,8 @@ def test_a_word_that_is_neither_source_nor_claim(capsys):
 @pytest.mark.long
 @pytest.mark.parametrize("name", [name.replace(" ", "-") for name in NAMES])
 def test_every_verdict_can_be_asked_for(name, whole, campaigns):
-    (wanted,) = named([name], "--verdict")
-    expected = {claim.claim.id for claim in whole.claims if is_one_of(claim, {wanted})}
+    (wanted,) = verdict_names([name], "--verdict")
+    expected = {claim.claim.id for claim in whole.claims if has_verdict_in(claim, {wanted})}
     if wanted in STATES:
         assert len(expected) == whole.summary.states[wanted]
     made = ledger(list(FILES.values()), shipped=campaigns, verdicts={wanted})
@@ -106,7 +106,7 @@ def test_every_verdict_can_be_asked_for(name, whole, campaigns):
 
 
 def test_a_verdict_as_people_write_it(capsys):
-    assert named(["Not testable", "not-testable", "DOES_NOT_HOLD"], "x") == {
+    assert verdict_names(["Not testable", "not-testable", "DOES_NOT_HOLD"], "x") == {
         "not testable here",
         "does not hold",
     }
@@ -114,7 +114,7 @@ def test_a_verdict_as_people_write_it(capsys):
     assert (code, out) == (2, "") and "no verdict is called `contradictd`" in err
     assert "did you mean `contradicted`?" in err and "does-not-hold" in err
     with pytest.raises(UserError, match="no verdict"):
-        named(["n"], "--verdict")
+        verdict_names(["n"], "--verdict")
     code, out, _ = run(capsys, "galactic-2020", "--verdict", "contradicted", "--no-shipped")
     judged = [
         c

@@ -11,9 +11,9 @@ from rmwbench.published.campaign import Values, of_shown
 from rmwbench.published.claims.amounts import title_of
 from rmwbench.published.claims.claim_items import item
 from rmwbench.published.claims.claims_ledger import ledger
-from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, longer, place_of
-from rmwbench.published.claims.summary import measured, text
-from rmwbench.published.summaries import expanded
+from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, longer_steady_s, place_of
+from rmwbench.published.claims.summary import json_text, machine_summary
+from rmwbench.published.summaries import campaigns_of
 from rmwbench.results.model import Estimate
 from rmwbench.results.suite_document import summarise
 from rmwbench.suite.cells import cells
@@ -27,7 +27,7 @@ from tests.published.claims.test_predicates import (
     arm,
     campaign,
     metric,
-    one,
+    only_answer,
     renamed,
 )
 from tests.support import topics_bundle
@@ -36,7 +36,7 @@ LATENCY = "response_latency_p50"
 SIDES = {"cyclone": ["cyclonedds"], "zenoh": ["zenoh"]}
 
 
-def asked(sides=SIDES, layer="native", **test):
+def claims_with(sides=SIDES, layer="native", **test):
     usual = {"suite": "fixture", "metric": LATENCY, "left": "cyclone", "relation": "less"}
     return one_claim({**BASE, "layer": layer, "sides": sides}, {**usual, **test})
 
@@ -66,29 +66,28 @@ def shown(bundle):
     ],
 )
 def test_it_is_decided_by_the_topics_own_values(shown, test, answer):
-    """Cyclone DDS is the faster with the IMU and the slower with the camera, of which it loses a
-    ninth."""
-    judged = one(asked(**test), shown)
+    """Cyclone DDS is faster with the IMU and slower with the camera, of which it loses a ninth."""
+    judged = only_answer(claims_with(**test), shown)
     assert judged.answer == answer, judged.cells
     if "topic" in test:
         assert judged.cells[0].blocks == 8 and judged.cells[0].left_topic == test["topic"]
 
 
 def test_a_topic_that_the_campaign_lacks_is_no_data_and_never_the_whole(shown):
-    (cell,) = one(asked(level=1e9, topic="rear"), shown).cells
+    (cell,) = only_answer(claims_with(level=1e9, topic="rear"), shown).cells
     assert (cell.answer, cell.code) == ("no data", "absent")
     assert f"no {title_of(LATENCY)} of topic rear" in cell.reason
 
 
 def test_a_summary_keeps_that_topic_alone_and_says_the_same(shown):
-    claims = asked(right="zenoh", topic="front")
-    summary = json.loads(text(measured(claims, [shown])))
+    claims = claims_with(right="zenoh", topic="front")
+    summary = json.loads(json_text(machine_summary(claims, [shown])))
     arms = summary["campaigns"][0]["workloads"][0]["arms"]
-    assert [one["arm"] for one in arms] == ["cyclonedds", "zenoh"]
-    assert all(one["metrics"] == one["per_trial"] == {} for one in arms)
-    assert [list(one["topics"]) for one in arms] == [["front"], ["front"]]
+    assert [arm["arm"] for arm in arms] == ["cyclonedds", "zenoh"]
+    assert all(arm["metrics"] == arm["per_trial"] == {} for arm in arms)
+    assert [list(arm["topics"]) for arm in arms] == [["front"], ["front"]]
     assert list(arms[0]["topics"]["front"]["metrics"]) == [LATENCY, "undelivered"]
-    (again,) = expanded(summary)
+    (again,) = campaigns_of(summary)
     (before,), (after,) = (today(claims, campaign) for campaign in (shown, again))
     assert after.answer == before.answer == "does not hold"
     (mine,), (theirs,) = after.cells, before.cells
@@ -96,15 +95,17 @@ def test_a_summary_keeps_that_topic_alone_and_says_the_same(shown):
     for name in ("value", "low", "high"):
         assert getattr(mine, name) == pytest.approx(getattr(theirs, name), rel=1e-4)
     assert (mine.code, mine.blocks, mine.left_topic) == (theirs.code, theirs.blocks, "front")
-    assert sum(line.startswith('{"arm": ') for line in text(summary).splitlines()) == 2, (
+    assert sum(line.startswith('{"arm": ') for line in json_text(summary).splitlines()) == 2, (
         "a line per arm"
     )
 
 
 def test_a_summary_without_the_topic_has_no_data(shown):
-    """As those have that were saved before any claim asked for it."""
-    (old,) = expanded(measured(asked(right="zenoh", metric="undelivered"), [shown]))
-    assert one(asked(right="zenoh", topic="front"), old).answer == "no data"
+    """Summaries that were saved before any claim asked for the topic have none."""
+    (old,) = campaigns_of(
+        machine_summary(claims_with(right="zenoh", metric="undelivered"), [shown])
+    )
+    assert only_answer(claims_with(right="zenoh", topic="front"), old).answer == "no data"
 
 
 def test_what_never_happened_on_a_topic_is_given_up_whatever_the_others_do():
@@ -119,7 +120,7 @@ def test_what_never_happened_on_a_topic_is_given_up_whatever_the_others_do():
         for name in ("rclcpp/a", "rclcpp/b")
     ]
     held = hold(
-        (asked(sides, "rclcpp", right="zenoh", metric="undelivered", topic="front"), {1, 2}),
+        (claims_with(sides, "rclcpp", right="zenoh", metric="undelivered", topic="front"), {1, 2}),
         doc=campaign(("w", *arms), suite="fixture"),
     )
     held(LEAST_BLOCKS, 1.0, EACH_S)
@@ -132,8 +133,10 @@ def test_a_percentile_gets_the_messages_of_its_topic():
 
     def longer_of(topic):
         more = {"topic": topic} if topic else {}
-        (claim,) = asked(suite="robot", metric="response_latency_p99", level=1e9, **more).items
-        return longer(made, dict.fromkeys(places, claim.tests), error=0.005)
+        (claim,) = claims_with(
+            suite="robot", metric="response_latency_p99", level=1e9, **more
+        ).items
+        return longer_steady_s(made, dict.fromkeys(places, claim.tests), error=0.005)
 
     assert longer_of("imu") == {}
     more = longer_of("front")
@@ -144,7 +147,7 @@ def test_a_percentile_gets_the_messages_of_its_topic():
 
 def test_a_report_has_no_trials_of_a_topic_so_the_claim_shows_them(shown):
     def shows(**test):
-        made = ledger([asked(**test)], [shown]).sources[0]
+        made = ledger([claims_with(**test)], [shown]).sources[0]
         return item(made, made.claims[0], lambda *where: "#there")["today"][0]
 
     front = shows(right="zenoh", topic="front")

@@ -12,28 +12,28 @@ from rmwbench.published.claims.claims_ledger import document, ledger, versions_t
 from rmwbench.published.claims.sentences import results
 from rmwbench.published.reports.judged_report import JudgedReport
 from tests.published.claims.asking import html, judged, page, today
-from tests.published.claims.test_predicates import FAST, SLOW, arm, asked, campaign
+from tests.published.claims.test_predicates import FAST, SLOW, arm, campaign, claims_with
 
 CLAIM = {"level": 15.0}
 """FAST holds, SLOW does not."""
 
 
-def of_version(version, values, *, name="rclcpp/a", day=1, machine="one"):
+def run_of(version, values, *, name="rclcpp/a", day=1, machine="one"):
     made, begun = arm(name, values, version=version), f"2026-11-{day:02}T00:00:00Z"
     return campaign(("w", made), machine=machine, created_utc=begun, name=version)
 
 
-def said(claim):
+def answers_of(claim):
     return [(today.answer, today.differing_versions) for today in claim.today]
 
 
 @pytest.mark.parametrize("old_day", [1, 3])
 def test_versions_that_differ_have_an_answer_each_and_the_newest_counts(old_day):
-    old, new = of_version("2.9.1", SLOW, day=old_day), of_version("2.10.0", FAST, day=2)
-    file = asked(**CLAIM)
+    old, new = run_of("2.9.1", SLOW, day=old_day), run_of("2.10.0", FAST, day=2)
+    file = claims_with(**CLAIM)
     made = ledger([file], [old, new])
     (claim,) = made.claims
-    assert said(claim) == [("holds", ("a 2.10.0",)), ("does not hold", ("a 2.9.1",))]
+    assert answers_of(claim) == [("holds", ("a 2.10.0",)), ("does not hold", ("a 2.9.1",))]
     assert claim.state == "holds" and made.summary.states["holds"] == 1
     text = results(claim)
     assert text.startswith("holds with a 2.10.0") and " · does not hold with a 2.9.1" in text
@@ -47,18 +47,18 @@ def test_versions_that_differ_have_an_answer_each_and_the_newest_counts(old_day)
 
 
 def test_where_versions_agree_there_is_one_answer_with_the_cells_of_all():
-    claim = judged(asked(**CLAIM), of_version("1.0", FAST), of_version("2.0", FAST, day=2))
+    claim = judged(claims_with(**CLAIM), run_of("1.0", FAST), run_of("2.0", FAST, day=2))
     (today,) = claim.today
     assert today.answer == "holds" and len(today.cells) == 2 and today.differing_versions == ()
     assert "with" not in results(claim)
 
 
 def test_a_version_with_too_few_blocks_does_not_stand_for_the_claim():
-    enough, few = of_version("1.0", FAST), of_version("2.0", SLOW[:2], day=2)
-    claim = judged(asked(**CLAIM), enough, few)
-    assert said(claim) == [("holds", ())] and len(claim.today[0].cells) == 2
-    claim = judged(asked(**CLAIM), enough, of_version("1.1", SLOW, day=2), few)
-    assert said(claim) == [
+    enough, few = run_of("1.0", FAST), run_of("2.0", SLOW[:2], day=2)
+    claim = judged(claims_with(**CLAIM), enough, few)
+    assert answers_of(claim) == [("holds", ())] and len(claim.today[0].cells) == 2
+    claim = judged(claims_with(**CLAIM), enough, run_of("1.1", SLOW, day=2), few)
+    assert answers_of(claim) == [
         ("does not hold", ("a 1.1",)),
         ("holds", ("a 1.0",)),
         ("undecided", ("a 2.0",)),
@@ -70,13 +70,13 @@ def test_the_version_of_a_comparison_is_the_pair():
         arms = arm("rclcpp/a", values, version=a), arm("rclcpp/b", SLOW, version=b)
         return campaign(("w", *arms), machine="m", created_utc=f"2026-11-{day:02}T00:00:00Z")
 
-    claims = asked(right="b", factor=0.8)
+    claims = claims_with(right="b", factor=0.8)
     slow = [1.5 * value for value in SLOW]
     claim = judged(
         claims, pair("1", "1", slow, 1), pair("1", "2", FAST, 2), pair("2", "2", slow, 3)
     )
-    assert said(claim)[:1] == [("does not hold", ("a 2", "b 2"))]
-    assert sorted(said(claim)) == [
+    assert answers_of(claim)[:1] == [("does not hold", ("a 2", "b 2"))]
+    assert sorted(answers_of(claim)) == [
         ("does not hold", ("a 1", "b 1")),
         ("does not hold", ("a 2", "b 2")),
         ("holds", ("a 1", "b 2")),
@@ -84,15 +84,15 @@ def test_the_version_of_a_comparison_is_the_pair():
 
 
 def test_cells_of_a_middleware_of_one_version_are_in_the_answer_of_each():
-    """A statement of two tests: `b` was measured once."""
-    file = asked(**CLAIM)
+    """A statement has two tests, and `b` was measured once."""
+    file = claims_with(**CLAIM)
     both = file.items[0].model_copy(
         update={"also": (file.items[0].test.model_copy(update={"left": "b"}),)}
     )
     file = file.model_copy(update={"items": (both,)})
-    b = of_version("5.0", FAST, name="rclcpp/b")
-    claim = judged(file, b, of_version("1.0", SLOW), of_version("2.0", FAST, day=2))
-    assert said(claim) == [("holds", ("a 2.0",)), ("does not hold", ("a 1.0",))]
+    b = run_of("5.0", FAST, name="rclcpp/b")
+    claim = judged(file, b, run_of("1.0", SLOW), run_of("2.0", FAST, day=2))
+    assert answers_of(claim) == [("holds", ("a 2.0",)), ("does not hold", ("a 1.0",))]
     assert [len(today.cells) for today in claim.today] == [2, 2]
 
 
@@ -100,23 +100,23 @@ def test_a_campaign_may_have_two_versions():
     """Its arms are of `a` and of the series `a-1.0`."""
     series = replace(arm("rclcpp/a", SLOW, version="1.0"), middleware="a-1.0")
     mixed = campaign(("w", arm("rclcpp/a", FAST, version="2.0")), ("v", series))
-    claim = judged(asked(**CLAIM), mixed)
-    assert said(claim) == [("holds", ("a 2.0",)), ("does not hold", ("a 1.0",))]
+    claim = judged(claims_with(**CLAIM), mixed)
+    assert answers_of(claim) == [("holds", ("a 2.0",)), ("does not hold", ("a 1.0",))]
 
 
 def test_another_machine_denies_nothing_with_another_version():
-    new, old = of_version("2.0", FAST), of_version("1.0", SLOW, day=2, machine="two")
-    assert judged(asked(**CLAIM), new, old).state == "holds"
-    assert said(judged(asked(**CLAIM), new, old))[0] == ("holds", ("a 2.0",))
-    same = of_version("2.0", SLOW, day=2, machine="two")
-    assert judged(asked(**CLAIM), new, same).state == "machines differ"
-    more = of_version("2.0 below 7", SLOW, day=2, machine="two")  # no other version, but more said
-    assert judged(asked(**CLAIM), new, more).state == "machines differ"
+    new, old = run_of("2.0", FAST), run_of("1.0", SLOW, day=2, machine="two")
+    assert judged(claims_with(**CLAIM), new, old).state == "holds"
+    assert answers_of(judged(claims_with(**CLAIM), new, old))[0] == ("holds", ("a 2.0",))
+    same = run_of("2.0", SLOW, day=2, machine="two")
+    assert judged(claims_with(**CLAIM), new, same).state == "machines differ"
+    more = run_of("2.0 below 7", SLOW, day=2, machine="two")  # no other version, but more said
+    assert judged(claims_with(**CLAIM), new, more).state == "machines differ"
 
 
 def test_an_older_version_settles_no_claim():
-    file, noisy = asked(**CLAIM), [5.0, 40.0, 12.0, 30.0, 8.0, 25.0]
-    old, new = of_version("1.0", FAST), of_version("2.0", noisy, day=2)
+    file, noisy = claims_with(**CLAIM), [5.0, 40.0, 12.0, 30.0, 8.0, 25.0]
+    old, new = run_of("1.0", FAST), run_of("2.0", noisy, day=2)
     assert settled_by([file], [old], "here") == {"c": "here"}
     assert settled_by([file], [old, new], "here") == {}
 
@@ -127,16 +127,16 @@ def test_cells_without_data_are_not_enough_blocks():
         ("v", arm("rclcpp/a", SLOW, version="2.0", not_supported="x")),
     )
     few = campaign(*cells, machine="one", created_utc="2026-11-02T00:00:00Z")
-    assert said(judged(asked(**CLAIM), of_version("1.0", FAST), few)) == [("holds", ())]
+    assert answers_of(judged(claims_with(**CLAIM), run_of("1.0", FAST), few)) == [("holds", ())]
 
 
 def test_a_version_that_nobody_kept_is_no_other():
-    new, unknown = of_version("2.0", FAST), of_version(None, SLOW, day=2, machine="two")
-    assert judged(asked(**CLAIM), new, unknown).state == "machines differ"
+    new, unknown = run_of("2.0", FAST), run_of(None, SLOW, day=2, machine="two")
+    assert judged(claims_with(**CLAIM), new, unknown).state == "machines differ"
 
 
 def test_a_campaigns_report_says_what_other_versions_do():
-    made = ledger([asked(**CLAIM)], [of_version("1.0", SLOW), of_version("2.0", FAST, day=2)])
+    made = ledger([claims_with(**CLAIM)], [run_of("1.0", SLOW), run_of("2.0", FAST, day=2)])
     (source,) = made.sources
     (claim,) = source.claims
     *_, here = _row(item(source, claim, lambda *where: None))
@@ -144,20 +144,20 @@ def test_a_campaigns_report_says_what_other_versions_do():
 
 
 def test_a_public_report_says_what_other_versions_do():
-    campaigns = of_version("1.0", SLOW), of_version("2.0", FAST, day=2)
-    first, *others = today(asked(**CLAIM), *campaigns)
+    campaigns = run_of("1.0", SLOW), run_of("2.0", FAST, day=2)
+    first, *others = today(claims_with(**CLAIM), *campaigns)
     made = JudgedReport(None, "holds", first, tuple(others))
     assert made.here.startswith("seen here: ") and made.here.endswith("; not seen with a 1.0")
 
 
 def test_an_answer_names_the_campaigns_of_its_cells_alone():
-    """Another one of the suite ran the same workload, in shorter trials of another arm."""
+    """Another campaign of the suite ran the same workload, in shorter trials of another arm."""
 
     def long(one, steady_s):
         return replace(one, workloads=tuple(replace(x, steady_s=steady_s) for x in one.workloads))
 
-    own = long(of_version("1.0", FAST), 10.0)
-    other = long(of_version("7.0", FAST, name="rclcpp/b", day=2), 1.0)
-    (answer,) = judged(asked(**CLAIM), own, other).today
+    own = long(run_of("1.0", FAST), 10.0)
+    other = long(run_of("7.0", FAST, name="rclcpp/b", day=2), 1.0)
+    (answer,) = judged(claims_with(**CLAIM), own, other).today
     assert (answer.campaigns, answer.date) == (("1.0",), "2026-11-01")
     assert answer.length.measured_s == 10.0

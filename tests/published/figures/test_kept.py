@@ -1,13 +1,13 @@
-"""`rmwbench published claims --save` keeps the cells that a source's figures draw: their measured
-panels can be shipped."""
+"""`rmwbench published claims --save` keeps the cells that a source's figures draw, so that their
+measured panels can be shipped."""
 
 from dataclasses import replace
 
 from rmwbench.published.campaign import OVER_TIME, CampaignArm, CampaignWorkload, MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claims
-from rmwbench.published.claims.summary import measured, text
-from rmwbench.published.figures.figures_file import MeasuredFigure, drawn_of, sources
-from rmwbench.published.summaries import expanded
+from rmwbench.published.claims.summary import json_text, machine_summary
+from rmwbench.published.figures.figures_file import MeasuredFigure, measured_figures, sources
+from rmwbench.published.summaries import campaigns_of
 from rmwbench.results.model import Estimate, Fact
 
 CLAIMS = Claims.model_validate(
@@ -58,21 +58,21 @@ def campaign(*arms, workload="w", suite="s-one"):
 
 
 def test_cells_and_metrics_of_the_figures_are_kept_beside_those_of_claims():
-    summary = measured(
+    summary = machine_summary(
         CLAIMS, [campaign(arm("a"), arm("slow", 100), arm("floor", is_floor=True))], [DRAWN]
     )
-    (again,) = expanded(summary)
+    (again,) = campaigns_of(summary)
     (kept,) = again.workloads[0].arms
     assert (kept.arm, set(kept.metrics)) == ("a", {"cpu_cores", "loss"})
     assert set(kept.per_trial) == {"cpu_cores", "loss"}
-    assert text(summary).count("rss") == 0
+    assert json_text(summary).count("rss") == 0
 
 
 def test_nothing_is_kept_of_other_workloads_and_suites():
-    assert measured(CLAIMS, [campaign(arm("a"), workload="v")], [DRAWN]) is None
+    assert machine_summary(CLAIMS, [campaign(arm("a"), workload="v")], [DRAWN]) is None
     other = campaign(arm("a"), suite="t")
-    assert measured(CLAIMS, [other], [DRAWN]) is None
-    assert measured(CLAIMS, [campaign(arm("a"))]) is None, "no claim asks for it"
+    assert machine_summary(CLAIMS, [other], [DRAWN]) is None
+    assert machine_summary(CLAIMS, [campaign(arm("a"))]) is None, "no claim asks for it"
 
 
 def test_what_is_drawn_second_by_second_is_kept():
@@ -83,16 +83,18 @@ def test_what_is_drawn_second_by_second_is_kept():
         "latency_by_second": None,
     }
     timed = replace(arm("a"), by_second=there)
-    (again,) = expanded(measured(CLAIMS, [campaign(timed)], [one, DRAWN]))
+    (again,) = campaigns_of(machine_summary(CLAIMS, [campaign(timed)], [one, DRAWN]))
     (kept,) = again.workloads[0].arms
     assert set(kept.metrics) == {"cpu_cores", "loss"}
     assert kept.by_second == {"delivered": ((1, 29.967), (2, 30.0))}, "what a figure draws"
     long = MeasuredFigure(suite="s/one", metric="latency_by_second", x="second")
-    (again,) = expanded(measured(CLAIMS, [campaign(timed)], [long]))
+    (again,) = campaigns_of(machine_summary(CLAIMS, [campaign(timed)], [long]))
     assert again.workloads[0].arms[0].by_second == {"latency_by_second": None}, "too many messages"
 
 
 def test_every_shipped_source_names_what_it_draws():
     for name in sources():
-        assert {metric for one in drawn_of(name) for metric in one.metrics} - set(OVER_TIME), name
-    assert drawn_of("no such source") == []
+        assert {metric for one in measured_figures(name) for metric in one.metrics} - set(
+            OVER_TIME
+        ), name
+    assert measured_figures("no such source") == []

@@ -1,5 +1,5 @@
-"""The figures document: which imported and measured points go where, and what is said where there
-are none."""
+"""The figures document: which imported and measured points go where, and the reason if there are
+none."""
 
 import json
 from dataclasses import replace
@@ -19,7 +19,7 @@ from rmwbench.published.figures.figures_file import (
     points_in,
     points_text,
 )
-from rmwbench.published.figures.figures_view import line, view, words, write_pictures
+from rmwbench.published.figures.figures_view import notes, summary_line, view, write_pictures
 from rmwbench.published.importers import import_published
 from rmwbench.published.importers.imported_bundle import collect
 from rmwbench.report.render.html import render_html
@@ -119,7 +119,7 @@ def test_points_are_chosen_named_and_put_beside_each_other(answer):
 
 
 def test_what_is_absent_says_why(file, answer):
-    texts = dict(words(part(answer)))
+    texts = dict(notes(part(answer)))
     assert texts["corrected"] == "1 of 3 points change, 1 have no value (no data: nothing came)"
     assert texts["measured"].startswith("not yet: `rmwbench run s/one --short`")
     nothing = versions.draw([(file, {}, "nothing")])
@@ -128,7 +128,7 @@ def test_what_is_absent_says_why(file, answer):
 
 
 def measured(*arms, suite="s-one", **more):
-    """A campaign with what is read of it here."""
+    """Return a campaign with the cells that are read of it here."""
     workloads = (CampaignWorkload(workload="w [loss=0.1]", name="w", arms=arms),)
     return MeasuredCampaign(**{"name": "c", "suite": suite, "workloads": workloads, **more})
 
@@ -146,7 +146,7 @@ def cell(name, metric, layer="native", **factors):
 
 
 def with_cores(told):
-    """What is known of a machine with so many processors."""
+    """Return what is known of a machine with so many processors."""
     return (Fact(name="cores", value=told, note=None),)
 
 
@@ -154,7 +154,7 @@ VALUE = {"value": 2e6, "low": 1e6, "high": 3e6}
 
 
 def drawn(file, *campaigns, **asked):
-    """The measured points of the first part, with another `measured`."""
+    """Return the measured points of the first part, with another `measured`."""
     tree = file.model_dump(exclude_none=True)
     tree["items"][0]["parts"][0]["measured"][0].update(asked)
     file = Figures.model_validate(tree)
@@ -189,7 +189,7 @@ def test_a_period_is_the_inverse_of_a_rate(file):
 
 
 def test_a_value_is_divided_by_a_factor_that_is_a_number(file):
-    one = measured(of("a", 6e6, factors={"rate_hz": 30, "loss": 0.1, "n": 3, "word": "x"}))
+    one = measured(cell_of("a", 6e6, factors={"rate_hz": 30, "loss": 0.1, "n": 3, "word": "x"}))
     (point,) = drawn(file, one, per="n").points
     assert (point.y, point.low, point.high) == pytest.approx((2.0, 1.0, 4.0))
     assert drawn(file, one, per="no_such_factor").points == ()
@@ -212,7 +212,7 @@ def test_cpu_per_message_and_messages_per_second_are_a_share_of_the_machine(file
 
 
 def shipped(*arms, date="2026-11-22", name="s"):
-    """A summary as `shipped_summaries` gives it."""
+    """Return a summary as `shipped_summaries` gives it."""
     return measured(
         *arms,
         shipped=True,
@@ -223,27 +223,27 @@ def shipped(*arms, date="2026-11-22", name="s"):
     )
 
 
-def of(name, value, trials=3, layer="rclcpp", **more):
+def cell_of(name, value, trials=3, layer="rclcpp", **more):
     metric = {"value": value, "low": value / 2, "high": value * 2, "trials": trials}
     return replace(cell(name, metric, layer, rate_hz=30, loss=0.1), **more)
 
 
 def test_of_a_cell_the_campaign_stands_and_then_the_newest_summary_with_a_value(file):
     new, old = (
-        shipped(of("a", 1e6), cell("b", {"no_data": "died"}, rate_hz=30, loss=0.1)),
-        shipped(of("a", 2e6), of("b", 3e6)),
+        shipped(cell_of("a", 1e6), cell("b", {"no_data": "died"}, rate_hz=30, loss=0.1)),
+        shipped(cell_of("a", 2e6), cell_of("b", 3e6)),
     )
     points = drawn(file, new, old).points
     assert [(p.arm, p.y) for p in points] == [("a", 1.0), ("b", 3.0)]
-    with_campaign = drawn(file, measured(of("a", 9e6)), new, old)
+    with_campaign = drawn(file, measured(cell_of("a", 9e6)), new, old)
     assert [(p.arm, p.y) for p in with_campaign.points] == [("a", 9.0), ("b", 3.0)]
     assert [one.shipped for one in with_campaign.from_] == [False, True]
 
 
 def test_machine_date_layer_and_blocks_stand_beside_what_is_shipped(file):
-    arms = [of("a", 1e6), of("b", 1e6, 5, layer="native")]
+    arms = [cell_of("a", 1e6), cell_of("b", 1e6, 5, layer="native")]
     answer = versions.draw([(file, {"k": ROWS}, "")], [shipped(*arms)])
-    assert dict(words(part(answer)))["measured"] == (
+    assert dict(notes(part(answer)))["measured"] == (
         "2 × Some CPU, Linux, 8 GB, 2026-11-22, shipped, layer rclcpp and native, 3 to 5 blocks"
     )
     assert answer.shipped == [("2 × Some CPU, Linux, 8 GB", "2026-11-22")]
@@ -251,7 +251,10 @@ def test_machine_date_layer_and_blocks_stand_beside_what_is_shipped(file):
     page = render_html(view(answer, draw=True))
     assert "measured on 2 × Some CPU" in page
     assert "layer rclcpp and native" in page
-    assert line(answer.sources[0].figures[0]) == "published 3; corrected 2 (1 differ); measured 2"
+    assert (
+        summary_line(answer.sources[0].figures[0])
+        == "published 3; corrected 2 (1 differ); measured 2"
+    )
 
 
 RATES = Delivered(

@@ -1,4 +1,4 @@
-"""The shipped figures: every figure of the sources is there or has a reason, every experiment
+"""The shipped figures: every figure of the sources is drawn or has a reason, every experiment
 exists, and the extracted points are the data's."""
 
 import functools
@@ -18,7 +18,7 @@ from rmwbench.published.figures.figures_file import (
     published_points,
     sources,
 )
-from rmwbench.published.figures.figures_view import words
+from rmwbench.published.figures.figures_view import notes
 from rmwbench.published.figures.measured_points import shipped_summaries
 from rmwbench.published.importers.imported_bundle import collect
 from rmwbench.published.importers.kinds import KINDS
@@ -130,7 +130,7 @@ BY_SECOND = {
 
 @functools.cache
 def measured(name):
-    """The source's figures with what is shipped of today's measurements."""
+    """Return the source's figures with the shipped points of today's measurements."""
     source = (FILES[name], published_points(name), "shipped")
     return versions.draw([source], shipped_summaries())
 
@@ -151,14 +151,14 @@ def test_what_is_shipped_is_drawn(name):
     for figure, part in with_value:
         titles = {title for chart in specs(part) for title in [chart[0], *_headings(chart[1])]}
         assert any(title.startswith("measured on ") for title in titles), figure
-        text = dict(words(part))["measured"]
+        text = dict(notes(part))["measured"]
         assert part.measured.from_[0].machine in text, figure
         assert re.search(r"\d{4}-\d\d-\d\d, shipped, layer .*\bblocks?\b", text), (
             f"{figure}: {text}"
         )
         cells = part.measured.cells
-        assert 0 < cells.measured <= cells.asked, figure
-        assert (f"only {cells.measured} of" in text) == (cells.measured < cells.asked), figure
+        assert 0 < cells.measured <= cells.total, figure
+        assert (f"only {cells.measured} of" in text) == (cells.measured < cells.total), figure
 
 
 def _headings(spec):

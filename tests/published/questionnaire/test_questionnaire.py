@@ -32,8 +32,8 @@ from rmwbench.published.questionnaire.responses import (
     OPEN,
     UNKNOWN,
     answer_questions,
-    reduced,
-    renewed,
+    merged_documents,
+    reduced_document,
 )
 from rmwbench.published.summaries import campaign_of
 from rmwbench.report.render.html import render_html
@@ -99,22 +99,22 @@ def test_what_no_measurement_answers_has_evidence_for_every_middleware():
     assert [pair for pair in without if pair not in given] == []
 
 
-def taken(**about):
-    """What is taken of the example, with other facts about it."""
+def campaign(**about):
+    """Return the example as a campaign, with other facts about it."""
     return replace(of_shown(example()), **about)
 
 
-def answered(campaigns, question="large-images"):
-    """All answers, and by middleware those to one question."""
+def answers_to(campaigns, question="large-images"):
+    """Return all answers, and those to one question by middleware."""
     answers = answer_questions(ASKED, EVIDENCE, campaigns)
     (to_it,) = [to_each for one, to_each in answers.by_question if one.id == question]
     return answers, {answer.middleware: answer for answer in to_it}
 
 
 def test_a_campaign_answers_with_value_interval_and_what_it_rests_on_of_the_arms_that_are_meant():
-    _, before = answered([])
+    _, before = answers_to([])
     assert {answer.state for answer in before.values()} == {OPEN}
-    answers, by_middleware = answered([taken()])
+    answers, by_middleware = answers_to([campaign()])
     assert by_middleware["Zenoh"].state == MEASURED
     values = by_middleware["Zenoh"].measured
     assert {value.arm.arm for value in values} == {"zenoh untouched"}, (
@@ -135,9 +135,9 @@ def test_an_arm_without_data_was_measured_and_has_its_reason():
 
     workloads = tuple(
         replace(workload, arms=tuple(map(without_data, workload.arms)))
-        for workload in taken().workloads
+        for workload in campaign().workloads
     )
-    answers, by_middleware = answered([taken(workloads=workloads)])
+    answers, by_middleware = answers_to([campaign(workloads=workloads)])
     zenoh, fastdds = by_middleware["Zenoh"], by_middleware["Fast DDS"]
     assert zenoh.state == fastdds.state == NO_DATA
     assert by_middleware["iceoryx2"].state == OPEN, "none of its arms is there"
@@ -151,13 +151,13 @@ def test_an_arm_without_data_was_measured_and_has_its_reason():
 
 def test_what_is_kept_of_a_campaign_answers_the_same_and_is_small():
     shown = example()
-    kept = reduced(ASKED, taken())
-    whole = answer_questions(ASKED, EVIDENCE, [taken()]).document()
-    read = [campaign_of(one) for one in json.loads(answers_text([kept]))["campaigns"]]
+    document = reduced_document(ASKED, campaign())
+    whole = answer_questions(ASKED, EVIDENCE, [campaign()]).document()
+    read = [campaign_of(one) for one in json.loads(answers_text([document]))["campaigns"]]
     again = answer_questions(ASKED, EVIDENCE, read).document()
     assert again["questions"] == whole["questions"] and whole["summary"][MEASURED] > 0
-    assert len(answers_text([kept])) < len(json.dumps(as_document(shown))) / 5
-    assert {workload["workload"] for workload in kept["workloads"]} == {"camera"}
+    assert len(answers_text([document])) < len(json.dumps(as_document(shown))) / 5
+    assert {workload["workload"] for workload in document["workloads"]} == {"camera"}
 
 
 def test_states_follow_from_the_evidence():
@@ -184,7 +184,7 @@ def test_states_follow_from_the_evidence():
 
 
 def test_all_forms_show_every_answer_and_nothing_breaks_out_of_the_page():
-    answers, by_middleware = answered([taken(title=HOSTILE)])
+    answers, by_middleware = answers_to([campaign(title=HOSTILE)])
     text = next(
         value.number_text.text
         for value in by_middleware["Zenoh"].measured
@@ -257,7 +257,7 @@ def test_the_command_in_each_form(capsys, tmp_path):
     assert run(capsys, "--html", str(target))[0] == 0 and "<h2>Quality</h2>" in target.read_text()
 
 
-def kept(suite, created, **workloads):
+def reduced_of(suite, created, **workloads):
     metrics = {"m": {"unit": "ns", "value": 1.0}}
     arms = {
         name: [{"arm": arm, "of": created, "metrics": metrics} for arm in names]
@@ -270,21 +270,21 @@ def kept(suite, created, **workloads):
 
 
 def test_what_is_measured_again_takes_the_place_of_the_old_and_the_rest_stays():
-    old = [kept("s", "2026-01", a=["x", "y"], b=["x"]), kept("t", "2026-01", a=["x"])]
-    new = [kept("s", "2026-02", a=["x"]), kept("u", "2026-02")]
-    assert renewed(old, new) == [
-        kept("s", "2026-02", a=["x"]),
-        kept("s", "2026-01", a=["y"], b=["x"]),
-        kept("t", "2026-01", a=["x"]),
+    old = [reduced_of("s", "2026-01", a=["x", "y"], b=["x"]), reduced_of("t", "2026-01", a=["x"])]
+    new = [reduced_of("s", "2026-02", a=["x"]), reduced_of("u", "2026-02")]
+    assert merged_documents(old, new) == [
+        reduced_of("s", "2026-02", a=["x"]),
+        reduced_of("s", "2026-01", a=["y"], b=["x"]),
+        reduced_of("t", "2026-01", a=["x"]),
     ]
 
 
-def of_cells(suite, *workloads):
-    """A campaign of the suite in which Zenoh has one value in each of these workloads."""
-    (camera,) = [one for one in taken().workloads if one.workload == "camera"]
+def cells_campaign(suite, *workloads):
+    """Return a campaign of the suite in which Zenoh has one value in each of these workloads."""
+    (camera,) = [one for one in campaign().workloads if one.workload == "camera"]
     (arm,) = [arm for arm in camera.arms if arm.arm == "zenoh untouched"]
     arm = replace(arm, metrics={"graph_time": Estimate(unit="ns", value=1e6)})
-    return taken(
+    return campaign(
         suite=suite,
         workloads=tuple(
             replace(camera, workload=name, name=name, arms=(arm,)) for name in workloads
@@ -293,9 +293,12 @@ def of_cells(suite, *workloads):
 
 
 def test_what_each_further_one_costs_is_not_told_by_one_cell():
-    one, two = of_cells("discovery", "nodes_4"), of_cells("discovery", "nodes_4", "nodes_10")
-    assert answered([one], "nodes")[1]["Zenoh"].state == IN_PART
-    answers, by_middleware = answered([two], "nodes")
+    one, two = (
+        cells_campaign("discovery", "nodes_4"),
+        cells_campaign("discovery", "nodes_4", "nodes_10"),
+    )
+    assert answers_to([one], "nodes")[1]["Zenoh"].state == IN_PART
+    answers, by_middleware = answers_to([two], "nodes")
     assert by_middleware["Zenoh"].state == MEASURED
     assert "discovery" not in by_middleware["Zenoh"].without
     assert "discovery" in by_middleware["Fast DDS"].without
@@ -324,7 +327,7 @@ def test_a_wrong_wish_is_told(capsys, tmp_path):
 
 
 def test_a_question_is_not_chosen_of_what_is_saved(capsys, tmp_path):
-    """The choice was ignored without a word."""
+    """The choice was ignored without any message."""
     wish = ("--save", str(tmp_path / "kept.json"), "--campaign", str(tmp_path))
     code, _, err = run(capsys, *wish, "--question", "rtps")
     assert code == 2 and "leave --question out" in err

@@ -1,1 +1,1 @@
-"""Campaigns for open claims: which cells decide them, what fits into a budget, and the run."""
+"""Campaigns for open claims: the cells that decide them, what fits into a budget, and the run."""

@@ -1,7 +1,8 @@
-"""What `rmwbench published claims run` would run within a budget, and what it could not decide.
+"""What `rmwbench published claims run` would run within a budget, and which claims it could not
+decide.
 
-Those claims come first that cost least per claim, counting a cell once however many claims it
-serves."""
+The claims that cost least come first. A cell is counted once, however many claims it serves.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from rmwbench.campaign.plan.plan import duration_text
-from rmwbench.published.claims.campaign.offers import Gathered, Offer
+from rmwbench.published.claims.campaign.offers import GatheredOffers, Offer
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS
@@ -17,8 +18,8 @@ from rmwbench.published.claims.needed_cells import CellPlace
 from rmwbench.published.claims.summary import shipped_of
 
 OVERHEAD_S = 5.0
-"""What a campaign costs besides its trials: the machine's card, asking each arm's worker, the last
-look."""
+"""The time of a campaign besides its trials: the description of the machine, the question to each
+worker what it can do, and the last look."""
 
 
 class SuiteClaim(NamedTuple):
@@ -26,40 +27,43 @@ class SuiteClaim(NamedTuple):
     claim: str
 
 
-def chosen(offers: Sequence[Offer], budget_s: float, slower: float = 1.0) -> dict[str, list[str]]:
-    """Suite -> ids of its claims, such that LEAST_BLOCKS blocks of all fit. `slower`: trials take
-    so many times the plan's estimate."""
+def choose_claims(
+    offers: Sequence[Offer], budget_s: float, slower: float = 1.0
+) -> dict[str, list[str]]:
+    """Return suite -> ids of its claims, such that LEAST_BLOCKS blocks of all fit. `slower`: how
+    many times the plan's estimate trials take."""
     left_s = budget_s
-    taken: dict[str, list[str]] = {}
-    have: dict[str, set[CellPlace]] = {offer.suite: set() for offer in offers}
+    ids_of_suite: dict[str, list[str]] = {}
+    places_of_suite: dict[str, set[CellPlace]] = {offer.suite: set() for offer in offers}
     open_ = {SuiteClaim(offer.suite, name): offer for offer in offers for name in offer.needs}
     while open_:
-        prices = {
-            key: _price_s(offer, key.claim, have[key.suite], taken, slower)
+        costs_s = {
+            key: _cost_s(offer, key.claim, places_of_suite[key.suite], slower)
+            + (0.0 if key.suite in ids_of_suite else OVERHEAD_S)
             for key, offer in open_.items()
         }
         served = {
-            key: _covered(open_[key], key.claim, have[key.suite], open_)
+            key: _covered_claims(open_[key], key.claim, places_of_suite[key.suite], open_)
             for key in open_
-            if prices[key] <= left_s
+            if costs_s[key] <= left_s
         }
         if not served:
             break
-        key = min(served, key=lambda key: prices[key] / len(served[key]))
-        left_s -= prices[key]
-        have[key.suite] |= open_[key].needs[key.claim].places
-        taken.setdefault(key.suite, []).extend(served[key])
+        key = min(served, key=lambda key: costs_s[key] / len(served[key]))
+        left_s -= costs_s[key]
+        places_of_suite[key.suite] |= open_[key].needs[key.claim].places
+        ids_of_suite.setdefault(key.suite, []).extend(served[key])
         for name in served[key]:
             del open_[SuiteClaim(key.suite, name)]
-    return taken
+    return ids_of_suite
 
 
-def _covered(
-    offer: Offer, name: str, have: set[CellPlace], open_: Mapping[SuiteClaim, Offer]
+def _covered_claims(
+    offer: Offer, name: str, chosen: set[CellPlace], open_: Mapping[SuiteClaim, Offer]
 ) -> list[str]:
-    """The open claims of the suite that the cells of this one serve, with those that there are:
-    itself first."""
-    places = have | offer.needs[name].places
+    """Return the open claims of the suite whose cells are all among those of claim `name` and the
+    `chosen` ones, that claim first."""
+    places = chosen | offer.needs[name].places
     others = [
         x
         for x, need in offer.needs.items()
@@ -68,26 +72,22 @@ def _covered(
     return [name, *others]
 
 
-def _price_s(
-    offer: Offer, name: str, have: set[CellPlace], taken: Mapping[str, list[str]], slower: float
-) -> float:
-    trials_s = (
-        LEAST_BLOCKS
-        * slower
-        * sum(offer.cost_s[place] for place in offer.needs[name].places - have)
-    )
-    return trials_s + (0.0 if offer.suite in taken else OVERHEAD_S)
+def _cost_s(offer: Offer, name: str, chosen: set[CellPlace], slower: float) -> float:
+    block_s = sum(offer.cost_s[place] for place in offer.needs[name].places - chosen)
+    return LEAST_BLOCKS * slower * block_s
 
 
 def shares_s(blocks_s: Mapping[str, float], left_s: float, slower: float = 1.0) -> dict[str, float]:
-    """Suite -> the time that it may take: its least, and what is over in proportion."""
-    least = {suite: _least_s(block_s, slower) for suite, block_s in blocks_s.items()}
-    over = max(0.0, left_s - sum(least.values())) / sum(least.values())
-    return {suite: seconds * (1 + over) for suite, seconds in least.items()}
+    """Return suite -> the time that it may take: the least, and its proportional part of the
+    rest."""
+    least_s = {suite: _least_s(block_s, slower) for suite, block_s in blocks_s.items()}
+    total_s = sum(least_s.values())
+    surplus = max(0.0, left_s - total_s) / total_s
+    return {suite: seconds * (1 + surplus) for suite, seconds in least_s.items()}
 
 
 def _least_s(block_s: float, slower: float = 1.0) -> float:
-    """What the least number of blocks takes, as a campaign of its own."""
+    """Return the time of the least number of blocks, as a campaign of its own."""
     return OVERHEAD_S + LEAST_BLOCKS * slower * block_s
 
 
@@ -96,8 +96,8 @@ SCHEMA, VERSION = "rmwbench/claims-plan", 1
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteShare:
-    """What of a suite runs: its claims, how many of each layer and in how many cells; the time of a
-    block, of the least number of blocks, and what it may take, s."""
+    """What runs of a suite: its claims, how many of them at each layer, the number of cells; the
+    time of a block, the time of the least number of blocks, and the time that it may take, in s."""
 
     suite: str
     claims: Sequence[str]
@@ -110,54 +110,49 @@ class SuiteShare:
 
 @dataclass(frozen=True)
 class ClaimsPlan:
-    """`picked`: suite -> ids of the claims that fit, in the order in which the suites run, the
-    cheapest first."""
+    """`ids_of_suite`: suite -> ids of the claims that fit, in the order in which the suites run,
+    the cheapest first."""
 
-    gathered: Gathered
+    gathered: GatheredOffers
     settled: Mapping[str, str]
     budget_s: float
-    picked: Mapping[str, Sequence[str]]
+    ids_of_suite: Mapping[str, Sequence[str]]
 
     @property
-    def left_out(self) -> dict[str, str]:
-        """Claim's id -> suite."""
-        taken = {name for names in self.picked.values() for name in names}
+    def omitted(self) -> dict[str, str]:
+        """Id of a claim that does not fit -> its suite."""
+        chosen = {name for names in self.ids_of_suite.values() for name in names}
         return {
             name: offer.suite
             for offer in self.gathered.offers
             for name in offer.needs
-            if name not in taken
+            if name not in chosen
         }
 
     def offer(self, suite: str) -> Offer:
         return next(offer for offer in self.gathered.offers if offer.suite == suite)
 
-    def blocks_s(self) -> dict[str, float]:
-        """Suite -> seconds of a block of what it is reduced to."""
-        return {suite: self.offer(suite).block_s(names) for suite, names in self.picked.items()}
-
     def suites(self) -> list[SuiteShare]:
-        """In the order in which they run."""
-        shares = shares_s(self.blocks_s(), self.budget_s) if self.picked else {}
-        suite_shares = []
-        for suite, names in self.picked.items():
-            offer = self.offer(suite)
-            block_s = offer.block_s(names)
-            suite_shares.append(
-                SuiteShare(
-                    suite=suite,
-                    claims=list(names),
-                    layers=dict(Counter(offer.needs[name].layer for name in names)),
-                    cells=len(offer.places(names)),
-                    block_s=round(block_s, 1),
-                    least_s=round(_least_s(block_s), 1),
-                    share_s=round(shares[suite], 1),
-                )
+        """Return the suites in the order in which they run."""
+        ids = self.ids_of_suite
+        blocks_s = {suite: self.offer(suite).block_s(names) for suite, names in ids.items()}
+        shares = shares_s(blocks_s, self.budget_s) if blocks_s else {}
+        return [
+            SuiteShare(
+                suite=suite,
+                claims=list(names),
+                layers=dict(Counter(self.offer(suite).needs[name].layer for name in names)),
+                cells=len(self.offer(suite).places(names)),
+                block_s=round(blocks_s[suite], 1),
+                least_s=round(_least_s(blocks_s[suite]), 1),
+                share_s=round(shares[suite], 1),
             )
-        return suite_shares
+            for suite, names in ids.items()
+        ]
 
     def document(self) -> dict[str, Any]:
-        """For `rmwbench published claims plan --json` (docs/formats/claims.md)."""
+        """Return the document of `rmwbench published claims plan --json`
+        (docs/formats/claims.md)."""
         return {
             "schema": SCHEMA,
             "version": VERSION,
@@ -169,7 +164,7 @@ class ClaimsPlan:
                     "suite": suite,
                     "needs_s": round(_least_s(self.offer(suite).block_s([name])), 1),
                 }
-                for name, suite in self.left_out.items()
+                for name, suite in self.omitted.items()
             ],
             "refused": [
                 {"claim": name, "reason": reason} for name, reason in self.gathered.refused.items()
@@ -178,18 +173,17 @@ class ClaimsPlan:
         }
 
 
-def make_claims_plan(gathered: Gathered, settled: Mapping[str, str], budget_s: float) -> ClaimsPlan:
-    picked = chosen(gathered.offers, budget_s)
-    offers = sorted(
-        (offer for offer in gathered.offers if offer.suite in picked),
-        key=lambda offer: (offer.block_s(picked[offer.suite]), offer.suite),
-    )
-    ordered = {offer.suite: picked[offer.suite] for offer in offers}
-    return ClaimsPlan(gathered, settled, budget_s, ordered)
+def make_claims_plan(
+    gathered: GatheredOffers, settled: Mapping[str, str], budget_s: float
+) -> ClaimsPlan:
+    ids = choose_claims(gathered.offers, budget_s)
+    offers = {offer.suite: offer for offer in gathered.offers}
+    order = sorted(ids, key=lambda suite: (offers[suite].block_s(ids[suite]), suite))
+    return ClaimsPlan(gathered, settled, budget_s, {suite: ids[suite] for suite in order})
 
 
 def undecidable(files: Sequence[Claims]) -> dict[str, str]:
-    """Claims of which the shipped ledger says that no run decides them -> why."""
+    """Return id -> reason of the claims that no run decides, as the shipped ledger says."""
     claims = ledger(files, shipped=shipped_of(files)).claims
     return {
         judged.claim.id: f"undecidable: it takes {judged.today[0].takes.text()}, if nothing is lost"
@@ -199,7 +193,6 @@ def undecidable(files: Sequence[Claims]) -> dict[str, str]:
 
 
 def lines(plan: ClaimsPlan) -> list[str]:
-    """The plan for a terminal."""
     shares = plan.suites()
     claims = sum(len(share.claims) for share in shares)
     cells = sum(share.cells for share in shares)
@@ -207,7 +200,7 @@ def lines(plan: ClaimsPlan) -> list[str]:
     text = [
         f"{claims} claims in {len(shares)} suites, {cells} cells; at "
         f"least {LEAST_BLOCKS} blocks of each, about {duration_text(least_s)} of "
-        f"{duration_text(plan.budget_s)}; what is over goes to those that stay open.",
+        f"{duration_text(plan.budget_s)}; the rest of the time goes to those that stay open.",
         "",
     ]
     width = max((len(share.suite) for share in shares), default=0)
@@ -218,20 +211,15 @@ def lines(plan: ClaimsPlan) -> list[str]:
             f"{share.cells:>3} cells, a block {duration_text(share.block_s)}, up to "
             f"{duration_text(share.share_s)}"
         )
-    if plan.left_out:
-        by_suite = Counter(plan.left_out.values())
-        text += [
-            "",
-            "Not in this time: "
-            + ", ".join(f"{n} of {suite}" for suite, n in by_suite.items())
-            + ".",
-        ]
-    reasons: dict[str, list[str]] = {}
+    if omitted := Counter(plan.omitted.values()):
+        counts = ", ".join(f"{n} of {suite}" for suite, n in omitted.items())
+        text += ["", f"Not in this time: {counts}."]
+    names_of_reason: dict[str, list[str]] = {}
     for name, reason in plan.gathered.refused.items():
-        reasons.setdefault(reason, []).append(name)
-    if reasons:
+        names_of_reason.setdefault(reason, []).append(name)
+    if names_of_reason:
         text += ["", "Not decided here:"]
-        text += [f"  {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+        text += [f"  {', '.join(names)}: {reason}" for reason, names in names_of_reason.items()]
     if plan.settled:
         text += ["", f"Settled on this machine before: {len(plan.settled)} claims."]
     return text

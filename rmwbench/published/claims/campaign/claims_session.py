@@ -1,5 +1,5 @@
-"""The directory of `rmwbench published claims run`: claims.json, and per suite a campaign with the
-suite it was derived from.
+"""The directory of `rmwbench published claims run`: claims.json, and for each suite a campaign
+beside the suite file that was derived for it.
 
 DIR/claims.json                 what was asked for, and the time that is used up
 DIR/galactic-2020-pubsub.yaml   the derived suite
@@ -8,12 +8,13 @@ DIR/galactic-2020-pubsub/       its campaign, like any other
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rmwbench.bundle import Bundle
-from rmwbench.published.state_file import StateFile, make_empty
+from rmwbench.published.state_file import StateFile, require_empty
+from rmwbench.whole_file import make_directory
 from rmwbench.words.shell import command_line
 
 STATE = StateFile("claims.json", "rmwbench published claims run", "rmwbench/claims-run", 1)
@@ -21,9 +22,9 @@ STATE = StateFile("claims.json", "rmwbench published claims run", "rmwbench/clai
 
 @dataclass
 class ClaimsSession:
-    """`settled`: claim's id -> what decided it before. `only`: the ids that were asked for; all
-    where empty. `campaigns`: name of a campaign's directory -> its suite, its claims and its round;
-    a round is a budget."""
+    """`settled`: id -> what decided the claim before. `only`: the ids that the user named; empty
+    for all. `campaigns`: name of a campaign's directory -> its suite, its claims and its round.
+    Each budget is a round."""
 
     directory: Path
     sources: list[str]
@@ -37,20 +38,18 @@ class ClaimsSession:
     campaigns: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def save(self) -> None:
-        state = asdict(self)
-        del state["directory"]
-        STATE.save(self.directory, state)
+        STATE.save(self)
 
     def place(self, name: str) -> Path:
-        """Where the campaign of a suite with that name goes in this round."""
+        """Return the directory of a suite's campaign in this round."""
         return self.directory / (name + (f"-{self.round}" if self.round > 1 else ""))
 
     def of_round(self) -> dict[str, dict[str, Any]]:
-        return {name: one for name, one in self.campaigns.items() if one["round"] == self.round}
+        return {name: run for name, run in self.campaigns.items() if run["round"] == self.round}
 
     def unfinished(self) -> list[str]:
-        """Names of this round's campaigns that were stopped. What was noted and never begun is
-        forgotten."""
+        """Return the names of this round's campaigns that were stopped. Campaigns that were noted
+        but never begun are removed."""
         for name in self.of_round():
             if not (self.directory / name / "campaign.json").is_file():
                 del self.campaigns[name]
@@ -68,11 +67,13 @@ def begin(
     settled: Mapping[str, str],
     only: Sequence[str] = (),
 ) -> ClaimsSession:
-    """Makes the directory. Raises UserError where something is there."""
+    """Make the directory and return its session. Raise UserError if the directory holds
+    anything."""
     fix = (
         command_line("resume", directory) if is_session(directory) else "choose another with --out"
     )
-    make_empty(directory, "the directory is not empty", fix)
+    require_empty(directory, "the directory is not empty", fix)
+    make_directory(directory)
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     session = ClaimsSession(
         directory, list(sources), seed, budget_s, created, settled=dict(settled), only=list(only)
@@ -86,12 +87,12 @@ def is_session(directory: Path) -> bool:
 
 
 def load(directory: Path) -> ClaimsSession:
-    """Raises UserError where the file is not one of ours."""
+    """Load the session of a directory. Raise UserError if its file is not one of ours."""
     return STATE.load(directory, lambda document: ClaimsSession(directory=directory, **document))
 
 
 def campaigns(directory: Path) -> dict[Path, list[str]]:
-    """The campaigns of a session's directory, in the order in which they were begun, with the
-    claims that they ran for."""
+    """Return the campaigns of a session's directory, in the order in which they were begun, with
+    the ids of their claims."""
     ran = {directory / name: run["claims"] for name, run in load(directory).campaigns.items()}
     return {path: claims for path, claims in ran.items() if (path / "campaign.json").is_file()}

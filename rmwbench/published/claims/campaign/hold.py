@@ -1,9 +1,9 @@
-"""Between the blocks of a campaign that runs for claims: which cells no open claim needs any more,
-and when time is over.
+"""Between the blocks of a campaign for claims: which cells no open claim needs any more, and when
+the time is over.
 
-The looks are those of `decision_rules.LOOKS`, each with its share of the error, as a campaign's
-verdicts have: looking after each block with the whole of it would find things that are not there. A
-claim is also given up where no number of further blocks could decide it.
+The looks are those of `decision_rules.LOOKS`, each with its share of the error, as for a campaign's
+verdicts: looks after each block with the whole error would decide too often wrongly. A claim is
+also given up if no number of further blocks could decide it.
 """
 
 import math
@@ -19,7 +19,7 @@ from rmwbench.published.claims.judging.decision_rules import (
     DECIDED,
     LOOKS,
     ErrorShare,
-    decided,
+    answer_of_interval,
     level_of,
 )
 from rmwbench.published.claims.judging.judge import answers
@@ -30,7 +30,7 @@ NOT_NEEDED, TIME = "decided", "time"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ClaimCells:
     """A claim and the numbers of the cells that it needs. `earlier`: how many campaigns of this
     machine were judged by it before."""
 
@@ -41,13 +41,13 @@ class Wanted:
 
 
 class ClaimsHold:
-    """`campaign`: as it stands; `share_s`: the time that it may take. `decided` and `given_up` are
-    ids."""
+    """Decides which cells a campaign may drop. `campaign` returns the campaign as it stands;
+    `share_s`: the time that it may take. `decided` and `given_up` have ids of claims as keys."""
 
     def __init__(
-        self, wanted: Sequence[Wanted], campaign: Callable[[], MeasuredCampaign], share_s: float
+        self, claims: Sequence[ClaimCells], campaign: Callable[[], MeasuredCampaign], share_s: float
     ):
-        self._wanted, self._campaign, self._share_s = tuple(wanted), campaign, share_s
+        self._claims, self._campaign, self._share_s = tuple(claims), campaign, share_s
         self.decided: dict[str, str] = {}
         self.given_up: dict[str, str] = {}
 
@@ -56,11 +56,10 @@ class ClaimsHold:
             return DroppedCells({})
         if blocks in LOOKS:
             self._judge(blocks)
-        open_ = [w for w in self._wanted if w.claim.id not in self.decided | self.given_up]
-        needed = frozenset().union(*(w.cells for w in open_))
+        needed = frozenset().union(*(claim_cells.cells for claim_cells in self._open_claims()))
         drop = {cell: NOT_NEEDED for cell in next_s if cell not in needed}
         remaining = next_s.keys() - drop.keys()
-        text = f"claims after block {blocks}: {len(self.decided)} of {len(self._wanted)} decided"
+        text = f"claims after block {blocks}: {len(self.decided)} of {len(self._claims)} decided"
         if self.given_up:
             text += f", {len(self.given_up)} given up (no further block would decide them)"
         if drop:
@@ -70,49 +69,54 @@ class ClaimsHold:
             text += "; time is over"
         return DroppedCells(drop, text)
 
+    def _open_claims(self) -> list[ClaimCells]:
+        return [x for x in self._claims if x.claim.id not in self.decided | self.given_up]
+
     def _judge(self, blocks: int) -> None:
         campaign = self._campaign()
-        for wanted in self._wanted:
-            if wanted.claim.id in self.decided or wanted.claim.id in self.given_up:
-                continue
-            answered = answers(wanted.claims, wanted.claim, [campaign], earlier=wanted.earlier)
-            by_layer = [today for today in answered if not today.superseded]
-            decided_so = [today.answer for today in by_layer if today.answer in DECIDED]
-            if decided_so:
-                self.decided[wanted.claim.id] = decided_so[0]
+        for open_ in self._open_claims():
+            claim = open_.claim
+            todays = answers(open_.claims, claim, [campaign], earlier=open_.earlier)
+            by_layer = [today for today in todays if not today.superseded]
+            decided = [today.answer for today in by_layer if today.answer in DECIDED]
+            if decided:
+                self.decided[claim.id] = decided[0]
             elif by_layer and all(today.answer == "no data" for today in by_layer):
-                self.given_up[wanted.claim.id] = "no data"
-            elif why := _hopeless(wanted.claim, by_layer, campaign, blocks):
-                self.given_up[wanted.claim.id] = why
+                self.given_up[claim.id] = "no data"
+            elif reason := _why_undecidable(claim, by_layer, campaign, blocks):
+                self.given_up[claim.id] = reason
 
 
-def _hopeless(
+def _why_undecidable(
     claim: Claim, by_layer: Sequence[Today], campaign: MeasuredCampaign, blocks: int
 ) -> str | None:
-    """Why no further blocks would decide one of its tests."""
+    """Return why no further blocks would decide one of the claim's tests; None if they may."""
     for part, test in enumerate(claim.tests):
         cells = [cell for today in by_layer for cell in today.cells if cell.part == part]
-        if why := _never(test, cells, campaign, blocks):
-            return why
+        if reason := _why_test_undecidable(test, cells, campaign, blocks):
+            return reason
     return None
 
 
-def _never(
+def _why_test_undecidable(
     test: ClaimTest, cells: Sequence[CellAnswer], campaign: MeasuredCampaign, blocks: int
 ) -> str | None:
-    """A ratio of two things that never happened; or a fraction that is to be below a level, or its
-    difference from another one, of which nothing was seen yet: the bounds shrink with the number of
+    """Return why no further blocks would decide the test; None if they may. Two cases are known: a
+    ratio of two events that never happened; and a fraction with no event yet that is to lie below a
+    level, or whose difference from another one is compared: the bounds shrink with the number of
     messages, and MOST_BLOCKS blocks would not bring them beyond the level."""
     if not cells:
         return None
-    arms = {
-        (w.workload, topic, arm.arm): arm.metrics.get(test.metric)
-        for w in campaign.workloads
+    estimates = {
+        (workload.workload, topic, arm.arm): arm.metrics.get(test.metric)
+        for workload in campaign.workloads
         for topic in test.topics
-        for arm in arms_of(w, topic)
+        for arm in arms_of(workload, topic)
     }
-    lefts = [arms[cell.left_in, cell.left_topic, cell.left] for cell in cells]
-    rights = [arms.get((cell.right_in or "", cell.right_topic, cell.right or "")) for cell in cells]
+    lefts = [estimates[cell.left_in, cell.left_topic, cell.left] for cell in cells]
+    rights = [
+        estimates.get((cell.right_in or "", cell.right_topic, cell.right or "")) for cell in cells
+    ]
     if any(left is None or left.value != 0 for left in lefts):
         return None
     if any(right is not None and right.value != 0 for right in rights):
@@ -122,16 +126,16 @@ def _never(
         # The bound for trials that go wrong as a whole does not depend on messages: it shrinks with
         # blocks alone.
         level = level_of([MOST_BLOCKS], ErrorShare(earlier=0))
-        trials = wrong_trials(MOST_BLOCKS, level.confidence)
-        ends = [
-            (min(c.low * part, -trials), max(c.high * part, trials))
-            for c in cells
-            if c.low is not None and c.high is not None
+        wrong_share = wrong_trials(MOST_BLOCKS, level.confidence)
+        intervals = [
+            (min(cell.low * part, -wrong_share), max(cell.high * part, wrong_share))
+            for cell in cells
+            if cell.low is not None and cell.high is not None
         ]
-        then = {decided(test, 0.0, low, high)[0] for low, high in ends}
-        if "undecided" not in then or "does not hold" in then:
+        final = {answer_of_interval(test, 0.0, low, high)[0] for low, high in intervals}
+        if "undecided" not in final or "does not hold" in final:
             return None
-        least = max(max(-low, high) for low, high in ends)
+        least = max(max(-low, high) for low, high in intervals)
         return (
             f"none seen on either side, but {MOST_BLOCKS} blocks could only tell differences "
             f"above {least:.2g}"

@@ -1,2 +1,2 @@
-"""Does a claim hold here? Its tests and campaigns in, the answers of each machine and layer out.
-Pure."""
+"""Does a claim hold here? Its tests and campaigns go in, and the answers of each machine and layer
+come out. Pure."""

@@ -1,11 +1,11 @@
-"""Whether a claim holds here: its tests against campaigns. Pure.
+"""Judges whether a claim holds here: its tests against campaigns. Pure.
 
-A claim speaks of one layer, of versions of its time, and of a machine. Where a campaign has others
+A claim speaks of one layer, of versions of its time, and of a machine. If a campaign has others,
 the answer is a proxy: it says what holds here, and never refutes the original. Campaigns of one
-machine are pooled by their blocks (values.py); each machine has its own answer, undecided ones too,
-and none is selected for what it says: the one with the most of its cells and blocks stands first.
-Versions whose answers differ have an answer each, and the newest stands first (versions.py).
-By which rules a cell is decided: decision_rules.py.
+machine are pooled by their blocks (values.py). Each machine has its own answer, also an undecided
+one, and no answer is selected for what it says: the one with the most of the claim's cells and
+blocks stands first. Versions whose answers differ have an answer each, and the newest stands first
+(versions.py). decision_rules.py decides cells.
 """
 
 import math
@@ -16,13 +16,7 @@ from typing import Any
 
 from rmwbench.analysis.metrics.judged_topics import judged_name
 from rmwbench.published.campaign import CampaignArm, MeasuredCampaign
-from rmwbench.published.claims.amounts import (
-    POINTS,
-    RATIO,
-    UNITLESS,
-    title_of,
-    unit_of,
-)
+from rmwbench.published.claims.amounts import POINTS, RATIO, UNITLESS, title_of, unit_of
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest, Conditions
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS
 from rmwbench.published.claims.judging.decision_rules import (
@@ -32,18 +26,18 @@ from rmwbench.published.claims.judging.decision_rules import (
     ErrorFamily,
     ErrorShare,
     answer_of_cells,
+    answer_of_interval,
     answer_of_tests,
-    decided,
-    leaning,
-    run_needed,
+    answer_of_value,
+    needed_run,
 )
 from rmwbench.published.claims.judging.proxies import (
     class_text,
-    conditions_of,
-    lacking,
-    length_of,
-    of_class,
-    reasons,
+    condition_counts,
+    differences,
+    is_of_class,
+    shortfalls,
+    trial_length,
 )
 from rmwbench.published.claims.judging.sides import ArmOfWorkload, layers_of, sides_of
 from rmwbench.published.claims.judging.today import CellAnswer, Today
@@ -72,28 +66,28 @@ def answers(
     *,
     earlier: int | None = None,
 ) -> list[Today]:
-    """What these campaigns say, one answer per machine, layer and touch, and per version where
-    those differ: those that were not shipped first, then the claim's own layer, then the payload
-    treated as there, then the newest version that has enough blocks, then the answer that lacks
-    the fewest of the cells that the claim speaks of, then the one with the most blocks, then the
-    newest, whatever it says. Empty where they have none of the claim's cells. `earlier` as in
-    `ErrorShare`."""
+    """Return the answers of these campaigns: one for each machine, layer and touch, and for each
+    version if versions differ. The order is: answers that were not shipped first, then the claim's
+    own layer, then the original's treatment of the payload, then the newest version that has enough
+    blocks, then the answer that lacks the fewest of the cells that the claim speaks of, then the
+    one with the most blocks, then the newest, whatever it says. Empty if the campaigns have none of
+    the claim's cells. `earlier` as in `ErrorShare`."""
     todays: list[Today] = []
-    of_suites = [
+    suites_campaigns = [
         campaign for campaign in campaigns if any(campaign.ran(test.suite) for test in claim.tests)
     ]
-    for of_machine in _by_machine(of_suites):
-        for alike in _by_touch(of_machine):
-            for layer in sorted(layers_of(alike)):
-                todays += _of_machine(claims, claim, alike, layer, earlier)
-    own = claims.layer_of(claim)
+    for of_machine in _by_machine(suites_campaigns):
+        for of_touch in _by_touch(of_machine):
+            for layer in sorted(layers_of(of_touch)):
+                todays += _answers_of_machine(claims, claim, of_touch, layer, earlier)
+    own_layer = claims.layer_of(claim)
     todays.sort(key=lambda today: today.date or "", reverse=True)
     return sorted(
         with_differing_versions(todays),
         key=lambda today: (
             today.answer == "no data",
             today.shipped,
-            today.layer != own,
+            today.layer != own_layer,
             today.touched,
             today.superseded,
             today.missing,
@@ -105,8 +99,8 @@ def answers(
 def compared_cells(
     claims: Claims, claim: Claim, campaign: MeasuredCampaign
 ) -> Iterator[tuple[str, str | None, str, tuple[str, ...]]]:
-    """(workload, topic, arm, metrics) of every cell that the claim compares in this campaign, at
-    any layer."""
+    """Yield (workload, topic, arm, metrics) of every cell that the claim compares in this campaign,
+    at any layer."""
     for test in claim.tests:
         if campaign.ran(test.suite):
             for layer in layers_of([campaign]):
@@ -117,40 +111,41 @@ def compared_cells(
 
 
 def _by_machine(campaigns: Sequence[MeasuredCampaign]) -> list[list[MeasuredCampaign]]:
-    """The campaigns of each machine, the oldest first. What does not say its machine stands
-    alone."""
+    """Return the campaigns of each machine, the oldest first. A campaign that does not say its
+    machine stands alone."""
     by_machine: dict[object, list[MeasuredCampaign]] = {}
     for number, campaign in enumerate(campaigns):
         machine = (campaign.host, campaign.shipped) if campaign.host else number
         by_machine.setdefault(machine, []).append(campaign)
     return [
-        sorted(alike, key=lambda campaign: str(campaign.created_utc))
-        for alike in by_machine.values()
+        sorted(of_machine, key=lambda campaign: str(campaign.created_utc))
+        for of_machine in by_machine.values()
     ]
 
 
 def _by_touch(campaigns: Sequence[MeasuredCampaign]) -> Iterator[list[MeasuredCampaign]]:
-    """The campaigns with those arms whose payload was treated alike, for each way: a payload that
-    nobody reads is another experiment."""
+    """Yield the campaigns for each treatment of the payload, with the arms that have it: a payload
+    that nobody reads is another experiment."""
     workloads = [workload for campaign in campaigns for workload in campaign.workloads]
-    ways = dict.fromkeys(arm.touch for workload in workloads for arm in workload.arms)
-    for touch in ways if len(ways) > 1 else ():
-        yield [_only(campaign, touch) for campaign in campaigns]
-    if len(ways) < 2:
+    touches = dict.fromkeys(arm.touch for workload in workloads for arm in workload.arms)
+    if len(touches) < 2:
         yield list(campaigns)
+        return
+    for touch in touches:
+        yield [_with_touch(campaign, touch) for campaign in campaigns]
 
 
-def _only(campaign: MeasuredCampaign, touch: str | None) -> MeasuredCampaign:
+def _with_touch(campaign: MeasuredCampaign, touch: str | None) -> MeasuredCampaign:
     workloads = (
-        replace(item, arms=tuple(arm for arm in item.arms if arm.touch == touch))
-        for item in campaign.workloads
+        replace(workload, arms=tuple(arm for arm in workload.arms if arm.touch == touch))
+        for workload in campaign.workloads
     )
-    return replace(campaign, workloads=tuple(item for item in workloads if item.arms))
+    return replace(campaign, workloads=tuple(workload for workload in workloads if workload.arms))
 
 
 @dataclass(frozen=True)
 class PooledCell:
-    """A cell over the campaigns that have measured it."""
+    """A cell over the campaigns that measured it."""
 
     left: ArmOfWorkload
     right: ArmOfWorkload | None
@@ -161,22 +156,23 @@ class PooledCell:
         return [side.arm for side in (self.left, self.right) if side is not None]
 
 
-def _of_machine(
+def _answers_of_machine(
     claims: Claims,
     claim: Claim,
     campaigns: Sequence[MeasuredCampaign],
     layer: str,
     earlier: int | None,
 ) -> list[Today]:
-    """One answer of all versions, or one of each where those that speak differ."""
-    if not (pooled := _pooled(claims, claim, campaigns, layer)):
+    """Return one answer of all versions, or one of each version if those with enough blocks
+    differ."""
+    if not (pooled := _pooled_cells(claims, claim, campaigns, layer)):
         return []
     numbers = range(len(campaigns))
     groups = by_version(
         {key: versions_of(cell.arms) for key, cell in pooled.items()},
         [[k for k, c in pooled.items() if n in {x.campaign for x in c.sides}] for n in numbers],
     )
-    cells_by_group = [
+    cells_of_groups = [
         _judged_cells(claims, claim, campaigns, {key: pooled[key] for key in keys}, earlier)
         for keys in groups
     ]
@@ -184,18 +180,19 @@ def _of_machine(
     def today(cells: Mapping[CellKey, CellAnswer], answer: Answer | None = None) -> Today:
         keys = [key for key in pooled if key in cells]
         ordered = [cells[key] for key in keys]
-        said = answer or _answer_of(claim, ordered)
-        return _today(claims, claim, campaigns, layer, [pooled[key] for key in keys], ordered, said)
+        answer = answer or _answer_of(claim, ordered)
+        pooled_cells = [pooled[key] for key in keys]
+        return _today(claims, claim, campaigns, layer, pooled_cells, ordered, answer)
 
-    todays = list(map(today, cells_by_group))
-    with_data = [one for one in todays if one.answer != "no data"] or todays
-    speaking = {one.answer for one in with_data if one.speaks} or {x.answer for x in with_data}
-    if len(todays) < 2 or len(speaking) > 1:
+    todays = list(map(today, cells_of_groups))
+    with_data = [x for x in todays if x.answer != "no data"] or todays
+    different = {x.answer for x in with_data if x.speaks} or {x.answer for x in with_data}
+    if len(todays) < 2 or len(different) > 1:
         return todays
-    return [today({k: v for of in cells_by_group for k, v in of.items()}, speaking.pop())]
+    return [today({k: v for cells in cells_of_groups for k, v in cells.items()}, different.pop())]
 
 
-def _pooled(
+def _pooled_cells(
     claims: Claims, claim: Claim, campaigns: Sequence[MeasuredCampaign], layer: str
 ) -> dict[CellKey, PooledCell]:
     pooled: dict[CellKey, PooledCell] = {}
@@ -217,30 +214,22 @@ def _judged_cells(
     pooled: Mapping[CellKey, PooledCell],
     earlier: int | None,
 ) -> dict[CellKey, CellAnswer]:
-    """The answers of one version's cells."""
     counts = Counter(part for part, _ in pooled)
-    long = {item.workload: item.steady_s for campaign in campaigns for item in campaign.workloads}
-    return {
-        (part, key): _cell(
-            claims.conditions,
-            claim.tests[part],
-            part,
-            cell,
-            campaigns,
-            Judging(
-                earlier,
-                ErrorFamily(counts[part], len(claim.tests)),
-                long.get(cell.left.workload),
-            ),
-        )
-        for (part, key), cell in pooled.items()
-    }
+    steady_s = {x.workload: x.steady_s for campaign in campaigns for x in campaign.workloads}
+    answers_by_key = {}
+    for (part, key), cell in pooled.items():
+        family = ErrorFamily(counts[part], len(claim.tests))
+        context = CellContext(earlier, family, steady_s.get(cell.left.workload))
+        test = claim.tests[part]
+        answers_by_key[part, key] = _cell(claims.conditions, test, part, cell, campaigns, context)
+    return answers_by_key
 
 
 @dataclass(frozen=True)
-class Judging:
-    """`earlier` as in `ErrorShare`; `family`: what the cell stands among; `steady_s`: of one of
-    its trials, where that is known."""
+class CellContext:
+    """What a cell's answer depends on besides its values. `earlier` as in `ErrorShare`; `family`:
+    the answers that share the error; `steady_s`: the length of one of its trials, if it is
+    known."""
 
     earlier: int | None
     family: ErrorFamily
@@ -248,7 +237,7 @@ class Judging:
 
 
 def _key(left: ArmOfWorkload, right: ArmOfWorkload | None) -> tuple[Any, ...]:
-    """What must be the same for two campaigns to have measured the same cell."""
+    """Return what two campaigns must have in common to have measured the same cell."""
     return tuple(
         (
             side.workload,
@@ -276,42 +265,41 @@ def _today(
     }
     versions = versions_of(arm for arm, _ in used.values())
     numbers = sorted({sides.campaign for cell in pooled for sides in cell.sides})
-    theirs = [campaigns[number] for number in numbers]
-    length = length_of(claims, claim, theirs, cells)
-    counted = conditions_of(claim, cells)
-    proxy = reasons(claims, claim, layer, used) | lacking(length, counted)
+    used_campaigns = [campaigns[number] for number in numbers]
+    length = trial_length(claims, claim, used_campaigns, cells)
+    counts = condition_counts(claim, cells)
+    proxy = differences(claims, claim, layer, used) | shortfalls(length, counts)
     verdict = {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
     if proxy and answer in DECIDED:
         verdict = "proxy"
-    last = theirs[-1]
+    last = used_campaigns[-1]
     return Today(
-        tuple(campaign.name for campaign in theirs),
-        layer,
-        answer,
-        verdict,
-        tuple(used),
-        tuple(cells),
-        tuple(proxy.values()),
-        tuple(proxy),
-        length,
-        counted,
-        last.host,
-        max((campaign.date for campaign in theirs if campaign.date), default=None),
-        min((cell.blocks for cell in cells if cell.answer != "no data"), default=0),
-        sum(_missing(test, part, cells) for part, test in enumerate(claim.tests)),
-        last.shipped,
-        versions,
+        campaigns=tuple(campaign.name for campaign in used_campaigns),
+        layer=layer,
+        answer=answer,
+        verdict=verdict,
+        arms=tuple(used),
+        cells=tuple(cells),
+        proxy=tuple(proxy.values()),
+        proxy_codes=tuple(proxy),
+        length=length,
+        conditions=counts,
+        machine=last.host,
+        date=max((campaign.date for campaign in used_campaigns if campaign.date), default=None),
+        blocks=min((cell.blocks for cell in cells if cell.answer != "no data"), default=0),
+        missing=sum(_missing_cells(test, part, cells) for part, test in enumerate(claim.tests)),
+        shipped=last.shipped,
+        versions=versions,
     )
 
 
-def _missing(test: ClaimTest, part: int, cells: Sequence[CellAnswer]) -> int:
-    """How many of the cells that a test speaks of have no data, for one pair of versions."""
+def _missing_cells(test: ClaimTest, part: int, cells: Sequence[CellAnswer]) -> int:
+    """Return how many of the cells that a test speaks of have no data, for one pair of versions."""
     versions = Counter(c.versions for c in cells if c.part == part and c.answer != "no data")
     return max(0, (test.cells.of if test.cells else 1) - max(versions.values(), default=0))
 
 
 def _answer_of(claim: Claim, cells: Sequence[CellAnswer]) -> Answer:
-    """Of one version's cells."""
     return answer_of_tests(
         [
             answer_of_cells([cell.answer for cell in cells if cell.part == part], test)
@@ -326,12 +314,12 @@ def _cell(
     part: int,
     pooled: PooledCell,
     campaigns: Sequence[MeasuredCampaign],
-    how: Judging,
+    context: CellContext,
 ) -> CellAnswer:
     left_in, _, left = pooled.left
     right_in, _, right = pooled.right or (None, None, None)
-    of_left, of_right = test.topics
-    label, other = judged_name(left_in, of_left), judged_name(right_in or left_in, of_right)
+    left_topic, right_topic = test.topics
+    label, other = judged_name(left_in, left_topic), judged_name(right_in or left_in, right_topic)
     label = label if right_in is None or label == other else f"{label} against {other}"
     cell = CellAnswer(
         label,
@@ -344,29 +332,30 @@ def _cell(
         left_in=left_in,
         right_in=right_in,
         versions=tuple(str(arm.version) for arm in pooled.arms),
-        left_topic=of_left,
-        right_topic=of_right if right else None,
+        left_topic=left_topic,
+        right_topic=right_topic if right else None,
     )
-    sides = pooled.sides
-    refusals = [_refused(conditions, test, one, campaigns[one.campaign]) for one in sides]
-    reasons = list(filter(None, refusals))
-    usable = [one for one, refusal in zip(sides, refusals, strict=True) if refusal is None]
-    other_machine = [reason for reason in reasons if reason[0] == "other_machine"]
+    usable: list[Sides] = []
+    refusals: list[tuple[Code, str]] = []
+    for sides in pooled.sides:
+        if refusal := _refusal(conditions, test, sides, campaigns[sides.campaign]):
+            refusals.append(refusal)
+        else:
+            usable.append(sides)
+    other_machine = [refusal for refusal in refusals if refusal[0] == "other_machine"]
     if other_machine or not usable:
-        code, why = (other_machine or reasons)[0]
-        return replace(cell, code=code, reason=why)
-    return _judged(test, cell, usable, how)
+        code, reason = (other_machine or refusals)[0]
+        return replace(cell, code=code, reason=reason)
+    return _judged_cell(test, cell, usable, context)
 
 
-def _refused(
+def _refusal(
     conditions: Conditions, test: ClaimTest, sides: Sides, campaign: MeasuredCampaign
 ) -> tuple[Code, str] | None:
-    """Why a campaign says nothing of a cell."""
-    if test.of_machine and not of_class(conditions, campaign):
-        return (
-            "other_machine",
-            f"an absolute number of {class_text(conditions)}, which this machine is not",
-        )
+    """Return why a campaign says nothing about a cell."""
+    if test.of_machine and not is_of_class(conditions, campaign):
+        machine_class = class_text(conditions)
+        return "other_machine", f"an absolute number of {machine_class}, which this machine is not"
     for arm in sides.arms:
         if test.of_touch and conditions.touch not in (None, arm.touch):
             return (
@@ -376,121 +365,122 @@ def _refused(
             )
         if arm.not_supported:
             return "not_supported", f"{arm.arm}: {arm.not_supported}"
-        if why := _bound(test, arm):
-            return "machine_bound", why
-    for arm, name in _taken(test, sides):
-        if why := _absent(arm, name, campaign):
-            return "absent", f"{arm.arm}: {why}"
+        if reason := _why_machine_bound(test, arm):
+            return "machine_bound", reason
+    for arm, name in _compared_metrics(test, sides):
+        if reason := _why_absent(arm, name, campaign):
+            return "absent", f"{arm.arm}: {reason}"
     if test.by == "difference" and unit_of(test.metric) != "fraction":
-        return (
-            "no_fraction",
-            f"{test.metric} is not a fraction, and only fractions have a difference",
-        )
+        reason = f"{test.metric} is not a fraction, and only fractions have a difference"
+        return "no_fraction", reason
     return None
 
 
-def _taken(test: ClaimTest, sides: Sides) -> Iterator[tuple[CampaignArm, str]]:
-    """Each arm with each metric that the test takes of it. One arm may be both sides."""
-    right = test.right_metric or test.metric
-    both = (
+def _compared_metrics(test: ClaimTest, sides: Sides) -> Iterator[tuple[CampaignArm, str]]:
+    """Yield each arm with each metric that the test takes from it. One arm may be both sides."""
+    right_metric = test.right_metric or test.metric
+    arms = (
         (sides.left, test.metric),
         (sides.left_base, test.metric),
-        (sides.right, right),
-        (sides.right_base, right),
+        (sides.right, right_metric),
+        (sides.right_base, right_metric),
     )
-    for arm, metric in both:
+    for arm, metric in arms:
         if arm is not None:
             yield arm, metric
             if test.times_metric:
                 yield arm, test.times_metric
 
 
-def _bound(test: ClaimTest, arm: CampaignArm) -> str | None:
-    """Where the processors were busy throughout, nothing says what a middleware or a network does on
-    the machine that the claim is about (rule 10 of the method); what it holds in memory is the
-    same. A verdict is about this machine, and refuses only what judges a network."""
+def _why_machine_bound(test: ClaimTest, arm: CampaignArm) -> str | None:
+    """Return why the arm's values cannot be used if the processors were busy throughout: then they
+    say nothing about a middleware or a network on the claim's machine (rule 10 of the method). The
+    memory that is held is not affected. Verdicts are about this machine, so they refuse only what
+    judges a network."""
     if whatever_load(test) or not arm.machine_bound:
         return None
     return f"{arm.arm}: machine-bound in {fmt.counted(arm.machine_bound, 'trial')}"
 
 
-def _absent(arm: CampaignArm, metric: str, campaign: MeasuredCampaign) -> str | None:
+def _why_absent(arm: CampaignArm, metric: str, campaign: MeasuredCampaign) -> str | None:
     estimate = arm.metrics.get(metric)
     if estimate is None:
-        of = f" of topic {arm.topic}" if arm.topic else ""
+        topic = f" of topic {arm.topic}" if arm.topic else ""
         has = "the shipped summary keeps" if campaign.shipped else "the campaign has"
-        return f"{has} no {title_of(metric)}{of}"
+        return f"{has} no {title_of(metric)}{topic}"
     if not arm.per_trial.get(metric) and per_trial(arm, metric):
-        return None  # it has no value by itself, and nothing of it ever came
+        return None  # no trial has a value by itself, since none of its messages ever came
     return estimate.no_data
 
 
-def _judged(test: ClaimTest, cell: CellAnswer, sides: Sequence[Sides], how: Judging) -> CellAnswer:
-    """The interval is the cell's own; its answer must stand with its part of the error among the
-    others, too."""
-    claim_value = value_of_cell(test, sides, ErrorShare(how.earlier))
-    of_sides = [sides[-1].left, *([sides[-1].right] if sides[-1].right else [])]
-    metrics = [arm.metrics.get(test.metric) for arm in of_sides]
+def _judged_cell(
+    test: ClaimTest, cell: CellAnswer, sides: Sequence[Sides], context: CellContext
+) -> CellAnswer:
+    """Return the cell with its answer. The interval is the cell's own; its answer must also hold
+    with its part of the error among the other cells."""
+    claim_value = value_of_cell(test, sides, ErrorShare(context.earlier))
+    arms = [sides[-1].left, *([sides[-1].right] if sides[-1].right else [])]
+    metrics = [arm.metrics.get(test.metric) for arm in arms]
     if claim_value.value in (None, 0.0):
-        cell = replace(cell, takes=run_needed(test, metrics, how.steady_s))
+        cell = replace(cell, takes=needed_run(test, metrics, context.steady_s))
     cell = replace(
         cell,
         blocks=claim_value.blocks,
-        left_trials=_numbered(left_values(test, sides)),
-        right_trials=_numbered(right_values(test, sides)),
+        left_trials=_number_values(left_values(test, sides)),
+        right_trials=_number_values(right_values(test, sides)),
     )
     if claim_value.refused is not None:
-        why = _why(claim_value.refused, claim_value.blocks, 1)
-        return replace(cell, answer="undecided", code=claim_value.refused, reason=why)
+        reason = _reason(claim_value.refused, claim_value.blocks, 1)
+        return replace(cell, answer="undecided", code=claim_value.refused, reason=reason)
     if claim_value.value is None and (claim_value.low, claim_value.high) == (0.0, math.inf):
-        why = "no ratio: both are 0 or infinite in most blocks, or no trial has a value by itself"
-        return replace(cell, answer="undecided", code="no_ratio", reason=why)
+        reason = (
+            "no ratio: both are 0 or infinite in most blocks, or no trial has a value by itself"
+        )
+        return replace(cell, answer="undecided", code="no_ratio", reason=reason)
     cell = replace(
         cell,
         value=claim_value.value,
         low=claim_value.low,
         high=claim_value.high,
-        value_says=leaning(test, claim_value.value),
+        value_says=answer_of_value(test, claim_value.value),
     )
     if claim_value.blocks < LEAST_BLOCKS:
-        why = f"{claim_value.blocks} common block{'s' * (claim_value.blocks != 1)}, {LEAST_BLOCKS} are needed"
+        blocks = fmt.counted(claim_value.blocks, "common block")
         return replace(
             cell,
             answer="undecided",
             code="few_blocks",
-            reason=why,
+            reason=f"{blocks}, {LEAST_BLOCKS} are needed",
             leans=cell.value_says,
         )
     answer, code = _answer(test, claim_value)
-    among = how.family.among(answer, test)
-    if among > 1 and answer in DECIDED:
-        strict = value_of_cell(test, sides, ErrorShare(how.earlier, among))
+    divisor = context.family.divisor(answer, test)
+    if divisor > 1 and answer in DECIDED:
+        strict = value_of_cell(test, sides, ErrorShare(context.earlier, divisor))
         if _answer(test, strict)[0] != answer:
             answer, code = "undecided", "one_of_many"
-    reason = _why(code, claim_value.blocks, among)
-    cell_takes = None if answer in DECIDED else cell.takes
-    return replace(cell, answer=answer, code=code, reason=reason, takes=cell_takes)
+    reason = _reason(code, claim_value.blocks, divisor)
+    takes = None if answer in DECIDED else cell.takes
+    return replace(cell, answer=answer, code=code, reason=reason, takes=takes)
 
 
 def _answer(test: ClaimTest, claim_value: ClaimValue) -> tuple[Answer, Code | None]:
     if test.existence and claim_value.seen:
         return ("holds" if test.relation == "greater" else "does not hold"), None
-    if test.existence and test.relation == "greater":  # what was not seen may yet come
+    if test.existence and test.relation == "greater":  # more trials may still show it
         return "undecided", None
     if claim_value.infinite and not claim_value.enough:
         return "undecided", "few_for_infinite"
-    return decided(test, claim_value.value, claim_value.low, claim_value.high)
+    return answer_of_interval(test, claim_value.value, claim_value.low, claim_value.high)
 
 
-def _why(code: Code | None, blocks: int, among: int) -> str | None:
-    """Why a cell that has values says no more than it does."""
+def _reason(code: Code | None, blocks: int, divisor: int) -> str | None:
+    """Return why a cell with values is not decided."""
     match code:
         case "lost":
             return "one side lost messages in some block: what they would have taken is not known"
         case "machine_bound":
-            return (
-                "a busy machine spoilt some blocks, which what all trials give together has in it"
-            )
+            return "a busy machine spoilt some blocks, and the value is over all of them"
         case "within_margin":
             return "the difference is below the margin"
         case "few_for_infinite":
@@ -499,12 +489,12 @@ def _why(code: Code | None, blocks: int, among: int) -> str | None:
                 "seldom"
             )
         case "one_of_many":
-            return f"beyond its bar, but among so many cells (error ÷ {among}) that may be chance"
+            return f"beyond its bar, but among so many cells (error ÷ {divisor}) that may be chance"
     return None
 
 
-def _numbered(values: Mapping[tuple[int, int], float]) -> tuple[tuple[int, float], ...]:
-    """With the blocks of all campaigns counted on; those that have a value."""
+def _number_values(values: Mapping[tuple[int, int], float]) -> tuple[tuple[int, float], ...]:
+    """Return (number, value) for blocks with a value; the numbers run on over all campaigns."""
     numbered = ((number, values[block]) for number, block in enumerate(sorted(values)))
     return tuple((number, value) for number, value in numbered if not math.isnan(value))
 

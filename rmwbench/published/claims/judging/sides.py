@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from rmwbench.published.campaign import NOTHING, CampaignArm, CampaignWorkload, MeasuredCampaign
+from rmwbench.published.campaign import NO_VALUES, CampaignArm, CampaignWorkload, MeasuredCampaign
 from rmwbench.published.claims.claims_file import ClaimTest, levels_of
 
 
 class ArmOfWorkload(NamedTuple):
-    """An arm in a workload; `name` is the workload's without levels."""
+    """An arm in a workload; `name` is the workload's name without levels."""
 
     workload: str
     name: str
@@ -22,48 +22,47 @@ def sides_of(
 ) -> Iterator[
     tuple[ArmOfWorkload, ArmOfWorkload | None, ArmOfWorkload | None, ArmOfWorkload | None]
 ]:
-    """Left and right of every cell that the test speaks of, and the cells that either is divided
-    by."""
-    of_left, of_right = test.topics
+    """Yield left and right of every cell that the test speaks of, and the cells by which each is
+    divided."""
+    left_topic, right_topic = test.topics
     left_at, right_at = {**test.at, **test.left_at}, {**test.at, **test.right_at}
-    lefts = _sides(campaign, layer, sides[test.left], test.workload, left_at, of_left)
+    lefts = _sides(campaign, layer, sides[test.left], test.workload, left_at, left_topic)
     if test.right is None:
         yield from ((left, None, None, None) for left in lefts)
         return
     name = test.right_workload or test.workload
     other_layer = None if test.across_layers else layer
-    rights = list(_sides(campaign, other_layer, sides[test.right], name, right_at, of_right))
+    rights = list(_sides(campaign, other_layer, sides[test.right], name, right_at, right_topic))
     free = {*test.left_at, *test.right_at}
     for left in lefts:
         for right in rights:
-            # What the test does not set apart is the same on both sides, the workload too.
+            # The sides have the same workload and levels, except where the test names others.
             if not (test.right_workload or left.name == right.name):
                 continue
-            if _rest(left.arm, free) != _rest(right.arm, free):
+            if _other_levels(left.arm, free) != _other_levels(right.arm, free):
                 continue
-            left_base = _base(test, campaign, left, of_left)
-            right_base = _base(test, campaign, right, of_right)
+            left_base = _base(test, campaign, left, left_topic)
+            right_base = _base(test, campaign, right, right_topic)
             if not test.base_at or (left_base and right_base):
                 yield left, right, left_base, right_base
 
 
 def arms_of(workload: CampaignWorkload, topic: str | None) -> list[CampaignArm]:
-    """A workload's arms; with `topic` their metrics are those of that topic, and none where it does
-    not have it."""
+    """Return a workload's arms. With `topic`, their metrics are those of that topic, and they have
+    none if they do not have the topic."""
     if topic is None:
         return list(workload.arms)
-    return [_in_topic(arm, topic) for arm in workload.arms]
-
-
-def _in_topic(arm: CampaignArm, topic: str) -> CampaignArm:
-    values = arm.topics.get(topic, NOTHING)
-    return replace(arm, topic=topic, metrics=values.metrics, per_trial=values.per_trial)
+    pairs = ((arm, arm.topics.get(topic, NO_VALUES)) for arm in workload.arms)
+    return [
+        replace(arm, topic=topic, metrics=values.metrics, per_trial=values.per_trial)
+        for arm, values in pairs
+    ]
 
 
 def _base(
     test: ClaimTest, campaign: MeasuredCampaign, side: ArmOfWorkload, topic: str | None
 ) -> ArmOfWorkload | None:
-    """The same arm at the levels that it is divided by."""
+    """Return the same arm at the levels by which it is divided."""
     if not test.base_at:
         return None
     at = {**side.arm.factors, **test.base_at}
@@ -84,30 +83,30 @@ def _sides(
         arms = [
             arm
             for arm in arms_of(item, topic)
-            if arm.arm in names and layer in (None, arm.layer) and _stands(arm.factors, at)
+            if arm.arm in names and layer in (None, arm.layer) and _has_levels(arm.factors, at)
         ]
         if arms:
-            best = min(arms, key=lambda arm: list(names).index(arm.arm))
-            yield ArmOfWorkload(item.workload, item.name, best)
+            first = min(arms, key=lambda arm: list(names).index(arm.arm))
+            yield ArmOfWorkload(item.workload, item.name, first)
 
 
-def _stands(factors: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
+def _has_levels(factors: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
     return all(
-        name in factors and any(_same(factors[name], level) for level in levels_of(at[name]))
+        name in factors and any(_is_same(factors[name], level) for level in levels_of(at[name]))
         for name in at
     )
 
 
-def _same(a: Any, b: Any) -> bool:
+def _is_same(a: Any, b: Any) -> bool:
     if a == b:
         return True
     numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (a, b))
     return numbers and math.isclose(a, b)
 
 
-def _rest(arm: CampaignArm, free: set[str]) -> dict[str, Any]:
+def _other_levels(arm: CampaignArm, free: set[str]) -> dict[str, Any]:
     return {name: level for name, level in arm.factors.items() if name not in free}
 
 
 def layers_of(campaigns: Sequence[MeasuredCampaign]) -> set[str]:
-    return {arm.layer for one in campaigns for w in one.workloads for arm in w.arms}
+    return {arm.layer for campaign in campaigns for x in campaign.workloads for arm in x.arms}

@@ -1,4 +1,4 @@
-"""What campaigns say of a claim: the answer of each machine and layer, with its cells."""
+"""What campaigns say about a claim: the answer of each machine and layer, with its cells."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 from rmwbench.analysis.metrics.judged_topics import judged_name
 from rmwbench.published.claims.amounts import RATIO
-from rmwbench.published.claims.judging.decision_rules import Answer, Code, RunNeeded
+from rmwbench.published.claims.judging.decision_rules import Answer, Code, NeededRun
 from rmwbench.words import numbers as fmt
 
 
 @dataclass(frozen=True)
 class CellAnswer:
-    """One matching cell's answer. `value` is the ratio left ÷ right (or what the test makes of both
-    sides), left − right where the test is by difference, or the left value where it has a level
+    """The answer of one matching cell. `value` is the ratio left ÷ right (or what the test makes of
+    both sides), left − right if the test is by difference, or the left value if it has a level
     alone."""
 
     workload: str
@@ -26,38 +26,38 @@ class CellAnswer:
     reason: str | None = None
     code: Code | None = None
     leans: Answer | None = None
-    """What the value alone would say, where there are too few blocks to decide."""
+    """The answer that the value alone would give, if there are too few blocks to decide."""
     value_says: Answer | None = None
-    """On which side of the bar the value lies, whatever its interval."""
+    """The side of the bar on which the value lies, whatever its interval."""
     blocks: int = 0
-    """That both sides have."""
+    """How many blocks both sides have."""
     part: int = 0
-    """Which of the claim's tests it is of."""
+    """The place of its test among the claim's tests."""
     metric: str = ""
     unit: str = RATIO
     left_in: str = ""
-    """The workload of the left side; `workload` names both where they differ."""
+    """The workload of the left side; `workload` names both if they differ."""
     right_in: str | None = None
     versions: tuple[str, ...] = ()
-    """Those of the left arm and of the right one."""
+    """The versions of the left arm and of the right one."""
     left_topic: str | None = None
-    """The topic whose metric it is, where the test asks for one's."""
+    """The topic of the metric, if the test asks for one topic."""
     right_topic: str | None = None
     left_trials: tuple[tuple[int, float], ...] = ()
     """(number of the block over all campaigns, value)"""
     right_trials: tuple[tuple[int, float], ...] = ()
-    takes: RunNeeded | None = None
-    """What would decide it if nothing were lost, where it is undecided and nothing was."""
+    takes: NeededRun | None = None
+    """The run that would decide it if nothing were lost, if it is undecided and nothing was."""
 
     def interval(self) -> str:
-        """`0.520× [0.500–0.550]`; empty where the cell has no interval."""
+        """Return `0.520× [0.500–0.550]`; empty if the cell has no interval."""
         if self.low is None or self.high is None:
             return ""
         return fmt.with_interval(self.value, self.low, self.high, self.unit)
 
     @property
     def sides(self) -> list["CellSide"]:
-        """The left one, and the right one where there is one."""
+        """The left side, and the right one if there is one."""
         left = CellSide(self.left, self.left_in, self.left_topic, self.left_trials)
         if self.right is None:
             return [left]
@@ -67,7 +67,7 @@ class CellAnswer:
 
 @dataclass(frozen=True)
 class CellSide:
-    """An arm in a workload, or in one of its topics; `trials`: (number of the block over all
+    """An arm in a workload, or in one of its topics. `trials`: (number of the block over all
     campaigns, value)."""
 
     arm: str
@@ -81,17 +81,17 @@ class CellSide:
 
 
 @dataclass(frozen=True)
-class Length:
-    """How long a trial was measured here, the shortest of the answer's, and how long a run of the
-    original was; None where it is not known."""
+class TrialLength:
+    """The length of the shortest trial of the answer, and the length of a run of the original; None
+    if it is not known."""
 
     measured_s: float | None
     of_s: float | None
 
 
 @dataclass(frozen=True)
-class Counted:
-    """How many of the conditions that a statement speaks of its answer rests on."""
+class ConditionCounts:
+    """On how many of the conditions that a statement speaks of its answer rests."""
 
     measured: int
     of: int
@@ -99,8 +99,8 @@ class Counted:
 
 @dataclass(frozen=True)
 class Today:
-    """What the campaigns of one machine say of a claim at one layer: with every version of its
-    middlewares that was measured, or with one where their answers differ."""
+    """What the campaigns of one machine say today about a claim at one layer: with every version of
+    its middlewares that was measured, or with one version if their answers differ."""
 
     campaigns: tuple[str, ...]
     layer: str
@@ -110,30 +110,30 @@ class Today:
     """Arms with their versions."""
     cells: tuple[CellAnswer, ...]
     proxy: tuple[str, ...] = field(default=())
-    """Why it does not answer the original, in words."""
+    """Why it is no answer to the original, in words."""
     proxy_codes: tuple[str, ...] = field(default=())
-    """The same: layer, version, touch, machine, length, conditions."""
-    length: Length = Length(None, None)
-    conditions: Counted = Counted(0, 0)
+    """The same as codes: layer, version, touch, machine, length, conditions."""
+    length: TrialLength = TrialLength(None, None)
+    conditions: ConditionCounts = ConditionCounts(0, 0)
     machine: str | None = None
     date: str | None = None
     """The day of the newest campaign."""
     blocks: int = 0
-    """The fewest common blocks that one of its cells stands on."""
+    """The smallest number of common blocks of its cells."""
     missing: int = 0
     """How many of the cells that the claim speaks of have no data."""
     shipped: bool = False
     versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Middleware, without the series of its version -> the versions that it is about."""
+    """Middleware, without the series of its version -> the versions that the answer is about."""
     differing_versions: tuple[str, ...] = ()
-    """`fastdds 3.6.2.0`, where another version says something else."""
+    """`fastdds 3.6.2.0`, if another version has another answer."""
     superseded: bool = False
     """Another version stands for the claim: a newer one, or one that was measured in enough
     blocks."""
 
     @property
     def with_versions(self) -> str:
-        """` with fastdds 3.6.2.0`; empty where no version says something else."""
+        """` with fastdds 3.6.2.0`; empty if no version has another answer."""
         return f" with {', '.join(self.differing_versions)}" if self.differing_versions else ""
 
     @property
@@ -148,17 +148,17 @@ class Today:
 
     @property
     def campaign(self) -> str:
-        """The newest."""
+        """The newest campaign."""
         return self.campaigns[-1]
 
     @property
     def name(self) -> str:
-        """The verdict on the original where there is one, else the answer."""
+        """The verdict on the original if there is one, otherwise the answer."""
         return self.verdict if self.verdict in ("supported", "refuted") else self.answer
 
     @property
-    def takes(self) -> RunNeeded | None:
-        """What would decide it, where that is more than any run of `claims run` has."""
+    def takes(self) -> NeededRun | None:
+        """The run that would decide it, if that is longer than any run of `claims run`."""
         beyond = [c.takes for c in self.cells if c.takes is not None and c.takes.beyond]
         if self.answer != "undecided" or not beyond:
             return None
@@ -172,15 +172,15 @@ class Today:
         return leanings.pop() if self.answer == "undecided" and len(leanings) == 1 else None
 
     def text(self) -> str:
-        words = self.answer + (f" (leans to *{self.leans}*)" if self.leans else "")
-        words += f" with {', '.join(self.arms)} at the {self.layer} layer on "
-        words += f"{self.machine} ({self.date})" if self.machine else "this machine"
-        words += f" (proxy: {'; '.join(self.proxy)})" if self.proxy else ""
-        return words + (f": {values}" if (values := self.seen()) else "")
+        text = self.answer + (f" (leans to *{self.leans}*)" if self.leans else "")
+        text += f" with {', '.join(self.arms)} at the {self.layer} layer on "
+        text += f"{self.machine} ({self.date})" if self.machine else "this machine"
+        text += f" (proxy: {'; '.join(self.proxy)})" if self.proxy else ""
+        return text + (f": {values}" if (values := self.seen()) else "")
 
     def seen(self) -> str:
-        """`0.520× [0.500–0.550]`, or for several cells `3 cells; 0.520× to 1.40×`; empty where no cell
-        has a value."""
+        """Return `0.520× [0.500–0.550]`, or for several cells `3 cells; 0.520× to 1.40×`; empty if
+        no cell has a value."""
         if len(self.cells) == 1:
             return self.cells[0].interval()
         ranges = list(_ranges(self.cells))
@@ -194,11 +194,11 @@ class Today:
 
 
 def _ranges(cells: Sequence[CellAnswer]) -> Iterator[str]:
-    """`0.520× to 1.40×` of the cells of each unit."""
-    for name in dict.fromkeys(cell.unit for cell in cells):
+    """Yield `0.520× to 1.40×` for the cells of each unit."""
+    for unit in dict.fromkeys(cell.unit for cell in cells):
         values = sorted(
-            cell.value for cell in cells if cell.value is not None and cell.unit == name
+            cell.value for cell in cells if cell.value is not None and cell.unit == unit
         )
         if values:
             ends = dict.fromkeys((values[0], values[-1]))
-            yield " to ".join(fmt.quantity(value, name) for value in ends)
+            yield " to ".join(fmt.quantity(value, unit) for value in ends)

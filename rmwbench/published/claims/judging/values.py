@@ -2,14 +2,15 @@
 their interval. Pure.
 
 Campaigns of one machine are pooled by their blocks: each block gives one value of the test (a
-ratio, a product, a ratio of ratios), and all of them together one t interval, as if it had been one
-longer campaign. Where the k campaigns' means differ by more than their blocks do, the interval that
+ratio, a product, a ratio of ratios), and all of them together one t interval, as if they were one
+longer campaign. If the k campaigns' means differ by more than their blocks do, the interval that
 the blocks give within their campaigns is widened by Birge's ratio √(Q ÷ (k − 1)) of these means
 (Phys. Rev. 40, 1932; the scale factor of the Particle Data Group): it is never narrowed, and the
 scatter between campaigns is counted once.
 
-How much larger one fraction is than another is taken as a difference: two things that never
-happened have no ratio, and yet it is known how far apart they can be at most."""
+How much larger one fraction is than another is expressed as a difference: two things that never
+happened have no ratio, and yet it is known how far apart they can be at most.
+"""
 
 import math
 from collections import Counter
@@ -29,7 +30,6 @@ from rmwbench.published.campaign import CampaignArm
 from rmwbench.published.claims.amounts import unit_of
 from rmwbench.published.claims.claims_file import ClaimTest
 from rmwbench.published.claims.judging.decision_rules import (
-    ALL_OF_IT,
     Code,
     ErrorLevel,
     ErrorShare,
@@ -44,8 +44,8 @@ Values = Mapping[Block, float]
 
 @dataclass(frozen=True)
 class Sides:
-    """The arms of one cell in one campaign: left and right, and each at the levels that it is
-    divided by."""
+    """The arms of one cell in one campaign: left and right, and each at the levels by which it is
+    divided."""
 
     campaign: int
     """Campaigns are numbered in the order in which they were run."""
@@ -62,24 +62,24 @@ class Sides:
 
 @dataclass(frozen=True)
 class ClaimValue:
-    """A value with its interval at `level`, from so many blocks that both sides have; None where
-    there is no ratio."""
+    """A value with its interval at `level`, from so many blocks that both sides have; `value` is
+    None if there is no ratio."""
 
     value: float | None
     low: float
     high: float
     blocks: int
     infinite: bool = False
-    """Some block has no finite positive ratio: the interval is the range of the blocks, or the bound
-    of what was never seen, and order must decide, too."""
+    """Some block has no finite positive ratio: the interval is the range of the blocks, or the
+    bound of what was never seen, and order must decide, too."""
     enough: bool = True
-    """Whether order does: the range of so many blocks covers the median as often as the level
+    """Whether order decides: the range of so many blocks covers the median as often as the level
     asks."""
     refused: Code | None = None
-    """Why nothing is said of the values that there are: `lost`, what the lost messages of a block
-    would have taken is not known; `machine_bound`, blocks that a busy machine spoilt are in it."""
+    """Why the values say nothing: `lost`, the time that the lost messages of a block would have
+    taken is not known; `machine_bound`, some blocks were spoilt by a busy machine."""
     seen: bool = False
-    """In some block the value is above 0."""
+    """The value is above 0 in some block."""
 
 
 def _no_value(blocks: int, refused: Code | None = None) -> ClaimValue:
@@ -87,36 +87,38 @@ def _no_value(blocks: int, refused: Code | None = None) -> ClaimValue:
 
 
 def whatever_load(test: ClaimTest) -> bool:
-    """Whether what a busy machine does leaves the answer as it is: what is held in memory, and that
-    something is seen at all."""
+    """Whether a busy machine does not affect the answer: memory that is held, and whether something
+    is seen at all."""
     if test.existence and test.relation == "greater":
         return True
     return all(name in GLOSSARY and GLOSSARY[name].load_independent for name in test.metrics)
 
 
 def per_trial(arm: CampaignArm, metric: str) -> dict[int, float]:
-    """Block -> the trial's value; of those that the arm lost, by the rules of a verdict, infinite in
-    every latency and in every time until something came, with nothing delivered, and none where
-    what it would have cost is not known. So it is of a percentile in a block whose messages did not
-    get through (`_never_came`). Where trials were done and none has a value by itself, as a
-    percentile that only all of them have messages for, the lost ones alone are none either."""
+    """Return block -> the trial's value. By the rules of a verdict, a block that the arm lost is
+    infinite in every latency and in every time until something came, has nothing delivered, and no
+    value if its cost is not known. The same holds for a percentile in a block whose messages did
+    not get through (`_never_came`). If trials were done and none has a value by itself, such as a
+    percentile for which only all of them have enough messages, lost blocks alone are no values
+    either."""
     values = dict(arm.per_trial.get(metric, {}))
     entry = GLOSSARY.get(metric)
     if entry is None or entry.failed_value is None:
         return values
-    gone = _never_came(arm, entry) | dict.fromkeys(arm.lost_blocks, entry.failed_value)
-    everywhere = arm.lost_all or (arm.blocks and arm.blocks <= gone.keys())
-    if not (values or (metric in arm.metrics and everywhere)):
+    lost = _never_came(arm, entry) | dict.fromkeys(arm.lost_blocks, entry.failed_value)
+    is_lost_everywhere = arm.lost_all or (arm.blocks and arm.blocks <= lost.keys())
+    if not (values or (metric in arm.metrics and is_lost_everywhere)):
         return values
-    return gone | values
+    return lost | values
 
 
 LONGEST_CALL, UNSENT = "publish_call_max", "never_sent_share"
 
 
 def explaining_metrics(metric: str) -> tuple[str, ...]:
-    """The metrics that say why a percentile has no value in a block: that so many of the messages
-    did not get through; of publish calls, that so many were not made, and how long one lasted."""
+    """Return the metrics that say why a percentile has no value in a block: how many of the
+    messages did not get through; for publish calls, how many calls were not made, and how long the
+    longest lasted."""
     entry = GLOSSARY.get(metric)
     if entry is None or entry.kind != "quantile":
         return ()
@@ -126,21 +128,22 @@ def explaining_metrics(metric: str) -> tuple[str, ...]:
 
 
 def _never_came(arm: CampaignArm, entry: Metric) -> dict[int, float]:
-    """The done blocks in which a percentile has no value since the publisher was held, or the
-    reader came too late: what was sent and due is too little for it, and of what the schedule
-    wanted more is missing than lies beyond it. It is infinite there; of publish calls it is the
-    longest, for which those that were not made waited. Nobody wanted anything of a reader that
-    never matched: its other blocks say that there was something to want."""
-    own = arm.per_trial.get(entry.name, {})
-    short, beyond = arm.blocks - own.keys(), 1 - entry.q
+    """Return the done blocks in which a percentile has no value because the publisher was held or
+    the reader came too late: the messages sent and due are too few for it, and more of the
+    scheduled messages are missing than lie beyond it. The percentile is infinite there. For publish
+    calls it is the longest call, for which those that were not made waited. Nothing was due in a
+    block whose reader never matched; it counts if other blocks have values, since these show that
+    something should have been."""
+    values = arm.per_trial.get(entry.name, {})
+    without_value, beyond = arm.blocks - values.keys(), 1 - entry.q
     explaining = [arm.per_trial.get(name, {}) for name in explaining_metrics(entry.name)]
     match explaining:
-        case [missing]:
-            gone = (b for b in short if (missing[b] > beyond if b in missing else own))
-            return dict.fromkeys(gone, math.inf)
+        case [lost]:
+            blocks = (b for b in without_value if (lost[b] > beyond if b in lost else values))
+            return dict.fromkeys(blocks, math.inf)
         case [longest, unsent]:
-            held = {block: longest[block] for block in short & longest.keys()}
-            return {b: x for b, x in held.items() if math.isinf(x) or unsent.get(b, 0.0) > beyond}
+            calls = {block: longest[block] for block in without_value & longest.keys()}
+            return {b: x for b, x in calls.items() if math.isinf(x) or unsent.get(b, 0.0) > beyond}
     return {}
 
 
@@ -173,26 +176,24 @@ def _products(test: ClaimTest, arm: CampaignArm, metric: str) -> dict[int, float
         other = per_trial(arm, test.times_metric)
         values = {block: value * other[block] for block, value in values.items() if block in other}
         values = {block: value for block, value in values.items() if not math.isnan(value)}  # ∞ × 0
-    left_out = frozenset() if whatever_load(test) else arm.left_out
-    return {block: value for block, value in values.items() if block not in left_out}
+    if whatever_load(test):
+        return values
+    return {block: value for block, value in values.items() if block not in arm.spoilt_blocks}
 
 
 def _quotient(a: float, b: float) -> float:
-    """nan where neither is anything: 0 ÷ 0, ∞ ÷ ∞."""
+    """Return a ÷ b; nan for 0 ÷ 0 and ∞ ÷ ∞."""
     if b == 0:
         return math.inf if a > 0 else math.nan
     return math.nan if math.isinf(a) and math.isinf(b) else a / b
 
 
 def blocks_by_campaign(blocks: Sequence[Block]) -> list[int]:
-    """How many of these blocks each campaign has, in the order of the campaigns."""
+    """Return how many of these blocks each campaign has, in the order of the campaigns."""
     return [count for _, count in sorted(Counter(campaign for campaign, _ in blocks).items())]
 
 
-def value_of_cell(
-    test: ClaimTest, cell: Sequence[Sides], share: ErrorShare = ALL_OF_IT
-) -> ClaimValue:
-    """What the test takes of a cell."""
+def value_of_cell(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
     if test.right is None:
         return _level(test, cell, share)
     if test.by == "difference":
@@ -214,9 +215,9 @@ def _exponent(test: ClaimTest, ratio: ClaimValue) -> ClaimValue:
 
 
 def _ratio(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
-    """The mean of the block ratios. Where there are none, since what is compared are percentiles of
-    messages that only all trials together have enough of, or since two hosts' clocks widened them,
-    the ratio of the metrics' own intervals."""
+    """Return the mean of the block ratios. If there are none, because only all trials together have
+    enough messages for the compared percentiles, or because two hosts' clocks widened their
+    intervals, return the ratio of the metrics' own intervals."""
     left, right = left_values(test, cell), right_values(test, cell)
     common = sorted(left.keys() & right.keys())
     widened = any(
@@ -248,10 +249,11 @@ def _ratio(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimVa
 def _of_nothing_seen(
     test: ClaimTest, cell: Sequence[Sides], sides: tuple[Values, Values], share: ErrorShare
 ) -> ClaimValue | None:
-    """The ratio where one side is a share or a count that is 0 in every block: that side's bound, by
-    how much could have been seen, against the interval of the other, each with half of the error.
-    It decides as far as order does, too, since a bound on messages is none on trials that go wrong
-    as a whole. None for all else that has no ratio, which order alone compares."""
+    """Return the ratio if one side is a share or a count that is 0 in every block: that side's
+    bound, by how much could have been seen, against the interval of the other, each with half of
+    the error. It decides only as far as order does, too, since a bound on messages is no bound on
+    trials that go wrong as a whole. Return None for all else that has no ratio, which order alone
+    compares."""
     common = sorted(sides[0].keys() & sides[1].keys())
     of_look = level_of(blocks_by_campaign(common), share)
     level = ErrorLevel(of_look.error / 2)
@@ -268,7 +270,7 @@ def _of_nothing_seen(
         own = _over_trials(name, metrics, side, level, logs=bool((side > 0).all()))
         if own is None:
             return None
-        ends.append(_widened(own, side, campaigns, level))
+        ends.append(_widen(own, side, campaigns, level))
     (x, x_low, x_high), (y, y_low, y_high) = ends
     low, high = max(0.0, x_low) / y_high, x_high / y_low if y_low > 0 else math.inf
     enough = intervals.range_coverage(len(common)) >= of_look.confidence
@@ -278,10 +280,10 @@ def _of_nothing_seen(
 def _mean_of_logs(
     logs: np.ndarray, campaigns: Sequence[int], least: float, level: ErrorLevel
 ) -> tuple[float, float]:
-    """(mean, half of its interval) of block log-ratios, shape (blocks,), as of a verdict's pair:
-    neighbouring blocks may resemble each other (likeness.py), and the standard error is not below
-    `least`. What campaigns differ by is in neither; `between_half` has that."""
-    inside = _inside(logs, campaigns)
+    """Return (mean, half of its interval) of block log-ratios, shape (blocks,), as for a verdict's
+    pair: neighbouring blocks may resemble each other (likeness.py), and the standard error is not
+    below `least`. Neither includes differences between campaigns, which `between_half` covers."""
+    inside = _within_campaigns(logs, campaigns)
     freedom = len(logs) - len(set(campaigns))
     if freedom < 1:
         inside, freedom = logs - logs.mean(), len(logs) - 1
@@ -292,8 +294,8 @@ def _mean_of_logs(
     return float(logs.mean()), max(t * error, between_half(logs, campaigns, level))
 
 
-def _inside(values: np.ndarray, campaigns: Sequence[int]) -> np.ndarray:
-    """Each block without its campaign's mean."""
+def _within_campaigns(values: np.ndarray, campaigns: Sequence[int]) -> np.ndarray:
+    """Return each block without its campaign's mean."""
     names, out = np.array(campaigns), np.empty(len(values))
     for name in set(campaigns):
         out[names == name] = values[names == name] - values[names == name].mean()
@@ -301,7 +303,6 @@ def _inside(values: np.ndarray, campaigns: Sequence[int]) -> np.ndarray:
 
 
 def _arms_by_side(cell: Sequence[Sides]) -> tuple[list[CampaignArm], list[CampaignArm]]:
-    """The left arms of the campaigns, and the right ones."""
     return [x.left for x in cell], [x.right for x in cell if x.right is not None]
 
 
@@ -309,15 +310,15 @@ def _lost_by_itself(cell: Sequence[Sides], values: Sequence[float]) -> bool:
     """Whether one arm in two cells is both sides, and a value of either is infinite: of two arms
     the one that loses is the slower one, but what an arm's own messages cost or how they grow is
     not known where they did not arrive."""
-    itself = all(
+    is_one_arm = all(
         x.right is not None and x.left is not x.right and x.left.arm == x.right.arm for x in cell
     )
-    return itself and any(map(math.isinf, values))
+    return is_one_arm and any(map(math.isinf, values))
 
 
-def _has_gone(arm: CampaignArm, metric: str) -> bool:
-    """Whether an arm lost blocks, or has some without a value of the metric, or all, since nothing
-    came: no pooled percentile has that in it."""
+def _has_lost_blocks(arm: CampaignArm, metric: str) -> bool:
+    """Whether an arm lost blocks, or has blocks without a value of the metric since nothing came.
+    No pooled percentile includes these."""
     entry = GLOSSARY.get(metric)
     short = entry is not None and _never_came(arm, entry)
     return bool(arm.lost_blocks or arm.metrics[metric].no_data or short)
@@ -326,23 +327,23 @@ def _has_gone(arm: CampaignArm, metric: str) -> bool:
 def _refused_pool(
     test: ClaimTest, sides: Sequence[tuple[CampaignArm, str]], blocks: int
 ) -> ClaimValue | None:
-    """Why nothing is said of what all trials of these arms give together: blocks that were lost, or
-    that are left out."""
-    if any(_has_gone(arm, metric) for arm, metric in sides):
+    """Return why all trials of these arms together say nothing: blocks that were lost, or that are
+    left out; None if they say something."""
+    if any(_has_lost_blocks(arm, metric) for arm, metric in sides):
         return _no_value(blocks, "lost")
-    if not whatever_load(test) and any(arm.left_out for arm, _ in sides):
+    if not whatever_load(test) and any(arm.spoilt_blocks for arm, _ in sides):
         return _no_value(blocks, "machine_bound")
     return None
 
 
 def _is_of_two_clocks(metric: Estimate | None) -> bool:
-    """Then its interval was widened, and the values of single trials were not: no ratio may be
-    taken of those."""
+    """Whether the interval was widened for two clocks. The values of single trials were not, so no
+    ratio may be taken of them."""
     return metric is not None and metric.clock_bound_ns is not None
 
 
-def _scaled(value: float, end: float, times: float) -> float:
-    """A bound so many times as far from its value, on the logarithms."""
+def _scale_bound(value: float, end: float, times: float) -> float:
+    """Return a bound that is `times` as far from its value, on the logarithms."""
     if end <= 0 or math.isinf(end) or end == value:  # a logarithm and back is a little less
         return end
     log = math.log(value) + times * (math.log(end) - math.log(value))
@@ -350,7 +351,8 @@ def _scaled(value: float, end: float, times: float) -> float:
 
 
 def _range(values: np.ndarray, level: ErrorLevel) -> ClaimValue:
-    """Order needs no finite numbers: the range of n values covers their median with 1 − 2^(1−n)."""
+    """Return the range of the values, which needs no finite numbers: it covers their median with
+    probability 1 − 2^(1−n)."""
     (value, low, high), covered = intervals.median_range(values)
     return ClaimValue(
         value, low, high, len(values), infinite=True, enough=covered >= level.confidence
@@ -358,24 +360,24 @@ def _range(values: np.ndarray, level: ErrorLevel) -> ClaimValue:
 
 
 def between_half(values: np.ndarray, campaigns: Sequence[int], level: ErrorLevel) -> float:
-    """Half of the interval that the means of campaigns give: t(n − k)·√(MS between ÷ n), which is
-    Birge's ratio times the half that the blocks give within their campaigns. 0 for one campaign,
-    and where no campaign has two blocks. `values`: of the blocks, shape (blocks,); `campaigns`: of
-    each block its campaign."""
+    """Return half of the interval that the means of campaigns give: t(n − k)·√(MS between ÷ n),
+    which is Birge's ratio times the half that the blocks give within their campaigns. The result is
+    0 for one campaign, and if no campaign has two blocks. `values`: the blocks' values, shape
+    (blocks,); `campaigns`: the campaign of each block."""
     counts = Counter(campaigns)
     freedom = len(values) - len(counts)
     if len(counts) < 2 or freedom < 1:
         return 0.0
-    means = values - _inside(values, campaigns)
+    means = values - _within_campaigns(values, campaigns)
     between = float(((means - values.mean()) ** 2).sum()) / (len(counts) - 1)
     return -float(special.stdtrit(freedom, level.error)) * math.sqrt(between / len(values))
 
 
-def _widened(
+def _widen(
     interval: Interval, values: np.ndarray, campaigns: Sequence[int], level: ErrorLevel
 ) -> Interval:
-    """An interval that is no narrower than what the campaigns' means give; on the logarithms where
-    it can be."""
+    """Return an interval that is no narrower than the one that the campaigns' means give, on the
+    logarithms if possible."""
     value, low, high = interval
     if low > 0 and (values > 0).all():
         half = between_half(np.log(values), campaigns, level)
@@ -385,19 +387,19 @@ def _widened(
 
 
 def _of_intervals(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
-    """The left's interval against the right's, which is the more careful."""
+    """Return the left's interval against the right's, which is more conservative."""
     left, right = _arms_by_side(cell)
     if test.times_metric or test.base_at:
         return _no_value(0)
     right_metric = test.right_metric or test.metric
     trials = [_trials(arm, test.metric) for arm in left]
     blocks = min(sum(trials), sum(_trials(arm, right_metric) for arm in right))
-    both = [*((arm, test.metric) for arm in left), *((arm, right_metric) for arm in right)]
-    if (refused := _refused_pool(test, both, blocks)) is not None:
+    compared = [*((arm, test.metric) for arm in left), *((arm, right_metric) for arm in right)]
+    if (refused := _refused_pool(test, compared, blocks)) is not None:
         return refused
     level = level_of(trials, share)
-    x, x_low, x_high = _combined([arm.metrics[test.metric] for arm in left], level)
-    y, y_low, y_high = _combined([arm.metrics[right_metric] for arm in right], level)
+    x, x_low, x_high = _combine([arm.metrics[test.metric] for arm in left], level)
+    y, y_low, y_high = _combine([arm.metrics[right_metric] for arm in right], level)
     if _lost_by_itself(cell, [value for value in (x, y) if value is not None]):
         return _no_value(blocks, "lost")
     low = x_low / y_high if y_high > 0 and math.isfinite(y_high) else 0.0
@@ -412,9 +414,10 @@ def _of_intervals(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> 
 def _by_order(
     claim_value: ClaimValue, own: tuple[float | None, float, float], level: ErrorLevel
 ) -> ClaimValue:
-    """Whether what a side gives over all of its trials decides: an infinite value and a 0 without a
-    bound do as far as order does, by the number of trials (`_range`). A one-sided bound does not: it
-    stands at 95 %, whatever the level of the look is."""
+    """Return the value with whether order decides. What a side gives over all of its trials may be
+    infinite, or a 0 without a bound: these decide as far as order does, by the number of trials
+    (`_range`). A one-sided bound does not decide: it stands at 95 %, whatever the level of the look
+    is."""
     value, _, high = own
     if value is None:
         return replace(claim_value, infinite=True, enough=False)
@@ -429,11 +432,12 @@ def _trials(arm: CampaignArm, metric: str) -> int:
     return (estimate and estimate.trials) or 0
 
 
-def _combined(metrics: Sequence[Estimate], level: ErrorLevel) -> tuple[float | None, float, float]:
-    """Combines the campaigns' intervals of 95 % into one at the level. Positive values: their
-    geometric mean, each by the inverse square of its interval's half on the logarithms, widened by
-    Birge's ratio where they differ by more than these. What happened in no campaign: the bound of
-    all their trials. Otherwise the mean by their trials, with the bounds of the widest."""
+def _combine(metrics: Sequence[Estimate], level: ErrorLevel) -> tuple[float | None, float, float]:
+    """Return the campaigns' intervals of 95 % as one interval at the level. For positive values it
+    is their geometric mean, each weighted by the inverse square of its interval's half on the
+    logarithms, widened by Birge's ratio if they differ by more than these. For what happened in no
+    campaign it is the bound of all their trials. Otherwise it is the mean weighted by their trials,
+    with the bounds of the widest."""
     ends = [_at_level(metric, level) for metric in metrics]
     if len(ends) == 1:
         return ends[0]
@@ -452,7 +456,8 @@ def _combined(metrics: Sequence[Estimate], level: ErrorLevel) -> tuple[float | N
 
 
 def _geometric(logs: np.ndarray, level: ErrorLevel) -> Interval:
-    """Combines (value, low, high) of each campaign at the level, on the logarithms."""
+    """Return (value, low, high) of all campaigns together, from those of each at the level, on the
+    logarithms."""
     values, halves = logs[:, 0], np.maximum(logs[:, 2] - logs[:, 0], logs[:, 0] - logs[:, 1])
     weights = 1 / halves**2
     mean = float((values * weights).sum() / weights.sum())
@@ -462,9 +467,9 @@ def _geometric(logs: np.ndarray, level: ErrorLevel) -> Interval:
 
 
 def _at_level(metric: Estimate, level: ErrorLevel) -> tuple[float | None, float, float]:
-    """Value, low, high of a metric's interval of 95 %, at another level: its half is so many times
-    as wide as t with its trials' degrees of freedom is. A one-sided bound reaches to infinity and
-    has no value."""
+    """Return value, low, high of a metric's interval of 95 % at another level: its half is wider by
+    the ratio of the two values of t with its trials' degrees of freedom. A one-sided bound reaches
+    to infinity and has no value."""
     if metric.at_least is not None:
         return None, metric.at_least, math.inf
     assert metric.value is not None, "without data it was refused (judge.py)"
@@ -479,7 +484,7 @@ def _at_level(metric: Estimate, level: ErrorLevel) -> tuple[float | None, float,
     if value == 0:  # a bound on what never happened shrinks with the logarithm of the error
         return value, low, high * max(1.0, math.log(2 * level.error) / math.log(0.05))
     if low > 0 and math.isfinite(high):
-        return value, _scaled(value, low, times), _scaled(value, high, times)
+        return value, _scale_bound(value, low, times), _scale_bound(value, high, times)
     return (
         value,
         max(0.0, value - (value - low) * times) if low >= 0 else low,
@@ -488,7 +493,8 @@ def _at_level(metric: Estimate, level: ErrorLevel) -> tuple[float | None, float,
 
 
 def _level(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
-    """The metric's own interval over the trials of all campaigns, at the level of the look."""
+    """Return the metric's own interval over the trials of all campaigns, at the level of the
+    look."""
     values = left_values(test, cell)
     metrics = [sides.left.metrics[test.metric] for sides in cell]
     if not values or any(map(_is_of_two_clocks, metrics)):
@@ -497,7 +503,7 @@ def _level(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimVa
         if (refused := _refused_pool(test, pooled, sum(trials))) is not None:
             return refused
         level = level_of(trials, share)
-        value, low, high = _combined(metrics, level)
+        value, low, high = _combine(metrics, level)
         claim_value = ClaimValue(value, low, high, sum(trials), seen=bool(value) or low > 0)
         return _by_order(claim_value, (value, low, high), level)
     blocks = sorted(values)
@@ -512,7 +518,7 @@ def _level(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimVa
     own = _over_trials(test.metric, metrics, of_all, level, whole=test.times_metric is None)
     if own is None:
         return replace(_range(of_all, level), seen=seen)
-    value, low, high = _widened(own, of_all, campaigns, level)
+    value, low, high = _widen(own, of_all, campaigns, level)
     least = 0.0 if (of_all >= 0).all() else -math.inf
     most = 1.0 if test.times_metric is None and unit_of(test.metric) == "fraction" else math.inf
     return ClaimValue(value, max(least, low), min(most, high), len(of_all), seen=seen)
@@ -527,10 +533,10 @@ def _over_trials(
     whole: bool = True,
     logs: bool = False,
 ) -> Interval | None:
-    """As `aggregate.over_trials`, at another confidence than 95 %. Zeros have no spread: their bound
-    is by how much could have been seen, and they have none where nobody knows that. `whole`: the
-    values are the metric, and not a product with another; `logs`: of what may be 0 on the
-    logarithms, too, as ratios are."""
+    """Return what `aggregate.over_trials` does, at another confidence than 95 %. Zeros have no
+    spread: their bound says how much could have been seen, and they have none if nobody knows that.
+    `whole`: the values are the metric, and not a product with another. `logs`: the interval is one
+    of the logarithms, as for ratios, even if a value may be 0."""
     entry = GLOSSARY.get(name)
     if whole and entry is not None and (entry.kind == "fraction" or entry.complement):
         return _fraction(metrics, values, level)
@@ -556,10 +562,10 @@ def _over_trials(
 def _none_seen(
     entry: Metric | None, metrics: Sequence[Estimate], level: ErrorLevel
 ) -> Interval | None:
-    """The bound that the metric has; of what is counted per message the one of a count, over the
-    messages."""
+    """Return the bound that the metric has; for what is counted per message, the bound of a count
+    over the messages."""
     if all(metric.value == 0 and metric.high for metric in metrics):
-        return 0.0, 0.0, _combined(metrics, level)[2]
+        return 0.0, 0.0, _combine(metrics, level)[2]
     messages = sum(metric.count or 0 for metric in metrics)
     if entry is None or not (entry.per_message and entry.unit == "count" and messages):
         return None
@@ -567,7 +573,8 @@ def _none_seen(
 
 
 def _fraction(metrics: Sequence[Estimate], values: np.ndarray, level: ErrorLevel) -> Interval:
-    """The interval of a fraction of so many events a trial: `count` has all of a campaign."""
+    """Return the interval of a fraction of so many events a trial. `count` has all events of a
+    campaign."""
     trials = sum(metric.trials or 0 for metric in metrics)
     total = sum(metric.count or 0 for metric in metrics) / max(trials, 1)
     totals = np.full(len(values), max(total, 1.0))
@@ -575,9 +582,9 @@ def _fraction(metrics: Sequence[Estimate], values: np.ndarray, level: ErrorLevel
 
 
 def _difference(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
-    """Block by block. A side may have trials that go wrong as a whole and were not seen
-    (`intervals.wrong_trials`): that bound is taken where it is wider than what the messages and the
-    spread of the trials say."""
+    """Return the difference, block by block. A side may have trials that go wrong as a whole and
+    were not seen (`intervals.wrong_trials`): that bound holds if it is wider than what the messages
+    and the spread of the trials say."""
     left, right = left_values(test, cell), right_values(test, cell)
     common = sorted(left.keys() & right.keys())
     level = level_of(blocks_by_campaign(common), share)
@@ -592,13 +599,11 @@ def _difference(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> Cl
     unseen = intervals.wrong_trials(len(common), level.confidence)
     value, low, high = difference(a, b, *own, level=level.error, unseen=unseen)
     half = between_half(a - b, [campaign for campaign, _ in common], level)
-    return ClaimValue(
-        *_possible(value, min(low, value - half), max(high, value + half)), len(common)
-    )
+    return ClaimValue(*_clip(value, min(low, value - half), max(high, value + half)), len(common))
 
 
 WHOLE = 0.5
-"""A trial that lost at least so many of its messages is one that went wrong as a whole."""
+"""A trial that lost at least this share of its messages is one that went wrong as a whole."""
 
 
 def difference(
@@ -610,18 +615,18 @@ def difference(
     level: float = 0.025,
     unseen: float = 0.0,
 ) -> Interval:
-    """a − b of two fractions with its interval, within [−1, 1]. `a` and `b`: the trials' fractions
-    in the common blocks, two at least, shape (blocks,); `own_a` and `own_b`: value, low and high of
-    either over all of its trials (`intervals.clustered_fraction`).
+    """Return a − b of two fractions with its interval, within [−1, 1]. `a` and `b`: the trials'
+    fractions in the common blocks, two at least, shape (blocks,); `own_a` and `own_b`: value, low
+    and high of either over all of its trials (`intervals.clustered_fraction`).
 
-    Mean and Student's t interval of the differences within blocks; each bound errs with probability
-    `level`. A side that was the same in every block, 0 above all, shows no spread, and the
-    differences have only the other side's: each bound is moved by as far as that side's own
-    interval reaches from its value. Where neither has any spread this is [low_a − high_b, high_a −
-    low_b], Bonferroni's simultaneous intervals (Miller, Simultaneous Statistical Inference, 2nd ed.
-    1981, §1.4), for two sides that lost nothing the two rules of three. Coverage by simulation with
-    3 to 6 blocks: 92 % where a few single messages are lost on one side alone, otherwise 93 to
-    100 %.
+    The interval has the mean and Student's t interval of the differences within blocks; each bound
+    errs with probability `level`. A side that was the same in every block, mostly 0, shows no
+    spread, and the differences have only the other side's: each bound is moved by as far as that
+    side's own interval reaches from its value. If neither has any spread this is [low_a − high_b,
+    high_a − low_b], Bonferroni's simultaneous intervals (Miller, Simultaneous Statistical
+    Inference, 2nd ed. 1981, §1.4); for two sides that lost nothing these are the two rules of
+    three. Coverage by simulation with 3 to 6 blocks: 92 % if a few single messages are lost on one
+    side alone, otherwise 93 to 100 %.
 
     `unseen` is the share of trials that may go wrong as a whole although none of so many did. A
     side of which no trial lost half of its messages may have that share of trials that lose all;
@@ -637,17 +642,17 @@ def difference(
     if np.ptp(b) == 0:
         low, high = low - (y_high - y), high + (y - y_low)
     (less_a, more_a), (less_b, more_b) = _whole_trials(a, unseen), _whole_trials(b, unseen)
-    return _possible(mean, min(low, mean - less_a - more_b), max(high, mean + more_a + less_b))
+    return _clip(mean, min(low, mean - less_a - more_b), max(high, mean + more_a + less_b))
 
 
 def _whole_trials(side: np.ndarray, unseen: float) -> tuple[float, float]:
-    """How far the fraction of a side may be (below, above) what its trials show, if it has so many
-    unseen ones that went wrong, or right, as a whole."""
+    """Return how far the fraction of a side may be (below, above) its value, if whole trials went
+    wrong, or right, and were not seen."""
     value = float(side.mean())
     above = unseen * (1 - value) if side.max() < WHOLE else 0.0
     below = unseen * value if side.min() > WHOLE else 0.0
     return below, above
 
 
-def _possible(value: float, low: float, high: float) -> Interval:
+def _clip(value: float, low: float, high: float) -> Interval:
     return value, max(low, -1.0), min(high, 1.0)

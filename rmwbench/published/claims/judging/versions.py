@@ -1,6 +1,6 @@
 """The versions of the middlewares that an answer is about. Pure.
 
-A reader chooses a version, so versions whose answers differ have an answer each. Where a statement
+A reader chooses a version, so versions whose answers differ have an answer each. If a statement
 compares two middlewares, its version is the pair.
 """
 
@@ -15,10 +15,10 @@ from rmwbench.published.claims.judging.today import Today
 from rmwbench.suite.side import bare
 
 Versions = Mapping[str, tuple[str, ...]]
-"""Middleware, without the series of its version -> its versions: two in a cell that compares
-them."""
+"""Middleware, without the series of its version -> its versions, which are two in a cell that
+compares them."""
 CellKey = tuple[int, Any]
-"""Which of the claim's tests, and the arms and levels of its sides."""
+"""The place of the test among the claim's tests, and the arms and levels of its sides."""
 
 
 def versions_of(arms: Iterable[CampaignArm]) -> Versions:
@@ -31,34 +31,34 @@ def versions_of(arms: Iterable[CampaignArm]) -> Versions:
 
 
 def by_version(
-    cells: Mapping[CellKey, Versions], of_campaign: Collection[Collection[CellKey]]
+    cells: Mapping[CellKey, Versions], cells_by_campaign: Collection[Collection[CellKey]]
 ) -> list[list[CellKey]]:
-    """The cells that were measured with each version, or with each pair of them that a campaign
-    measured together. A cell without the middlewares whose versions differ is in all of them.
-    `of_campaign`: the cells of each campaign."""
+    """Return the cells that were measured with each version, or with each pair of versions that a
+    campaign measured together. A cell without the middlewares whose versions differ is in all
+    groups. `cells_by_campaign`: the cells of each campaign."""
     levels: dict[str, set[tuple[str, ...]]] = {}
     for versions in cells.values():
         for middleware, texts in versions.items():
             levels.setdefault(middleware, set()).add(texts)
-    several = {middleware for middleware, texts in levels.items() if len(texts) > 1}
+    with_several = {middleware for middleware, texts in levels.items() if len(texts) > 1}
     varied = {
-        key: {(name, texts) for name, texts in versions.items() if name in several}
+        key: {(name, texts) for name, texts in versions.items() if name in with_several}
         for key, versions in cells.items()
     }
     choices: list[set[tuple[str, tuple[str, ...]]]] = []
-    for keys in of_campaign:
-        own = set().union(*(varied[key] for key in keys))
-        names = sorted({name for name, _ in own})
-        choices += map(set, product(*([x for x in own if x[0] == name] for name in names)))
+    for keys in cells_by_campaign:
+        pairs = set().union(*(varied[key] for key in keys))
+        names = sorted({name for name, _ in pairs})
+        choices += map(set, product(*([x for x in pairs if x[0] == name] for name in names)))
     largest = [choice for choice in choices if not any(choice < other for other in choices)]
     unique = {frozenset(choice): choice for choice in largest}.values()
     return [[key for key in cells if varied[key] <= choice] for choice in unique]
 
 
 def with_differing_versions(todays: Sequence[Today]) -> list[Today]:
-    """The answers of a claim. Where another version of its layer says something else, one has the
-    versions of all middlewares that tell such answers apart; and whether another version stands
-    for the claim."""
+    """Return the answers of a claim. If another version of its layer has another answer, an answer
+    has the versions of all middlewares that distinguish such answers, and whether another version
+    stands for the claim."""
     return [
         _with_differing_versions(today, [x for x in todays if x.layer == today.layer])
         for today in todays
@@ -67,9 +67,9 @@ def with_differing_versions(todays: Sequence[Today]) -> list[Today]:
 
 def _with_differing_versions(today: Today, todays: Sequence[Today]) -> Today:
     speaking = [other for other in todays if other.speaks]
-    if not any(_apart(today, other) for other in speaking):
+    if not any(_contradicting(today, other) for other in speaking):
         return today
-    names = {name for one in todays for other in speaking for name in _apart(one, other)}
+    names = {name for x in todays for other in speaking for name in _contradicting(x, other)}
     return replace(
         today,
         differing_versions=tuple(
@@ -78,16 +78,16 @@ def _with_differing_versions(today: Today, todays: Sequence[Today]) -> Today:
             if middleware in names
         ),
         superseded=any(
-            _apart(today, other)
+            _contradicting(today, other)
             and (other.shipped, other.touched) == (today.shipped, today.touched)
-            and (not today.speaks or _newer(other.versions, today.versions))
+            and (not today.speaks or _is_newer(other.versions, today.versions))
             for other in speaking
         ),
     )
 
 
 def other_answers(todays: Sequence[Today]) -> list[Today]:
-    """Those that say something else of another version than the first answer of a claim."""
+    """Return the other versions' answers that differ from the first answer of a claim."""
     first, *others = todays
     return [
         x
@@ -97,29 +97,30 @@ def other_answers(todays: Sequence[Today]) -> list[Today]:
 
 
 def other_versions(a: Versions, b: Versions) -> set[str]:
-    """The middlewares of which neither has a version of the other."""
-    return {name for name in a.keys() & b.keys() if not _share(a[name], b[name])}
+    """Return the middlewares of which neither has a version of the other."""
+    return {name for name in a.keys() & b.keys() if not _share_version(a[name], b[name])}
 
 
-def _apart(today: Today, other: Today) -> set[str]:
-    """The middlewares whose versions tell two different answers apart."""
+def _contradicting(today: Today, other: Today) -> set[str]:
+    """Return the middlewares whose versions distinguish two different answers."""
     if today.answer in (other.answer, "no data"):
         return set()
     return other_versions(today.versions, other.versions)
 
 
-def _share(a: Sequence[str], b: Sequence[str]) -> bool:
-    """One that says less, without the library below an RMW, is no other version."""
+def _share_version(a: Sequence[str], b: Sequence[str]) -> bool:
+    """Whether the two have a version in common. A shorter text, without the library below an RMW,
+    is the same version."""
     return any(f"{x} ".startswith(f"{y} ") or f"{y} ".startswith(f"{x} ") for x in a for y in b)
 
 
-def _newer(a: Versions, b: Versions) -> bool:
-    """Of pairs the one that has more of the newer versions."""
+def _is_newer(a: Versions, b: Versions) -> bool:
+    """Whether `a` has the newer version; of pairs, more of the newer versions."""
     names = other_versions(a, b)
     return 2 * sum(_numbers(a[name]) > _numbers(b[name]) for name in names) > len(names)
 
 
 def _numbers(texts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """The newest first."""
+    """Return the numbers of the versions, the newest first."""
     numbers = (tuple(map(int, re.findall(r"\d+", text))) for text in texts)
     return tuple(sorted(numbers, reverse=True))
