@@ -138,10 +138,10 @@ def test_a_need_that_is_met_in_part_names_each_case_that_is_missed_or_open():
 
 def test_a_missed_case_that_no_sentence_names_is_found():
     fact = need_conclusions.NeedFact("n", "a", NeedMark.PARTLY, "a meets it with case 0.")
-    outcomes = [("N: case 0", "meets"), ("N: case 1", "misses")]
-    assert list(consistency._unnamed_misses(fact, "N", outcomes)) == ["case 1"]
-    said = dataclasses.replace(fact, text="a meets it with case 0, and misses it (case 1): x.")
-    assert not list(consistency._unnamed_misses(said, "N", outcomes))
+    outcomes = [("case 0", "meets"), ("case 1", "misses")]
+    assert list(consistency._unnamed_misses(fact, outcomes)) == ["case 1"]
+    named = dataclasses.replace(fact, text="a meets it with case 0, and misses it (case 1): x.")
+    assert not list(consistency._unnamed_misses(named, outcomes))
 
 
 def test_a_default_costs_also_the_case_that_it_misses_of_a_need_that_another_meets_whole():
