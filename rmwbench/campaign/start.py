@@ -34,7 +34,7 @@ from rmwbench.lab.middleware import Worker
 from rmwbench.lab.middleware.find import differences
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
-from rmwbench.suite.file.places import find, read, shown
+from rmwbench.suite.file.places import find, path_text, read
 from rmwbench.words.shell import command_line
 
 MEMORY_PARTS = 16
@@ -242,7 +242,7 @@ def _planned(bundle: Bundle, host: HostKind) -> tuple[Request, str, Choice, Plan
 
 
 def _places(request: Request, text: str, plan: Plan, choice: Choice) -> Places:
-    return Places(shown(Path(request.suite_file)), text, plan.suite, request.shortened, choice)
+    return Places(path_text(Path(request.suite_file)), text, plan.suite, request.shortened, choice)
 
 
 def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], lab: Lab) -> None:

@@ -16,7 +16,7 @@ from rmwbench.published.campaign import (
     name_of,
 )
 from rmwbench.results.model import Estimate, Fact
-from rmwbench.suite.file.places import shown, source_directory
+from rmwbench.suite.file.places import path_text, source_directory
 
 FOLDER = "measured"
 SCHEMA, VERSION = "rmwbench/measured", 1
@@ -60,11 +60,11 @@ def read_campaigns(
         if own_kind == kind:
             _ = document["campaigns"]
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UserError(whats[0], where=shown(path), actual=str(error)) from None
+        raise UserError(whats[0], where=path_text(path), actual=str(error)) from None
     if own_kind != kind:
         expected = f"{kind[0]} {kind[1]}"
         raise UserError(
-            whats[1], where=shown(path), expected=expected, actual=f"{own_kind}", fix=fix
+            whats[1], where=path_text(path), expected=expected, actual=f"{own_kind}", fix=fix
         )
     return document
 

@@ -54,7 +54,7 @@ from rmwbench.suite.arm import Arm
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import parse
-from rmwbench.suite.file.places import find, read, shown
+from rmwbench.suite.file.places import find, path_text, read
 from rmwbench.suite.seed import derive_seed
 
 MOST_UNUSABLE, MOST_SPOILT = 4, 12
@@ -315,11 +315,11 @@ def new_search(
     path, lab = find(request.suite_file), Lab()
     text = read(path)
     suite = parse(
-        text, where=shown(path), directory=path.parent, middlewares=names_here(), choice=choice
+        text, where=path_text(path), directory=path.parent, middlewares=names_here(), choice=choice
     )
-    space = search_space(request, suite, shown(path))
+    space = search_space(request, suite, path_text(path))
     plan = _first_round(space)
-    places = Places(shown(path), text, suite, choice=choice)
+    places = Places(path_text(path), text, suite, choice=choice)
     workers, reasons = check_plan(plan, places, lab, directory)
     space = _without(space, plan, reasons)
     document = campaign_document(directory, plan, text, workers, lab.describe())

@@ -13,7 +13,7 @@ from rmwbench.lab.middleware import find_workers, not_ready, ros2
 from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.file.candidates_file import known_candidates
 from rmwbench.suite.file.load import names_arms
-from rmwbench.suite.file.places import shown, suites_directory
+from rmwbench.suite.file.places import path_text, suites_directory
 
 RMWS, NATIVE, QUICK = "ros2", "native", "quick"
 """Sets of candidates. `quick` is the name of a suite, too."""
@@ -34,7 +34,7 @@ def default_arms(path: Path, text: str, choice: Choice, *, names_arm: bool) -> D
     of the suite (`--arm`). `choice` has its other options on arms."""
     if choice.candidates:
         return DefaultArms(choice)
-    has_arms = names_arms(text, where=shown(path))
+    has_arms = names_arms(text, where=path_text(path))
     quick = path.resolve() == suites_directory().resolve() / f"{QUICK}.yaml"
     if has_arms and (not quick or names_arm or choice.without):
         return DefaultArms(choice)

@@ -33,7 +33,7 @@ from rmwbench.suite import placement
 from rmwbench.suite.cells import Cell, cells, comparisons, renumber
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import added_arms, parse, plain, written_arms
-from rmwbench.suite.file.places import shown
+from rmwbench.suite.file.places import path_text
 from rmwbench.suite.file.short_version import KEY as SHORT_KEY
 from rmwbench.suite.suite import Suite
 from rmwbench.words.level_names import named_level
@@ -119,11 +119,11 @@ class Planner:
 
     def arms_written(self) -> tuple[dict[str, Any], ...] | None:
         """Return the arms, if the text alone does not have them."""
-        return written_arms(self._text, where=shown(self._path), choice=self.choice)
+        return written_arms(self._text, where=path_text(self._path), choice=self.choice)
 
     def added(self) -> tuple[str, ...]:
         """Return the names of the arms that the command line adds."""
-        return added_arms(self._text, where=shown(self._path), choice=self.choice)
+        return added_arms(self._text, where=path_text(self._path), choice=self.choice)
 
     def _read(self, request: Request) -> tuple[Suite, tuple[Cell, ...]]:
         """Return the suite and all its cells. A short version has all levels of the factors of
@@ -136,7 +136,7 @@ class Planner:
     ) -> tuple[Suite, tuple[Cell, ...]]:
         suite = parse(
             self._text,
-            where=shown(self._path),
+            where=path_text(self._path),
             directory=self._path.parent,
             middlewares=names_here(),  # a user's own worker is as good as a shipped one
             shortened=shortened,
@@ -212,7 +212,7 @@ class Planner:
         arms_left = tuple(
             dict.fromkeys(cell.arm.name for cell in chosen_cells if cell.arm.name not in absent)
         )
-        unsupported.check_arms_left(arms_left, absent, shown(self._path), self.added())
+        unsupported.check_arms_left(arms_left, absent, path_text(self._path), self.added())
         return replace(request, arms=arms_left), absent
 
     def within_budget(self, request: Request, machine: MachineLimits) -> tuple[Request, Cut | None]:
@@ -286,7 +286,7 @@ class Planner:
         """Return the same request for the short version, without the arms and workloads that it
         lacks; None without a short version, or if it has none of the named arms or workloads."""
         if request.shortened or SHORT_KEY not in plain(
-            self._text, where=shown(self._path), choice=self.choice
+            self._text, where=path_text(self._path), choice=self.choice
         ):
             return None
         suite, _ = self._read(replace(request, shortened=True))

@@ -58,10 +58,10 @@ def check(options: CheckOptions) -> None:
 def _last_campaign(options: CheckOptions) -> "Bundle":
     from rmwbench.robot.check import check_places
     from rmwbench.suite.file.load import plain
-    from rmwbench.suite.file.places import find, read, shown
+    from rmwbench.suite.file.places import find, path_text, read
 
     path = find(options.required_suite("check"))
-    name = str(plain(read(path), where=shown(path)).get("suite", ""))
+    name = str(plain(read(path), where=path_text(path)).get("suite", ""))
     return check_places.newest(check_places.checks_of(name, options.network))
 
 

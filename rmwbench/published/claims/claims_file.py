@@ -23,9 +23,9 @@ from rmwbench.suite.file.candidate_list import Layer
 from rmwbench.suite.file.places import (
     CLAIMS_FILE,
     SUFFIXES,
+    path_text,
     read,
     shipped_suites,
-    shown,
     source_directory,
     source_file,
     sources_with,
@@ -348,7 +348,7 @@ def load(source: str | Path) -> Claims:
     """Load the claims of a shipped source, or of a file by its path. Raise UserError, with file and
     line, for any mistake."""
     path = source_file(source, CLAIMS_FILE, "claims")
-    return validated(read(path), where=shown(path), model=Claims)
+    return validated(read(path), where=path_text(path), model=Claims)
 
 
 def sources() -> list[str]:

@@ -19,7 +19,7 @@ from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.fault import Fault, unknown
 from rmwbench.suite.file.load import parse
-from rmwbench.suite.file.places import find, read, shown
+from rmwbench.suite.file.places import find, path_text, read
 
 if TYPE_CHECKING:
     from rmwbench.published.claims.claims_file import ClaimTest
@@ -85,7 +85,7 @@ def _topics_of_suite(name: str) -> dict[str, tuple[str, ...]] | None:
     read here."""
     try:
         path = find(name)
-        return _topics_of_text(read(path), shown(path), path.parent)
+        return _topics_of_text(read(path), path_text(path), path.parent)
     except UserError:
         return None
 

@@ -29,8 +29,8 @@ from rmwbench.published.distinct_ids import require_distinct_ids
 from rmwbench.suite.fault import Fault, Strict
 from rmwbench.suite.file.places import (
     FIGURES_FILE,
+    path_text,
     read,
-    shown,
     source_directory,
     source_file,
     sources_with,
@@ -262,7 +262,7 @@ def load(source: str | Path) -> Figures:
     """Return the figures of a shipped source, or of a file by its path. Raise UserError, with file
     and line, for anything wrong."""
     path = source_file(source, FIGURES_FILE, "figures")
-    return validated(read(path), where=shown(path), model=Figures)
+    return validated(read(path), where=path_text(path), model=Figures)
 
 
 def measured_figures(source: str) -> list[MeasuredFigure]:

@@ -31,7 +31,7 @@ from rmwbench.published.summaries import FOLDER, campaigns_of, shipped
 from rmwbench.results.model import Estimate
 from rmwbench.suite.file.interop_pairs import ARROW
 from rmwbench.suite.file.load import plain
-from rmwbench.suite.file.places import find, read, shown, sources_with
+from rmwbench.suite.file.places import find, path_text, read, sources_with
 from rmwbench.words import numbers as fmt
 
 Values = dict[str, Any]
@@ -361,7 +361,7 @@ def _suite_design(
 ) -> tuple[list[str], list[str], dict[str, list[Any]], list[dict[str, Any]]]:
     """Return workloads, arms without the floor, factors and exclusions of a suite."""
     path = find(suite)
-    tree = plain(read(path), where=shown(path))
+    tree = plain(read(path), where=path_text(path))
     workloads = [str(workload["name"]) for workload in tree.get("workloads", ())]
     arms = [
         str(arm["name"])

@@ -23,8 +23,8 @@ from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.file.places import (
     EVIDENCE_FILE,
     QUESTIONNAIRE_FILE,
+    path_text,
     read,
-    shown,
     source_directory,
     source_file,
     suite_file,
@@ -154,9 +154,9 @@ def load(source: str) -> tuple[Questionnaire, tuple[QuestionEvidence, ...]]:
     directory = source_file(source, QUESTIONNAIRE_FILE, "questions").parent
     questions_path, evidence_path = directory / QUESTIONNAIRE_FILE, directory / EVIDENCE_FILE
     questionnaire = validated(
-        read(questions_path), where=shown(questions_path), model=Questionnaire
+        read(questions_path), where=path_text(questions_path), model=Questionnaire
     )
-    answers = validated(read(evidence_path), where=shown(evidence_path), model=Answers)
+    answers = validated(read(evidence_path), where=path_text(evidence_path), model=Answers)
     check(questionnaire, answers.items, str(evidence_path))
     return questionnaire, answers.items
 

@@ -8,7 +8,7 @@ from typing import Any
 from rmwbench.suite.fault import Fault, inside
 from rmwbench.suite.file import candidate_list
 from rmwbench.suite.file.candidate_list import PROFILE, Candidate, Candidates, CandidatesFile
-from rmwbench.suite.file.places import CANDIDATES_FILE, read, shown, suites_directory
+from rmwbench.suite.file.places import CANDIDATES_FILE, path_text, read, suites_directory
 from rmwbench.suite.file.tree import error_lines, locate, mapping_of, tree_of, values_of
 from rmwbench.suite.side import FORMAT_OF_SUFFIX
 
@@ -35,7 +35,7 @@ def candidates_of(path: Path, known: Candidates | None = None) -> Candidates:
     ones. Raises UserError for any mistake but an unknown middleware, which is checked in a
     suite."""
     known = shipped_candidates() if known is None else known
-    where = shown(path)
+    where = path_text(path)
     tree = mapping_of(
         tree_of(read(path), where), where, "a file of candidates", "sets and candidates"
     )

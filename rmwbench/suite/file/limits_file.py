@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.suite.file.places import read, shown
+from rmwbench.suite.file.places import path_text, read
 from rmwbench.suite.file.tree import validated
 from rmwbench.suite.limits import LimitsFile
 
@@ -15,7 +15,7 @@ def read_limits(path: Path) -> LimitsFile:
     """The limits of a file. Raises UserError for a file that cannot be read or is not valid."""
     fix = "docs/limits.md shows an example; limits/ of a checkout has three"
     text = read(path, kind="limits file", most_bytes=MOST_BYTES, fix=fix)
-    return validated(text, where=shown(path), model=LimitsFile)
+    return validated(text, where=path_text(path), model=LimitsFile)
 
 
 def check_topics(limits: LimitsFile, known: Collection[str]) -> None:

@@ -23,7 +23,7 @@ from rmwbench.suite.file.candidate_list import NO_CHOICE, Candidate, Choice
 from rmwbench.suite.file.candidates_file import candidates_of, known_candidates, own_profile
 from rmwbench.suite.file.limits_file import read_limits
 from rmwbench.suite.file.lines import Place, put
-from rmwbench.suite.file.places import JSON, find, read, shipped_middlewares, shown, suite_file
+from rmwbench.suite.file.places import JSON, find, path_text, read, shipped_middlewares, suite_file
 from rmwbench.suite.file.tree import (
     error_lines,
     locate,
@@ -39,7 +39,7 @@ def load(suite: str | Path, *, shortened: bool = False) -> Suite:
     """The suite of a shipped name or a path, or with `shortened` its short version. Raises one
     UserError for any mistake in the file."""
     path = suite if isinstance(suite, Path) else find(suite)
-    return parse(read(path), where=shown(path), directory=path.parent, shortened=shortened)
+    return parse(read(path), where=path_text(path), directory=path.parent, shortened=shortened)
 
 
 def parse(

@@ -16,7 +16,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from rmwbench.errors import UserError, not_one_of
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.file.lines import mappings_of, put
-from rmwbench.suite.file.places import NETWORKS_FILE, read, shown, suites_directory
+from rmwbench.suite.file.places import NETWORKS_FILE, path_text, read, suites_directory
 from rmwbench.suite.file.tree import mapping_of, tree_of
 
 NETWORKS, NETWORK, HOST, HOSTS, NODES = "networks", "network", "host", "hosts", "nodes"
@@ -31,7 +31,7 @@ SENDS = ("publishers", "services", "clients")
 def shipped_networks() -> CommentedMap:
     """Name -> network, as the file has it. Callers must not change it."""
     path = suites_directory() / NETWORKS_FILE
-    where = shown(path)
+    where = path_text(path)
     tree = mapping_of(tree_of(read(path), where), where, "a file of networks", NETWORKS)
     return mapping_of(tree[NETWORKS], where, "networks", "wifi")
 

@@ -266,7 +266,7 @@ def read(
         ) from error
 
 
-def shown(path: Path) -> str:
+def path_text(path: Path) -> str:
     """The path for messages: relative if the file is below the current directory."""
     try:
         return str(path.resolve().relative_to(Path.cwd()))
