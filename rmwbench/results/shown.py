@@ -237,7 +237,7 @@ class CommonArm:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UngrantedBuffer:
+class BufferShortfall:
     """A buffer to `receive` or to `send` of which the kernel grants less than is asked. `setting`
     is the sysctl that caps it; `machine` is the machine of that sysctl if a trial runs on
     several."""
@@ -284,7 +284,7 @@ class WorkloadArm(CommonArm):
     as_installed: bool
     pair: tuple[str, str] | None
     not_supported: str | None
-    ungranted: tuple[UngrantedBuffer, ...] = ()
+    ungranted: tuple[BufferShortfall, ...] = ()
     untimed: bool = False
     traced: bool = False
     support_ended: str | None = absent()

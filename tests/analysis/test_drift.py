@@ -9,7 +9,7 @@ from rmwbench.analysis.metrics.drift import FEWEST, Drift, drift, of_arm
 from rmwbench.analysis.verdicts.verdict import JudgedArm
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.shown import Settling, UngrantedBuffer, WorkloadAnswer
+from rmwbench.results.shown import Settling, BufferShortfall, WorkloadAnswer
 from tests.report.test_facts import part
 from tests.support.judging import judged
 from tests.support.typed import typed
@@ -120,7 +120,7 @@ def test_where_every_arm_is_on_a_ramp_none_is_advised():
 
 def test_an_arm_that_is_not_granted_what_it_asks_for_has_no_factor():
     answer = workload({"calm": 2 * MS, "slow": 4 * MS, "large": 30 * MS}, {})
-    wish = UngrantedBuffer(
+    wish = BufferShortfall(
         side="receive", asked_bytes=16_000_000, granted_bytes=4_000_000, setting="net.core.rmem_max"
     )
     calm, slow, large = answer.arms

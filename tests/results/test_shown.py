@@ -8,7 +8,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.schema import table_from_rows
-from rmwbench.results.shown import UngrantedBuffer, WorkloadArm
+from rmwbench.results.shown import BufferShortfall, WorkloadArm
 from rmwbench.results.suite_document import summarise
 from tests.support import synthetic_bundle
 from tests.support.edited import campaign_json
@@ -67,4 +67,4 @@ def test_the_bundle_says_what_was_not_granted(tmp_path):
     pq.write_table(table_from_rows("cells", rows), path)
     arms = [arm for workload in summarise(Bundle(bundle)).workloads for arm in workload.arms]
     ungranted = {arm.arm: arm.ungranted for arm in arms if arm.ungranted}
-    assert ungranted == {"cyclonedds tuned": (UngrantedBuffer(**wish),)}
+    assert ungranted == {"cyclonedds tuned": (BufferShortfall(**wish),)}

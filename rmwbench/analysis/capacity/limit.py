@@ -112,7 +112,7 @@ def _unit(value_ns: float) -> str:
 
 
 @dataclass(frozen=True)
-class SearchLimit:
+class CapacityLimit:
     conditions: tuple[LimitCondition, ...]
 
     @property
@@ -155,7 +155,7 @@ class LimitFinding:
         return self.kind == "holds"
 
 
-def judge(limit: SearchLimit, trial: MeasuredTrial, stability: Stability) -> LimitFinding | None:
+def judge(limit: CapacityLimit, trial: MeasuredTrial, stability: Stability) -> LimitFinding | None:
     """The finding about one done trial; None where the trial has too few messages to be judged (the
     schedule's draw was short)."""
     if stability.unstable:
@@ -210,7 +210,7 @@ def _kind_of(broken: LimitCondition, trial: MeasuredTrial) -> Kind:
     return KIND_OF_FATE[max(counts, key=lambda fate: counts[fate])]
 
 
-def of_limits(document: Mapping[str, Any], where: str) -> SearchLimit:
+def of_limits(document: Mapping[str, Any], where: str) -> CapacityLimit:
     """The limit of a limits file for a search, which judges a whole workload. `document`: as
     `Limits.document`. Raises UserError where the file limits single topics, or a metric that a
     search does not measure."""
@@ -232,12 +232,12 @@ def of_limits(document: Mapping[str, Any], where: str) -> SearchLimit:
             + ", ".join(dict.fromkeys(metric.name for metric in NAMED.values())),
             actual=", ".join(unknown),
         )
-    return SearchLimit(
+    return CapacityLimit(
         tuple(LimitCondition(metric, at_most, inclusive=True) for metric, at_most in limits.items())
     )
 
 
-def parse_limit(text: str) -> SearchLimit:
+def parse_limit(text: str) -> CapacityLimit:
     """The conditions of a limit in words. Raises UserError where a part is not understood."""
     if comma := re.search(r"\d+,\d+", text):
         raise UserError(
@@ -264,7 +264,7 @@ def parse_limit(text: str) -> SearchLimit:
                 where=WHERE,
                 actual=", ".join(c.text for c in twice),
             )
-    return SearchLimit(conditions)
+    return CapacityLimit(conditions)
 
 
 def _condition(part: str) -> LimitCondition:

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from rmwbench.analysis.capacity.limit import SearchLimit, parse_limit
+from rmwbench.analysis.capacity.limit import CapacityLimit, parse_limit
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
 from rmwbench.campaign.plan import unsupported
 from rmwbench.campaign.plan.plan import duration_text
@@ -171,7 +171,7 @@ class SearchSpace:
     """The levels of an axis and the arms of a search, which begins at `start`."""
 
     request: SearchRequest
-    limit: SearchLimit
+    limit: CapacityLimit
     along: Axis
     cells: SearchCells
     levels: tuple[float, ...]

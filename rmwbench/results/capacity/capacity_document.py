@@ -12,7 +12,7 @@ import numpy as np
 
 from rmwbench.analysis.capacity.arm_capacity import ArmSearch, Capacity, Unit
 from rmwbench.analysis.capacity.knee import KNEE_FACTOR, LoadPoint, knee
-from rmwbench.analysis.capacity.limit import LimitCondition, LimitFinding, SearchLimit, judge
+from rmwbench.analysis.capacity.limit import LimitCondition, LimitFinding, CapacityLimit, judge
 from rmwbench.analysis.metrics.aggregate import LOSSES, MeasuredTrial, aggregate, trial_value
 from rmwbench.analysis.metrics.context import Context
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Metric
@@ -64,7 +64,7 @@ class ArmProbes:
 def summarise(bundle: Bundle) -> model.Searched:
     """Return the answer of a search. Raises UserError for a broken bundle."""
     plan = bundle.campaign.capacity or {}
-    limit = SearchLimit(
+    limit = CapacityLimit(
         tuple(
             LimitCondition(c["metric"], c["below"], c.get("inclusive", False))
             for c in plan["limit"]["conditions"]
@@ -85,7 +85,7 @@ def summarise(bundle: Bundle) -> model.Searched:
     )
 
 
-def _search(plan: Mapping[str, Any], limit: SearchLimit) -> model.RaisedFactor:
+def _search(plan: Mapping[str, Any], limit: CapacityLimit) -> model.RaisedFactor:
     conditions = tuple(model.SearchCondition(**c) for c in plan["limit"]["conditions"])
     return model.RaisedFactor(
         along=plan["along"],
@@ -120,7 +120,7 @@ def _arms(bundle: Bundle, plan: Mapping[str, Any]) -> dict[str, ArmProbes]:
     return arms
 
 
-def _probes(bundle: Bundle, limit: SearchLimit, arms: dict[str, ArmProbes]) -> None:
+def _probes(bundle: Bundle, limit: CapacityLimit, arms: dict[str, ArmProbes]) -> None:
     """Add every trial to its arm's search, in the order in which the trials were made."""
     whose = {c["cell"]: (arm, level) for arm in arms.values() for level, c in arm.cells.items()}
     idle: dict[int, float] = {
@@ -152,7 +152,7 @@ def _probes(bundle: Bundle, limit: SearchLimit, arms: dict[str, ArmProbes]) -> N
             arm.search.record(level, probe.finding.holds)
 
 
-def _arm(arm: ArmProbes, search: model.RaisedFactor, limit: SearchLimit) -> model.CapacityArm:
+def _arm(arm: ArmProbes, search: model.RaisedFactor, limit: CapacityLimit) -> model.CapacityArm:
     cell = next(iter(arm.cells.values()), {})
     judged = [p.finding.kind for p in arm.probes if p.finding is not None]
     # An arm of which no trial could run at any level is broken, not slow.
@@ -199,7 +199,7 @@ def _probe(probe: MeasuredProbe) -> model.Probe:
     )
 
 
-def _at_level(arm: ArmProbes, level: float, limit: SearchLimit) -> model.SearchLevel:
+def _at_level(arm: ArmProbes, level: float, limit: CapacityLimit) -> model.SearchLevel:
     probes = [p for p in arm.probes if p.level == level]
     judged = [(p, p.finding) for p in probes if p.finding is not None]
     findings = [finding for _, finding in judged]
@@ -259,7 +259,7 @@ def steady(entry: Metric, trials: Sequence[MeasuredTrial], unstable: Sequence[bo
     return Measured(entry.unit, value, low, high, count, len(known), how)
 
 
-def _tail(limit: SearchLimit) -> str:
+def _tail(limit: CapacityLimit) -> str:
     """Return the percentile that the curve shows beside the median: that of the limit if it has one
     above the median."""
     quantiles = (c.metric for c in limit.conditions if GLOSSARY[c.metric].kind == "quantile")

@@ -48,7 +48,7 @@ from rmwbench.results.shown import (
     PathShare,
     Settling,
     TrialValue,
-    UngrantedBuffer,
+    BufferShortfall,
     WorkloadArm,
 )
 from rmwbench.results.workload import chain_answer, groups
@@ -394,7 +394,7 @@ class ArmReport:
             as_installed=as_installed(self.arm, self.cell["profile"]),
             pair=pair_of(self.arm),
             not_supported=self.not_supported,
-            ungranted=tuple(UngrantedBuffer(**u) for u in self.definition.get("ungranted") or ()),
+            ungranted=tuple(BufferShortfall(**u) for u in self.definition.get("ungranted") or ()),
             support_ended=self.support_ended,
             untimed=interim.is_untimed(self.cell),
             traced=interim.is_traced(self.cell),
