@@ -129,7 +129,7 @@ elapsed = time.perf_counter() - begin
 
 METRICS = """
 import sys, time
-import rmwbench.results.suite_document as summary
+import rmwbench.results.show_document as summary
 from rmwbench.bundle import Bundle
 begin = time.perf_counter()
 summary.summarise(Bundle(sys.argv[1]))

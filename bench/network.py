@@ -22,7 +22,7 @@ from rmwbench.lab.host import HostBroken, Hosts
 from rmwbench.lab.network import Emulation, NetworkBroken, kernel
 from rmwbench.lab.network.network_checks import lateness
 from rmwbench.lab.network.network_probe import chance_bound
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.suite.network.network import Access, Links, Network
 from rmwbench.suite.network.spec import Spec
 
@@ -236,12 +236,12 @@ class _Joined:
         self._hosts = Hosts("bench", HOSTS)
         try:
             self._hosts.wait_ready()
-            self._crew = Crew(self._hosts)
+            self._processes = TrialProcesses(self._hosts)
             self.network = Emulation(
-                self._crew, self._hosts, Links(None, HOSTS, network), 3_000_000
+                self._processes, self._hosts, Links(None, HOSTS, network), 3_000_000
             )
             self.network.spawn()
-            self._crew.wait_hello(HELLO_S)
+            self._processes.wait_hello(HELLO_S)
             self.network.up(int.from_bytes(os.urandom(4)))
         except BaseException:
             self._hosts.close()
@@ -252,7 +252,7 @@ class _Joined:
 
     def __exit__(self, *_: object) -> None:
         self.network.close()
-        self._crew.__exit__()
+        self._processes.__exit__()
         self._hosts.close()
 
     def run(self, program: str, amount: float) -> bytes:
@@ -261,7 +261,7 @@ class _Joined:
             "robot": (program, ["send", "10.77.0.2", str(amount)]),
             "base": (program, ["receive", "10.77.0.2", str(amount)]),
         }
-        results = self._crew.run_programs(programs, MARGIN_S + (amount if amount < 100 else 0))
+        results = self._processes.run_programs(programs, MARGIN_S + (amount if amount < 100 else 0))
         if any(status != 0 for status, _ in results.values()):
             raise HostBroken(f"a program of the bench ended with {results}")
         return results["base"].output

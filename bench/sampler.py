@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench.ratio import against
 from rmwbench.lab.host import Host
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.sampling.sampler import Sampler
 from rmwbench.suite.timeline import Sampling
 
@@ -67,12 +67,12 @@ def main() -> None:
 def measure(sampling: Sampling, seconds: float, canary_ns: int | None) -> dict[str, float]:
     """One window: `cores` between its edges, and how long the slower of the two edges took to
     read."""
-    with Host("bench-sampler") as host, Crew(host) as crew:
+    with Host("bench-sampler") as host, TrialProcesses(host) as processes:
         host.wait_ready()
         for number in range(PROCESSES):
             host.spawn(f"p{number}", Path("/bin/sleep"), ["600"], {}, {})
         pids = [host.receive(TIMEOUT_S).inner_pid for _ in range(PROCESSES)]
-        with contextlib.closing(Sampler(crew)) as sampler:
+        with contextlib.closing(Sampler(processes)) as sampler:
             sampler.spawn()
             sampler.watch([(f"p{number}", pid, "worker") for number, pid in enumerate(pids)])
             begin_ns = time.monotonic_ns() + LEAD_NS

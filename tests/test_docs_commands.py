@@ -13,7 +13,7 @@ import typer
 from markdown_it import MarkdownIt
 
 from rmwbench.cli.main import VERBS, _app
-from rmwbench.suite.file.places import shipped_suites
+from rmwbench.suite.file.suite_files import shipped_suites
 
 ROOT = Path(__file__).parents[1]
 PAGES = [

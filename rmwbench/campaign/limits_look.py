@@ -15,8 +15,8 @@ from rmwbench.analysis.verdicts.limit_outcomes import OPEN, SETTLED_BY_BLOCKS
 from rmwbench.bundle.journal import OpenComparisonLine
 from rmwbench.campaign.interim_look import Judge, Look, deciding_comparisons
 from rmwbench.campaign.plan.plan import Plan
-from rmwbench.results.shown import ArmInCondition
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
+from rmwbench.results.show_model import ArmInCondition
 
 
 class LimitsJudge(Judge):

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rmwbench.campaign.course import UNSUPPORTED, Course, SpoiltBlock
 from rmwbench.campaign.interim_look import Look
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
-from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED, few, unsupported_lines
+from rmwbench.campaign.plan.unsupported_cells import NOT_SUPPORTED, few, unsupported_lines
 from rmwbench.campaign.trial.outcome import SPOILT_KEPT, keeps_spoilt
 from rmwbench.command_name import as_typed
 from rmwbench.suite.arm import left_out_lines

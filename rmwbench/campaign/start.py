@@ -16,8 +16,14 @@ from rmwbench.bundle.journal import CampaignFinished, CampaignResumed, Line
 from rmwbench.campaign.blocks import BlockSource
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.looks import LookMaker
-from rmwbench.campaign.plan import file_faults, plan_refusals, preflight, shared_host, unsupported
-from rmwbench.campaign.plan.cut import Cut
+from rmwbench.campaign.plan import (
+    file_faults,
+    plan_refusals,
+    preflight,
+    shared_host,
+    unsupported_cells,
+)
+from rmwbench.campaign.plan.budget_cut import Cut
 from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.request import Planner, Request
@@ -34,7 +40,7 @@ from rmwbench.lab.middleware import Worker
 from rmwbench.lab.middleware.find import differences
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
-from rmwbench.suite.file.places import find, path_text, read
+from rmwbench.suite.file.suite_files import find, path_text, read
 from rmwbench.words.shell import command_line
 
 MEMORY_PARTS = 16
@@ -130,15 +136,15 @@ def check_plan(
     shared_host.check(plan.cells, plan.host, places.file)
     workers = preflight.find_and_check(plan, places)
     file_faults.check(plan.cells, workers, plan.host, places, lab.kernels())
-    reasons = unsupported.description_reasons(plan.cells, workers, plan.host)
-    unsupported.check_some_left(plan, reasons, places)
+    reasons = unsupported_cells.description_reasons(plan.cells, workers, plan.host)
+    unsupported_cells.check_some_left(plan, reasons, places)
     if directory is not None:
         preflight.check_disk(plan, directory)
     lab.check(plan, workers)
     reasons |= lab.lacking(_able(plan, reasons), workers, plan.host)
-    unsupported.check_some_left(plan, reasons, places)
+    unsupported_cells.check_some_left(plan, reasons, places)
     reasons |= lab.rehearse(_able(plan, reasons), workers, places)
-    unsupported.check_some_left(plan, reasons, places)
+    unsupported_cells.check_some_left(plan, reasons, places)
     return workers, reasons
 
 

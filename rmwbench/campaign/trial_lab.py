@@ -7,10 +7,10 @@ from typing import Any, Protocol, Self
 from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.campaign import calibrations
-from rmwbench.campaign.plan import preflight, unsupported
+from rmwbench.campaign.plan import preflight, unsupported_cells
 from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.plan import Plan
-from rmwbench.campaign.plan.rehearse import rehearse
+from rmwbench.campaign.plan.rehearsal import rehearse
 from rmwbench.campaign.plan.socket_buffers import Kernel, Kernels
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.record.campaign_document import machine_table
@@ -19,7 +19,7 @@ from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, hosts_ahead, run_trial
 from rmwbench.lab import machine
 from rmwbench.lab.host import HostKind, Hosts, check, host_kind
-from rmwbench.lab.machine import card as machine_card
+from rmwbench.lab.machine import machine_card as machine_card
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 
@@ -94,9 +94,9 @@ class Lab:
     def lacking(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], kind: HostKind
     ) -> dict[int, str]:
-        """Return `unsupported.machine_reasons` for all machines that trials may run on. Call it
+        """Return `unsupported_cells.machine_reasons` for all machines that trials may run on. Call it
         after `check`."""
-        return unsupported.machine_reasons(cells, workers, kind)
+        return unsupported_cells.machine_reasons(cells, workers, kind)
 
     def rehearse(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places

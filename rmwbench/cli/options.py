@@ -43,7 +43,7 @@ def json_option(text: str) -> Any:
 
 def complete_suite(incomplete: str) -> list[str]:
     """Return the names of shipped suites that begin so; the shell adds files by itself."""
-    from rmwbench.suite.file.places import shipped_suites
+    from rmwbench.suite.file.suite_files import shipped_suites
 
     return [name for name in shipped_suites() if name.startswith(incomplete)]
 
@@ -172,7 +172,7 @@ class ArmOptions:
         names arms, return those that can run here, and print a note about it on stderr."""
         from rmwbench.campaign.plan.default_arms import default_arms
         from rmwbench.cli.console import stderr_console
-        from rmwbench.suite.file.places import find, read
+        from rmwbench.suite.file.suite_files import find, read
 
         path = find(suite)
         arms = default_arms(path, read(path), self.choice, names_arm=bool(self.arm))

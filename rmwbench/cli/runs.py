@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, Protocol
 import typer
 
 from rmwbench.cli.console import print_view, say, stderr_console
-from rmwbench.cli.gate import exit_code, own_arm_failed
+from rmwbench.cli.exit_code import exit_code, own_arm_failed
 from rmwbench.errors import UserError
 from rmwbench.words.shell import command_line
 
@@ -125,7 +125,7 @@ def _answer(directory: Path, no_report: bool) -> int:
     from rmwbench.published.campaign_section import evaluated
     from rmwbench.report.show.files import write_html
     from rmwbench.report.show.suite_view import view
-    from rmwbench.results.suite_document import summarise
+    from rmwbench.results.show_document import summarise
 
     answer = summarise(bundle)
     if no_report:

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.campaign import calibrations
-from rmwbench.campaign.plan import preflight, unsupported
+from rmwbench.campaign.plan import preflight, unsupported_cells
 from rmwbench.campaign.plan.plan import Plan
-from rmwbench.campaign.plan.rehearse import rehearse
+from rmwbench.campaign.plan.rehearsal import rehearse
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, hosts_ahead, run_trial
@@ -95,7 +95,7 @@ class ClusterMachine:
         return None
 
     def lacking(self, cells: Sequence[Any]) -> dict[int, str]:
-        return unsupported.machine_reasons(cells, self._workers)
+        return unsupported_cells.machine_reasons(cells, self._workers)
 
     def rehearse(self, cells: Sequence[Any], places: Places) -> dict[int, str] | UserError:
         try:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rmwbench.lab.machine.card import SYSCTLS
+from rmwbench.lab.machine.machine_card import SYSCTLS
 
 Facts = dict[str, Any]
 HARDWARE = (

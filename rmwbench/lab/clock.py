@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from rmwbench.analysis.records.clocks import Clock, Exchange, OffsetReading, fit, intersect
 from rmwbench.lab.host import RemoteHost
 from rmwbench.lab.host.connection import SILENCE_S
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import WorkerProcess
 
 EXCHANGES, EXCHANGES_IN_WINDOW = 32, 8
@@ -34,8 +34,8 @@ OWN = fit([OffsetReading(0, 0, 0)])
 class HostClocks:
     """The clocks of one trial. `host_of` is worker → host."""
 
-    def __init__(self, crew: Crew, host_of: Mapping[str, str]):
-        self._crew, self._host_of = crew, dict(host_of)
+    def __init__(self, processes: TrialProcesses, host_of: Mapping[str, str]):
+        self._processes, self._host_of = processes, dict(host_of)
         self._readings: dict[str, list[OffsetReading]] = {}
         self._clocks: dict[str, Clock] = {}
         self._begun_ns = 0
@@ -44,7 +44,7 @@ class HostClocks:
         """Finds the hosts whose clock is not ours, and reads their clocks. Raises WorkerFailed."""
         self._begun_ns = time.monotonic_ns()
         for process, host in self._started_workers():
-            if not is_own(self._crew.workers[process].pid):
+            if not is_own(self._processes.workers[process].pid):
                 self._readings.setdefault(host, [])
         self.read()
 
@@ -100,7 +100,7 @@ class HostClocks:
 
     def _speaker(self, host: str) -> WorkerProcess:
         workers = [
-            self._crew.workers[process]
+            self._processes.workers[process]
             for process, host_name in self._started_workers()
             if host_name == host
         ]
@@ -111,7 +111,7 @@ class HostClocks:
         return [
             (process, host)
             for process, host in self._host_of.items()
-            if process in self._crew.workers
+            if process in self._processes.workers
         ]
 
     def _read_clock(self, host: str, worker: WorkerProcess, count: int, timeout_s: float) -> bool:
@@ -136,12 +136,12 @@ class HostClocks:
             times_ns = worker.host.exchange_clock(deadline - time.monotonic())
             if times_ns is None:
                 # Its other connection tells whether the machine is lost; then this raises.
-                self._crew.turn_until(lambda: worker.ended, deadline - time.monotonic())
+                self._processes.turn_until(lambda: worker.ended, deadline - time.monotonic())
                 return None
             return Exchange(*times_ns)
         command = worker.request("clock", {})
         rest_s = deadline - time.monotonic()
-        self._crew.turn_until(lambda: command.answered or worker.ended, rest_s)
+        self._processes.turn_until(lambda: command.answered or worker.ended, rest_s)
         if not command.answered:
             return None
         times = command.take()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rmwbench import codes
 from rmwbench.analysis.metrics.latency import SERIES_POINTS
 from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
-from rmwbench.published.about import is_suite
+from rmwbench.published.related_sources import is_suite
 from rmwbench.results.model import Estimate, Fact
 from rmwbench.words.level_names import named_level
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # what was shipped is judged without all that it was shown by
     from pathlib import Path
 
     from rmwbench.analysis.metrics.aggregate import MeasuredTrial
-    from rmwbench.results import shown
+    from rmwbench.results import show_model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +147,7 @@ class MeasuredCampaign:
 
 
 def of_shown(
-    answer: "shown.SuiteAnswer", claim_ids: Sequence[str] | None = None
+    answer: "show_model.SuiteAnswer", claim_ids: Sequence[str] | None = None
 ) -> MeasuredCampaign:
     """Return all that is taken of a shown campaign. `claim_ids`: as in `MeasuredCampaign`."""
     campaign = answer.campaign
@@ -181,7 +181,7 @@ class RunningCampaign:
         """Read all trials that its journal has by now. Raise UserError if something cannot be
         measured."""
         from rmwbench.bundle import Bundle
-        from rmwbench.results.suite_document import summarise
+        from rmwbench.results.show_document import summarise
 
         return of_shown(summarise(Bundle(self._directory), measured_trials=self._known))
 
@@ -194,7 +194,7 @@ def name_of(workload: str, arms: Sequence[CampaignArm]) -> str:
     return workload.removesuffix(f" [{levels}]")
 
 
-def _workload(workload: "shown.WorkloadAnswer") -> CampaignWorkload:
+def _workload(workload: "show_model.WorkloadAnswer") -> CampaignWorkload:
     arms = tuple(_arm(workload, arm) for arm in workload.arms)
     return CampaignWorkload(
         workload=workload.workload,
@@ -205,7 +205,7 @@ def _workload(workload: "shown.WorkloadAnswer") -> CampaignWorkload:
     )
 
 
-def _arm(workload: "shown.WorkloadAnswer", arm: "shown.WorkloadArm") -> CampaignArm:
+def _arm(workload: "show_model.WorkloadAnswer", arm: "show_model.WorkloadArm") -> CampaignArm:
     charts = workload.charts
     return CampaignArm(
         arm=arm.arm,
@@ -240,7 +240,7 @@ def _arm(workload: "shown.WorkloadAnswer", arm: "shown.WorkloadArm") -> Campaign
 
 
 def seconds_of(
-    delivered: "shown.Delivered | None", series: "shown.Series | None"
+    delivered: "show_model.Delivered | None", series: "show_model.Series | None"
 ) -> dict[str, Seconds | None]:
     """Return what an arm's charts say second by second."""
     by_metric: dict[str, Seconds | None] = {}
@@ -271,11 +271,11 @@ def _by_second(
     return tuple((second, float(reduce(within))) for second, within in sorted(by_second.items()))
 
 
-def _values_by_block(arm: "shown.CommonArm") -> dict[str, dict[int, float]]:
+def _values_by_block(arm: "show_model.CommonArm") -> dict[str, dict[int, float]]:
     return {name: {x.block: x.value for x in values} for name, values in arm.per_trial.items()}
 
 
-def _lost_blocks(arm: "shown.WorkloadArm") -> tuple[int, ...]:
+def _lost_blocks(arm: "show_model.WorkloadArm") -> tuple[int, ...]:
     """Return the lost blocks, without those that were done when they were tried again."""
     done = {x.block for values in arm.per_trial.values() for x in values}
     lost = {failure.block for failure in arm.trials.failures if lost_by_its_arm(failure)}

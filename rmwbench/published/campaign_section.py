@@ -5,11 +5,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rmwbench.published.about import sources_about
 from rmwbench.published.campaign import MeasuredCampaign, of_shown
+from rmwbench.published.related_sources import sources_about
 from rmwbench.report.evaluated import Evaluated
-from rmwbench.results.shown import SuiteAnswer
-from rmwbench.suite.file.places import CLAIMS_FILE, FIGURES_FILE, suites_directory
+from rmwbench.results.show_model import SuiteAnswer
+from rmwbench.suite.file.suite_files import CLAIMS_FILE, FIGURES_FILE, suites_directory
 
 Items = Sequence[Mapping[str, Any]]
 """Claims as claims/claim_items.py makes them."""

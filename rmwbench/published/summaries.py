@@ -16,7 +16,7 @@ from rmwbench.published.campaign import (
     name_of,
 )
 from rmwbench.results.model import Estimate, Fact
-from rmwbench.suite.file.places import path_text, source_directory
+from rmwbench.suite.file.suite_files import path_text, source_directory
 
 FOLDER = "measured"
 SCHEMA, VERSION = "rmwbench/measured", 1

@@ -11,7 +11,7 @@ from rmwbench.analysis.metrics.aggregate import FATES, UNDELIVERED, fates_of
 from rmwbench.analysis.metrics.comparisons import PRIMARY
 from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Metric, MetricScope
 from rmwbench.analysis.verdicts.ranking_words import is_resource
-from rmwbench.results.shown import AnyArm, Part, TopicAnswer, WorkloadAnswer
+from rmwbench.results.show_model import AnyArm, Part, TopicAnswer, WorkloadAnswer
 from rmwbench.words import numbers as fmt
 
 

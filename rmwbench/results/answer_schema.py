@@ -14,7 +14,7 @@ from rmwbench.results.compare.compare_model import Compared
 from rmwbench.results.decide.decide_model import Decided
 from rmwbench.results.explain.explain_model import Explanation
 from rmwbench.results.machine.machine_model import CalibrationDocument
-from rmwbench.results.shown import SuiteAnswer
+from rmwbench.results.show_model import SuiteAnswer
 
 DOCUMENTS: Mapping[str, Any] = {
     "calibration": CalibrationDocument,

@@ -25,7 +25,7 @@ from rmwbench.bundle.evidence import SmallTables
 from rmwbench.bundle.journal import SETTLING
 from rmwbench.results.model import CampaignIdentity, TrialCounts, with_fields_of
 from rmwbench.results.selection import Selection, refuse_imported
-from rmwbench.results.shown import CampaignFacts, CampaignTrials, JudgedAt, LastLook, Settling
+from rmwbench.results.show_model import CampaignFacts, CampaignTrials, JudgedAt, LastLook, Settling
 from rmwbench.results.workload.tails import of_worst
 from rmwbench.results.workload.workload_arm import ArmReport, CellEvidence, judge_by
 from rmwbench.suite.arm import left_out_lines

@@ -16,8 +16,8 @@ from rmwbench.analysis.metrics.fates import Fates
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import newest_campaign
-from rmwbench.results import model, shown
-from rmwbench.results.suite_document import suite_answer
+from rmwbench.results import model, show_model
+from rmwbench.results.show_document import suite_answer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,7 +95,7 @@ class ArmResult:
     verdict: VerdictResult
     times_floor: model.Ratio
     metrics: Mapping[str, MetricResult]
-    per_trial: Mapping[str, tuple[shown.TrialValue, ...]]
+    per_trial: Mapping[str, tuple[show_model.TrialValue, ...]]
 
     @property
     def response_latency(self) -> Quantiles:
@@ -257,7 +257,7 @@ def _table(
     return pa.Table.from_pylist(rows, schema=schema)
 
 
-def _workload(workload: shown.WorkloadAnswer) -> WorkloadResult:
+def _workload(workload: show_model.WorkloadAnswer) -> WorkloadResult:
     return WorkloadResult(
         name=workload.workload,
         title=workload.title,
@@ -272,12 +272,12 @@ def _workload(workload: shown.WorkloadAnswer) -> WorkloadResult:
     )
 
 
-def _arms(arms: Sequence[shown.AnyArm]) -> Mapping[str, ArmResult]:
+def _arms(arms: Sequence[show_model.AnyArm]) -> Mapping[str, ArmResult]:
     return MappingProxyType({arm.arm: _arm(arm) for arm in arms})
 
 
-def _arm(arm: shown.AnyArm) -> ArmResult:
-    whole = arm if isinstance(arm, shown.WorkloadArm) else None
+def _arm(arm: show_model.AnyArm) -> ArmResult:
+    whole = arm if isinstance(arm, show_model.WorkloadArm) else None
     return ArmResult(
         name=arm.arm,
         middleware=arm.middleware,

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rmwbench.campaign.plan.profile import daemons, resolved_profile
-from rmwbench.campaign.plan.rehearse import in_force
+from rmwbench.campaign.plan.rehearsal import in_force
 from rmwbench.campaign.plan.socket_buffers import LIMITS, asked_bytes
 from rmwbench.errors import UserError, not_one_of
 from rmwbench.lab.machine.checks.network_rules import IMAGES_LOST

@@ -9,7 +9,7 @@ from rmwbench.analysis.metrics.drift import FEWEST, Drift, drift, of_arm
 from rmwbench.analysis.verdicts.verdict import JudgedArm
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.shown import Settling, BufferShortfall, WorkloadAnswer
+from rmwbench.results.show_model import BufferShortfall, Settling, WorkloadAnswer
 from tests.report.test_facts import part
 from tests.support.judging import judged
 from tests.support.typed import typed

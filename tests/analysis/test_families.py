@@ -7,7 +7,7 @@ from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.over_topics import over_topics
 from rmwbench.analysis.verdicts.verdict import Family, JudgedArm, Rules
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.shown import WorkloadAnswer
+from rmwbench.results.show_model import WorkloadAnswer
 from tests.report.test_facts import part
 from tests.support.judging import judged
 from tests.support.typed import typed

@@ -34,7 +34,7 @@ from rich.console import Console
 from rmwbench.report.render.terminal import print_view
 from rmwbench.report.show.suite_view import view
 from rmwbench.results.model import document
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from rmwbench.suite.limits import KEYS
 from tests.support import synthetic_bundle
 

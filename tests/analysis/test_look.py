@@ -6,7 +6,7 @@ import pytest
 
 from rmwbench.analysis.metrics.fates import FateCounts
 from rmwbench.analysis.verdicts import best, sequential
-from rmwbench.analysis.verdicts.disturbed import unbound
+from rmwbench.analysis.verdicts.disturbances import unbound
 from rmwbench.analysis.verdicts.interim import (
     BlockFacts,
     InterimCell,

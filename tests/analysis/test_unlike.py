@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.analysis.verdicts.unlike import ArmFacts, between, flags, outdated
+from rmwbench.analysis.verdicts.unlike_arms import ArmFacts, between, flags, outdated
 
 TYPED = ArmFacts(
     "a", take="typed", when_full="publisher overwrites at writer, subscription drops at reader"

@@ -245,7 +245,7 @@ def test_an_interrupt_ends_a_query_while_it_is_worked_on(damaged):
 
 def test_a_mistake_of_ours_ends_with_2_and_a_file_with_its_details(tmp_path):
     program = (
-        "import rmwbench.suite.file.places as places\n"
+        "import rmwbench.suite.file.suite_files as places\n"
         "def read(*_): raise TypeError('nobody foresaw\\x1b[2J this')\n"
         "places.read = read\n"
         "from rmwbench.cli.main import main; main(['plan', 'quick'])"

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from rmwbench.cli.gate import own_arm_failed
-from rmwbench.suite.file.places import suites_directory
+from rmwbench.cli.exit_code import own_arm_failed
+from rmwbench.suite.file.suite_files import suites_directory
 from tests.lab import fake_worker, tools
 from tests.support.program import script
 

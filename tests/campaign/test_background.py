@@ -15,7 +15,7 @@ import pytest
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, Hosts
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.sampling import load_process
 from rmwbench.lab.sampling.background import Background, LoadFlow
 from rmwbench.lab.sampling.cgroup import remove_stale_groups, stale_groups
@@ -188,12 +188,12 @@ ORCHESTRATOR = """
 import sys, time
 from rmwbench.lab.sampling.background import Background
 from rmwbench.lab.host import Host
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 host = Host("test"); host.wait_ready()
-crew = Crew(host)
-loads = Background(crew, {"background": "cpu100", "host_idle": "awake"})
+processes = TrialProcesses(host)
+loads = Background(processes, {"background": "cpu100", "host_idle": "awake"})
 loads.start()
-print(*[p.pid for p in crew.tools.values()], loads._group.path if loads._group else "-", flush=True)
+print(*[p.pid for p in processes.tools.values()], loads._group.path if loads._group else "-", flush=True)
 time.sleep(60)
 """
 
@@ -219,11 +219,11 @@ def test_loads_die_with_an_orchestrator_that_is_killed():
 def test_idle_and_as_found_start_nothing():
     with Host("test") as host:
         host.wait_ready()
-        with Crew(host) as crew:
-            loads = Background(crew, {"background": "idle", "host_idle": "as_found"})
+        with TrialProcesses(host) as processes:
+            loads = Background(processes, {"background": "idle", "host_idle": "as_found"})
             loads.start()
             loads.stop()
-            assert crew.tools == {} and loads.probes() == []
+            assert processes.tools == {} and loads.probes() == []
             assert loads.pids(host.name) == [] and loads.problems == {}
 
 
@@ -241,13 +241,15 @@ def test_a_load_is_on_the_hosts_that_it_is_asked_for(kind, hosts, names):
     tools.built("load")
     with Hosts("test", ["robot", "base"]) as made:
         made.wait_ready()
-        with Crew(made) as crew:
-            loads = Background(crew, {"background": kind, "host_idle": "as_found"}, hosts)
+        with TrialProcesses(made) as processes:
+            loads = Background(processes, {"background": kind, "host_idle": "as_found"}, hosts)
             try:
                 loads.start()
                 now_ns = time.monotonic_ns()
-                loads.window(dict.fromkeys(crew.hosts, (now_ns + 50_000_000, now_ns + 350_000_000)))
-                crew.watch_until(now_ns + 400_000_000)
+                loads.window(
+                    dict.fromkeys(processes.hosts, (now_ns + 50_000_000, now_ns + 350_000_000))
+                )
+                processes.watch_until(now_ns + 400_000_000)
                 loads.stop()
                 assert {name: load.host for name, load in loads._loads.items()} == names
                 probed = {row["probe"]: row["value"] for row in loads.probes()}
@@ -261,7 +263,7 @@ def test_a_load_is_on_the_hosts_that_it_is_asked_for(kind, hosts, names):
                 flows = {host: flow.datagram_bytes for host, flow in loads.own_flows.items()}
                 assert flows == (dict.fromkeys(names.values(), 1428) if kind == "traffic" else {})
             finally:
-                crew.hosts.close()
+                processes.hosts.close()
                 loads.close()
 
 

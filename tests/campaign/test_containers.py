@@ -2,7 +2,7 @@
 
 import pytest
 
-from rmwbench.campaign.plan.unsupported import described
+from rmwbench.campaign.plan.unsupported_cells import described
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.errors import UserError
 from rmwbench.lab.host.hosts import SHARED, HostKind

@@ -30,7 +30,7 @@ workloads:
 """
 
 
-class Crew:
+class TrialProcesses:
     def __init__(self, sent):
         self.asked, self._sent = [], sent
 
@@ -43,9 +43,11 @@ def test_behind_a_relay_as_many_are_heard_as_its_source_sent():
     cell = only_cell(CHAIN)
     image, boxes = (e for e in cell.endpoints if e.kind == "publisher")
     readers = {e.topic: e.endpoint for e in cell.endpoints if e.kind == "subscription"}
-    probes, crew = barrier._Probes(cell), Crew({str(image.endpoint): 3})
-    probes.send(crew, [(readers["boxes"], boxes.endpoint)])
-    assert crew.asked == [{image.process: {"endpoints": [image.endpoint]}}], "a relay sends none"
+    probes, processes = barrier._Probes(cell), TrialProcesses({str(image.endpoint): 3})
+    probes.send(processes, [(readers["boxes"], boxes.endpoint)])
+    assert processes.asked == [{image.process: {"endpoints": [image.endpoint]}}], (
+        "a relay sends none"
+    )
     for topic, writer in (("image", image), ("boxes", boxes)):
         pair = readers[topic], writer.endpoint
         assert probes.expected(*pair) == 3 and probes.counted_by(*pair) == pair
@@ -65,12 +67,12 @@ def test_a_client_counts_the_answers_to_its_own():
         own = client.endpoint, client.endpoint
         assert probes.counted_by(client.endpoint, service.endpoint) == own
         assert probes.expected(service.endpoint, client.endpoint) == sent
-        silent, crew = (client.endpoint, service.endpoint), Crew({})
-        probes.send(crew, [silent])
-        assert crew.asked == [{client.process: {"endpoints": [client.endpoint]}}]
+        silent, processes = (client.endpoint, service.endpoint), TrialProcesses({})
+        probes.send(processes, [silent])
+        assert processes.asked == [{client.process: {"endpoints": [client.endpoint]}}]
 
 
 def test_the_next_probe_waits_for_what_the_slowest_link_takes():
     cell = only_cell(LINKS)
-    takes_s = barrier._Probes(cell).send(Crew({"1": 1}), [(2, 1)])
+    takes_s = barrier._Probes(cell).send(TrialProcesses({"1": 1}), [(2, 1)])
     assert takes_s == pytest.approx(1.0), "1 MB at 8 Mbit/s"

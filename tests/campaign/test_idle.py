@@ -8,7 +8,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.report.show.suite_view import view
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.lab import tools

@@ -181,8 +181,8 @@ def begun(monkeypatch, sent, **life):
 
 @pytest.mark.parametrize("life", [{"planner": ", killed_s: 0.35"}, {}])
 def test_a_writer_that_is_held_is_a_finding_and_what_it_left_is_never_sent(monkeypatch, life):
-    trial, crew = begun(monkeypatch, 5, **life)
-    _finish(trial, crew, 0.2, {})
+    trial, processes = begun(monkeypatch, 5, **life)
+    _finish(trial, processes, 0.2, {})
     assert trial.endpoints.unfinished == {1: 4}
     told, flag = trial.events
     assert (told["event"], told["endpoint"]) == (UNFINISHED, 1)
@@ -195,9 +195,9 @@ def test_a_writer_that_is_held_is_a_finding_and_what_it_left_is_never_sent(monke
 
 
 def test_a_schedule_that_sent_all_and_does_not_end_is_its_workers_fault(monkeypatch):
-    trial, crew = begun(monkeypatch, 17)
+    trial, processes = begun(monkeypatch, 17)
     with pytest.raises(WorkerFailed):
-        _finish(trial, crew, 0.2, {})
+        _finish(trial, processes, 0.2, {})
     assert not trial.events and not trial.endpoints.unfinished
 
 
@@ -209,8 +209,8 @@ def test_a_node_that_was_killed_before_it_was_up_has_not_joined_and_voids_nothin
     if not joined:
         del trial.endpoints.granted[planner]
     worker = SimpleNamespace(killed=False, pid=7)
-    crew = SimpleNamespace(workers={"planner": worker}, kill=lambda process: None)
-    changes = Changes(trial, crew, None, trial.times.window)
+    processes = SimpleNamespace(workers={"planner": worker}, kill=lambda process: None)
+    changes = Changes(trial, processes, None, trial.times.window)
     changes._posted = [(SimpleNamespace(worker=worker, cmd=owed, answered=False), None)]
     changes._kill(next(one for one in trial.order.cell.changes if one.killed))
     assert changes._posted == [] and planner in changes.absent_endpoints

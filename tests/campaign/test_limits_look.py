@@ -18,7 +18,7 @@ from rmwbench.analysis.verdicts.limit_outcomes import (
 )
 from rmwbench.campaign.limits_look import LimitsJudge, is_settled
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import ArmInCondition
+from rmwbench.results.show_model import ArmInCondition
 from tests.support import synthetic_bundle
 from tests.support.edited import limit_median
 

@@ -6,8 +6,8 @@ import resource
 
 import pytest
 
-from rmwbench.campaign.plan import unsupported
-from rmwbench.campaign.plan.unsupported import described
+from rmwbench.campaign.plan import unsupported_cells
+from rmwbench.campaign.plan.unsupported_cells import described
 from rmwbench.campaign.trial import spawn
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.errors import UserError
@@ -51,12 +51,12 @@ def test_an_unknown_level_is_named():
 
 def test_polling_with_sched_fifo_and_what_only_root_gets_are_told_before_anything_runs(monkeypatch):
     worker = {"floor": tools.worker("floor")}
-    monkeypatch.setattr(unsupported, "has_capability", lambda number: True)
+    monkeypatch.setattr(unsupported_cells, "has_capability", lambda number: True)
     (reason,) = described([cell("fifo", wait="poll")], worker).values()
     assert "leaves its processor to nobody else" in reason
     assert not described([cell("all")], worker)
     # as root of an ordinary container
-    monkeypatch.setattr(unsupported, "has_capability", lambda number: False)
+    monkeypatch.setattr(unsupported_cells, "has_capability", lambda number: False)
     assert "run as root" in described([cell("locked")], worker)[1]
     assert "--cap-add SYS_NICE" in described([cell("fifo")], worker)[1]
     assert not described([cell("pinned")], worker)
@@ -70,9 +70,9 @@ def test_every_thread_of_a_worker_has_what_was_asked_for(level, monkeypatch):
     seen: dict[str, list[tuple[int, set[int], int]]] = {}
     collect = spawn.check_scheduling
 
-    def look(made, crew):
-        collect(made, crew)
-        for name, worker in crew.workers.items():
+    def look(made, processes):
+        collect(made, processes)
+        for name, worker in processes.workers.items():
             threads = map(int, os.listdir(f"/proc/{worker.pid}/task"))
             locked = spawn.locked_bytes(worker.pid)
             seen[name] = [

@@ -391,8 +391,8 @@ def test_spinners_of_a_real_machine_hide_no_other_program():
         probe_row("busy@base", 0.9),
         probe_row("processors_usable@base", 1, "count"),
     ]
-    crew = SimpleNamespace(hosts=SimpleNamespace(remote={"base": None}))
-    shares = {row["probe"]: row["value"] for row in machines.sampled_probes(made, crew)}
+    processes = SimpleNamespace(hosts=SimpleNamespace(remote={"base": None}))
+    shares = {row["probe"]: row["value"] for row in machines.sampled_probes(made, processes)}
     assert shares == pytest.approx(
         {"own": 0.2, "foreign": 0.3, "own@base": 0.6, "foreign@base": 0.3}
     )

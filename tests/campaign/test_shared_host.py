@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.plan import shared_host, unsupported
+from rmwbench.campaign.plan import shared_host, unsupported_cells
 from rmwbench.errors import UserError
 from rmwbench.lab.host.hosts import NAMESPACES, HostKind
 from rmwbench.lab.middleware import Worker, find_workers
@@ -206,9 +206,9 @@ FORCED = {"shared_host": {"forced": "files of its own"}}
 
 def test_a_worker_that_does_not_say_how_it_keeps_apart_is_left_out():
     (cell,) = cells_of()
-    assert unsupported.described([cell], {"floor": worker(**FORCED)}, SHARED) == {}
-    assert unsupported.described([cell], {"floor": worker()}, NAMESPACES) == {}
-    left_out = unsupported.described([cell], {"floor": worker()}, SHARED)
+    assert unsupported_cells.described([cell], {"floor": worker(**FORCED)}, SHARED) == {}
+    assert unsupported_cells.described([cell], {"floor": worker()}, NAMESPACES) == {}
+    left_out = unsupported_cells.described([cell], {"floor": worker()}, SHARED)
     assert "does not keep to" in left_out[cell.number]
 
 

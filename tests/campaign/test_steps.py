@@ -19,8 +19,10 @@ STEP = {
 
 def test_a_step_keeps_its_node_how_it_ended_and_both_times():
     outcome = SimpleNamespace(events=[], endpoints=EndpointFacts())
-    crew = SimpleNamespace(workers={"manager": SimpleNamespace(events=deque([STEP]))}, daemons={})
-    take_events(outcome, crew)
+    processes = SimpleNamespace(
+        workers={"manager": SimpleNamespace(events=deque([STEP]))}, daemons={}
+    )
+    take_events(outcome, processes)
     (row,) = table_from_rows("events", outcome.events).to_pylist()
     kept = {name: value for name, value in row.items() if value is not None}
     assert kept == {

@@ -29,7 +29,7 @@ class Probed(Exception):
 
 
 class Patient:
-    """A crew that answers everything at once, and keeps how long it was given: command → seconds."""
+    """Processes that answer everything at once, and keeps how long it was given: command → seconds."""
 
     def __init__(self):
         self.hosts = type("NoHosts", (dict,), {"remote": {}})()
@@ -59,8 +59,8 @@ def test_each_of_many_processes_adds_its_share_to_the_limit_until_all_are_open(m
         monkeypatch.setattr(barrier, name, lambda *_: None)
     monkeypatch.setattr(barrier, "take_events", lambda *_: None)
     monkeypatch.setattr(barrier, "fields_of", lambda *_: {})
-    crew = Patient()
+    processes = Patient()
     with pytest.raises(Probed):
-        barrier.open_and_match(outcome(many), crew, {})
+        barrier.open_and_match(outcome(many), processes, {})
     limit_s = timeouts.COMMAND_TIMEOUT_S + 101 * timeouts.PER_PROCESS_S
-    assert crew.given_s == dict.fromkeys(("open", "create", "probe"), pytest.approx(limit_s))
+    assert processes.given_s == dict.fromkeys(("open", "create", "probe"), pytest.approx(limit_s))

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from rmwbench.lab.host import host_kind
-from rmwbench.suite.file.places import shipped_suites
+from rmwbench.suite.file.suite_files import shipped_suites
 from tests.network.laboratory import taps
 from tests.support.command import captured
 

@@ -123,7 +123,7 @@ def test_an_answer_waits_for_nothing_that_it_does_not_need(verb, tmp_path):
         "report": ["report", str(campaign), "-o", str(tmp_path / "r.html")],
     }[verb]
     needless = {
-        "claims": ("pyarrow", "altair", "rmwbench.results.shown", "rmwbench.lab"),
+        "claims": ("pyarrow", "altair", "rmwbench.results.show_model", "rmwbench.lab"),
         "show": ("altair", "jinja2", "ruamel.yaml", "rmwbench.suite.suite", *NOT_SHOWN),
         "report": ("ruamel.yaml", "rmwbench.suite.suite", *NOT_SHOWN),
     }[verb] + ("duckdb", "scipy.stats", "scipy.optimize", "rmwbench.campaign")
@@ -246,7 +246,7 @@ def test_a_reader_that_leaves_early_is_not_an_error():
 
 def test_an_interrupt_exits_130():
     program = (
-        "import os, signal, rmwbench.suite.file.places as places\n"
+        "import os, signal, rmwbench.suite.file.suite_files as places\n"
         "places.read = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
         "from rmwbench.cli.main import main; main(['plan', 'quick'])"
     )

@@ -8,7 +8,7 @@ import pytest
 
 from rmwbench.cli.machine import middlewares
 from rmwbench.errors import UserError
-from rmwbench.suite.file.places import shipped_suites
+from rmwbench.suite.file.suite_files import shipped_suites
 from rmwbench.suite.workload.message_type import message_type_names
 from tests.support import command
 

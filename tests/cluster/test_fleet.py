@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from rmwbench.campaign.plan import unsupported
+from rmwbench.campaign.plan import unsupported_cells
 from rmwbench.campaign.trial_lab import ResultsLost
 from rmwbench.cluster import cluster_machine as on_machine
 from rmwbench.cluster.fleet import Fleet, NoAnswer, Remote
@@ -143,10 +143,10 @@ def test_a_machine_asks_its_own_kernel_and_user_what_a_cell_may(monkeypatch):
     text = SUITE.replace("rate_hz: 100", "rate_hz: 100, real_time: fifo")
     suite_cells = cells(parse(text, where="mine.yaml"))
     machine_ = on_machine.ClusterMachine()
-    monkeypatch.setattr("rmwbench.campaign.plan.unsupported.has_capability", lambda _: False)
+    monkeypatch.setattr("rmwbench.campaign.plan.unsupported_cells.has_capability", lambda _: False)
     assert "CAP_SYS_NICE" in machine_.lacking(suite_cells)[1]
-    assert unsupported.description_reasons(suite_cells, {}) == {}
-    monkeypatch.setattr("rmwbench.campaign.plan.unsupported.has_capability", lambda _: True)
+    assert unsupported_cells.description_reasons(suite_cells, {}) == {}
+    monkeypatch.setattr("rmwbench.campaign.plan.unsupported_cells.has_capability", lambda _: True)
     assert machine_.lacking(suite_cells) == {}
 
 

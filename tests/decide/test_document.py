@@ -24,7 +24,7 @@ from rmwbench.results.decide.candidate_campaigns import (
     limits_in,
 )
 from rmwbench.results.decide.decide_document import summarise
-from rmwbench.results.suite_document import summarise as show
+from rmwbench.results.show_document import summarise as show
 from rmwbench.suite.file.limits_file import read_limits
 from tests.support import kept, synthetic_bundle
 from tests.support.command import rmwbench

@@ -29,8 +29,8 @@ def loads_of(monkeypatch, kind, host_idle="as_found", hosts=None, refused=()):
         load_process.tool, "find", lambda name: SimpleNamespace(executable="rmwbench-load")
     )
     monkeypatch.setattr(background.os, "sched_getaffinity", lambda pid: set(range(64)))
-    crew = SimpleNamespace(hosts=_Hosts.fromkeys(("robot", "far")), spawn_tool=spawn)
-    return Background(crew, {"background": kind, "host_idle": host_idle}, hosts)
+    processes = SimpleNamespace(hosts=_Hosts.fromkeys(("robot", "far")), spawn_tool=spawn)
+    return Background(processes, {"background": kind, "host_idle": host_idle}, hosts)
 
 
 def account(load, in_force, **grown):

@@ -10,7 +10,7 @@ import pytest
 from rmwbench.lab.clock import HostClocks, is_own
 from rmwbench.lab.host import Host, HostBroken
 from rmwbench.lab.process import records
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import WorkerFailed
 from tests.lab import fake_worker
 
@@ -18,7 +18,7 @@ AHEAD_S = 1000
 
 
 @contextmanager
-def crew(directory, ahead_s, fault="", stage=""):
+def processes(directory, ahead_s, fault="", stage=""):
     """A worker of ours in a host that is that far ahead."""
     host = Host("clock", clock_offset_s=ahead_s)
     fd = records.make([], 1)
@@ -27,7 +27,7 @@ def crew(directory, ahead_s, fault="", stage=""):
             host.wait_ready()
         except HostBroken as broken:
             pytest.skip(f"this kernel makes no time namespace: {broken}")
-        with Crew(host) as found:
+        with TrialProcesses(host) as found:
             found.spawn("w", fake_worker.install(directory, fault, stage), fd)
             found.wait_hello(60)
             yield found
@@ -37,7 +37,7 @@ def crew(directory, ahead_s, fault="", stage=""):
 
 
 def test_the_true_offset_of_another_clock_is_always_within_the_bound(tmp_path):
-    with crew(tmp_path, AHEAD_S) as found:
+    with processes(tmp_path, AHEAD_S) as found:
         clocks = HostClocks(found, {"w": "base"})
         clocks.begin()
         clocks.read_in_window()
@@ -57,7 +57,7 @@ def test_the_true_offset_of_another_clock_is_always_within_the_bound(tmp_path):
 
 
 def test_two_hosts_on_our_clock_have_an_exact_row_each(tmp_path):
-    with crew(tmp_path, 0) as found:
+    with processes(tmp_path, 0) as found:
         clocks = HostClocks(found, {"w": "robot", "late": "base"})
         found.workers["late"] = found.workers["w"]
         clocks.begin()
@@ -70,14 +70,14 @@ def test_two_hosts_on_our_clock_have_an_exact_row_each(tmp_path):
 
 def test_a_worker_that_cannot_tell_its_clock_is_refused_by_name(tmp_path):
     with (
-        crew(tmp_path, AHEAD_S, "refuse", "clock") as found,
+        processes(tmp_path, AHEAD_S, "refuse", "clock") as found,
         pytest.raises(WorkerFailed, match="w: refused clock"),
     ):
         HostClocks(found, {"w": "base"}).begin()
 
 
 def test_in_the_window_nobody_waits_for_a_worker_that_hangs(tmp_path):
-    with crew(tmp_path, AHEAD_S) as found:
+    with processes(tmp_path, AHEAD_S) as found:
         clocks = HostClocks(found, {"w": "base"})
         clocks.begin()
         os.kill(found.workers["w"].pid, 19)
@@ -95,7 +95,7 @@ def test_a_process_of_another_machine_is_not_taken_for_ours():
 
 
 def test_a_host_whose_workers_are_gone_keeps_the_readings_it_has(tmp_path):
-    with crew(tmp_path, AHEAD_S) as found:
+    with processes(tmp_path, AHEAD_S) as found:
         clocks = HostClocks(found, {"w": "base"})
         clocks.begin()
         found.workers["w"].request("exit", {})
@@ -108,7 +108,7 @@ def test_a_host_whose_workers_are_gone_keeps_the_readings_it_has(tmp_path):
 
 
 def test_our_own_clock_is_looked_up_and_nobody_is_asked(tmp_path):
-    with crew(tmp_path, 0, "hang", "clock") as found:
+    with processes(tmp_path, 0, "hang", "clock") as found:
         clocks = HostClocks(found, {"w": "local"})
         clocks.begin()
         clocks.read()

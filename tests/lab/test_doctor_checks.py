@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from rmwbench.lab.machine import card, machine_facts
+from rmwbench.lab.machine import machine_card, machine_facts
 from rmwbench.lab.machine.checks import RULES, checks, warnings
 from rmwbench.lab.machine.probe import EdgeReading, Ticks, edge_probes
 
@@ -225,7 +225,7 @@ def test_leftovers_are_removed_by_name_and_not_by_guess():
 
 def test_the_facts_of_this_machine_satisfy_every_rule():
     """Whatever this machine is like: no rule trips over what is really found."""
-    assert len(checks(machine_facts.report_facts(card.describe()))) > 15
+    assert len(checks(machine_facts.report_facts(machine_card.describe()))) > 15
 
 
 def test_a_better_clock_is_one_that_the_kernel_offers():

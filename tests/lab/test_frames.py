@@ -14,7 +14,7 @@ from rmwbench.lab.camera import frame_source as frames
 from rmwbench.lab.camera import scene
 from rmwbench.lab.camera.frame_source import FrameSources, SourceBroken, account
 from rmwbench.lab.host import Host
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.suite.workload.camera import PixelFormat
 from tests.suite.suite_text import cells_of
 
@@ -38,9 +38,9 @@ def cell_of(source="gstreamer"):
 @contextmanager
 def started(source="gstreamer"):
     """The sources of a cell with that one, in a host of their own."""
-    with Host("local") as host, Crew(host) as crew:
+    with Host("local") as host, TrialProcesses(host) as processes:
         host.wait_ready()
-        sources = FrameSources(crew, cell_of(source))
+        sources = FrameSources(processes, cell_of(source))
         try:
             sources.start()
             yield sources

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from rmwbench.lab import kernel_files, machine
-from rmwbench.lab.machine import card
+from rmwbench.lab.machine import machine_card
 from rmwbench.lab.machine.probe import (
     EdgeReading,
     Ticks,
@@ -44,16 +44,16 @@ def test_the_card_is_json_and_has_what_a_reader_needs():
         isinstance(fact["value"], str) and fact["value"] not in ("None", "[]", "")
         for fact in described["facts"]
     )
-    assert set(described["sysctls"]) == set(card.SYSCTLS)
+    assert set(described["sysctls"]) == set(machine_card.SYSCTLS)
 
 
 def test_what_cannot_be_read_is_absent_and_not_zero(monkeypatch):
-    for module in (card, kernel_files):
+    for module in (machine_card, kernel_files):
         monkeypatch.setattr(module, "file_text", lambda path: None)
-    hardware = card.hardware()
+    hardware = machine_card.hardware()
     for key in ("cpu_model", "smt_active", "governor", "turbo", "idle_driver", "memory_bytes"):
         assert hardware[key] is None, key
-    assert set(card.sysctls().values()) == {None}
+    assert set(machine_card.sysctls().values()) == {None}
 
 
 def test_own_control_groups_are_version_2s_and_the_controllers_of_version_1(monkeypatch):
@@ -80,8 +80,8 @@ def test_a_cpu_quota_is_read_in_both_versions(monkeypatch, tmp_path, controller,
     root.mkdir()
     for name, value in files.items():
         (root / name).write_text(f"{value}\n")
-    monkeypatch.setattr(card, "own_groups", lambda controller: {root: root})
-    assert card.hardware()["container"].get("cpu_quota_cores") == limits
+    monkeypatch.setattr(machine_card, "own_groups", lambda controller: {root: root})
+    assert machine_card.hardware()["container"].get("cpu_quota_cores") == limits
 
 
 def test_a_kernel_without_control_groups_has_none_to_clean(monkeypatch):

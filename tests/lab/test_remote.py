@@ -14,7 +14,7 @@ from rmwbench.lab.clock import HostClocks
 from rmwbench.lab.host import Exited, Host, HostBroken, Hosts, RemoteHost
 from rmwbench.lab.host.connection import Connection, Disconnected
 from rmwbench.lab.process import records
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from tests.lab import fake_worker
 from tests.lab.test_worker import failure, life
 from tests.support.agents import start_agent
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.traffic, pytest.mark.own_host]
 
 
 class Machine:
-    """An agent on this one's loopback, and a crew on its host."""
+    """An agent on this one's loopback, and processes on its host."""
 
     def __init__(self):
         self.process = None
@@ -51,24 +51,24 @@ def machine():
         os.close(fd)
 
 
-def crew_with(machine, tmp_path, fault="", stage="") -> tuple[Crew, Hosts]:
+def processes_with(machine, tmp_path, fault="", stage="") -> tuple[TrialProcesses, Hosts]:
     path = fake_worker.install(tmp_path, fault, stage)
     hosts = Hosts.of({"away": machine.start({path.name: {"path": str(path), "inherit": {}}})})
     hosts.wait_ready()
-    crew = Crew(hosts)
+    processes = TrialProcesses(hosts)
     machine.files.append(records.make([records.SectionPlan(records.SENT, 1, 100)], 7))
-    crew.spawn("p", path, machine.files[-1])
-    return crew, hosts
+    processes.spawn("p", path, machine.files[-1])
+    return processes, hosts
 
 
 def test_a_good_worker_answers_and_leaves_its_logs_and_records(machine, tmp_path):
-    crew, hosts = crew_with(machine, tmp_path)
-    with crew:
-        life(crew)
-        worker = crew.workers["p"]
+    processes, hosts = processes_with(machine, tmp_path)
+    with processes:
+        life(processes)
+        worker = processes.workers["p"]
         assert worker.hello["middleware"] == "fake" and worker.pid is None and worker.inner_pid
-        crew.ask_all("exit", {}, 5.0)
-        crew.wait(lambda: worker.ended and worker.wait_status is not None, 5.0, "end")
+        processes.ask_all("exit", {}, 5.0)
+        processes.wait(lambda: worker.ended and worker.wait_status is not None, 5.0, "end")
         assert worker.wait_status == 0
         # before its host ended
         assert b"stdout" in worker.stdout(1000) and worker.stderr(6) == b"words\n"
@@ -78,27 +78,27 @@ def test_a_good_worker_answers_and_leaves_its_logs_and_records(machine, tmp_path
 
 
 def test_a_worker_that_never_stops_talking_is_cut_off(machine, tmp_path):
-    crew, hosts = crew_with(machine, tmp_path, "long_line", "open")
-    with crew:
-        assert "longer than" in failure(crew).message
+    processes, hosts = processes_with(machine, tmp_path, "long_line", "open")
+    with processes:
+        assert "longer than" in failure(processes).message
         hosts.close()
 
 
 def test_records_of_a_killed_worker_come_back(machine, tmp_path):
-    crew, hosts = crew_with(machine, tmp_path, "damage", "match")
-    with crew:
-        life(crew)
+    processes, hosts = processes_with(machine, tmp_path, "damage", "match")
+    with processes:
+        life(processes)
         hosts.close()
     with pytest.raises(records.RecordsDamaged):  # as it left them
         records.read(machine.files[-1], 7)
 
 
 def test_a_machine_whose_agent_ends_is_lost_and_its_processes_with_it(machine, tmp_path):
-    crew, hosts = crew_with(machine, tmp_path)
-    with crew:
-        life(crew)
+    processes, hosts = processes_with(machine, tmp_path)
+    with processes:
+        life(processes)
         machine.stop()
-        found = failure(crew, lambda crew: crew.ask_all("open", {}, 5.0))
+        found = failure(processes, lambda processes: processes.ask_all("open", {}, 5.0))
         assert found.kind == "host" and "machine here is lost" in found.message
         hosts.close()
         assert "machine here is lost" in hosts["away"].lost
@@ -106,22 +106,22 @@ def test_a_machine_whose_agent_ends_is_lost_and_its_processes_with_it(machine, t
 
 def test_a_machine_that_is_lost_while_its_clock_is_read_is_said_to_be_lost(machine, tmp_path):
     """Its clock's connection may end before the other one: no worker is to blame for that."""
-    crew, hosts = crew_with(machine, tmp_path)
-    with crew:
-        life(crew)
-        clocks = HostClocks(crew, {"p": "away"})
+    processes, hosts = processes_with(machine, tmp_path)
+    with processes:
+        life(processes)
+        clocks = HostClocks(processes, {"p": "away"})
         clocks.begin()
         machine.stop()
-        failed = failure(crew, lambda crew: clocks.read())
+        failed = failure(processes, lambda processes: clocks.read())
         assert failed.kind == "host" and "machine here is lost" in failed.message
         hosts.close()
 
 
 def test_a_host_dies_with_its_connection(machine, tmp_path):
     """However the orchestrator ends: here the connection alone does."""
-    crew, hosts = crew_with(machine, tmp_path)
-    with crew:
-        life(crew)
+    processes, hosts = processes_with(machine, tmp_path)
+    with processes:
+        life(processes)
         assert _inits(machine.process.pid)
         hosts["away"]._connection.close()
         until(lambda: not _inits(machine.process.pid), timeout_s=300)
@@ -155,13 +155,13 @@ def test_a_program_that_the_machine_lacks_is_told(machine, tmp_path):
     path = fake_worker.install(tmp_path, "", "")
     hosts = Hosts.of({"away": machine.start({})})
     hosts.wait_ready()
-    with Crew(hosts) as crew:
+    with TrialProcesses(hosts) as processes:
         machine.files.append(records.make([], 7))
-        crew.spawn("p", path, machine.files[-1])
+        processes.spawn("p", path, machine.files[-1])
         with pytest.raises(HostBroken) as broken:
             hosts["away"].configure("anything")
         assert "does not change the network" in str(broken.value)
-        found = failure(crew, lambda crew: crew.wait_hello(2.0))
+        found = failure(processes, lambda processes: processes.wait_hello(2.0))
         assert found.kind in ("spawn", "timeout")
         hosts.close()
 

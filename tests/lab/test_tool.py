@@ -1,5 +1,5 @@
 """Our own tools: found where workers are, never taken for middlewares, built with every build; and
-processes of a Crew that are not workers."""
+processes of a trial that are not workers."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.lab.host import make
 from rmwbench.lab.middleware import build, find, tool
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.lab.sampling.sampler import Sampler
 from rmwbench.suite.timeline import Sampling
@@ -53,16 +53,16 @@ def test_every_build_builds_the_tools():
 def test_a_worker_and_a_daemon_may_have_one_name(tmp_path):
     path = fake_worker.install(tmp_path)
     fields = {"profile": {"name": "untouched"}}
-    with make("names") as host, Crew(host) as crew:
+    with make("names") as host, TrialProcesses(host) as processes:
         host.wait_ready()
-        crew.spawn_daemon("sampler", path)
-        crew.wait_hello(10)
-        crew.ask_daemon("sampler", "open", fields, 10)
-        with contextlib.closing(Sampler(crew)) as sampler:
+        processes.spawn_daemon("sampler", path)
+        processes.wait_hello(10)
+        processes.ask_daemon("sampler", "open", fields, 10)
+        with contextlib.closing(Sampler(processes)) as sampler:
             sampler.spawn()
             assert sampler.problem is None
             begin_ns = time.monotonic_ns() + 100_000_000
-            sampler.watch([("sampler", crew.daemons["sampler"].inner_pid, "daemon")])
+            sampler.watch([("sampler", processes.daemons["sampler"].inner_pid, "daemon")])
             sampler.start(Sampling(), begin_ns, begin_ns + 100_000_000)
             sampler.ask()
             sampler.read(10)
@@ -74,24 +74,24 @@ def test_a_worker_and_a_daemon_may_have_one_name(tmp_path):
 def test_whoever_said_hello_is_known_by_its_number(tmp_path):
     """The host reports each process by a message of its own; none of them may be left for later."""
     path = fake_worker.install(tmp_path)
-    with make("many") as host, Crew(host) as crew:
+    with make("many") as host, TrialProcesses(host) as processes:
         host.wait_ready()
         for number in range(8):
-            crew.spawn_daemon(f"d{number}", path)
+            processes.spawn_daemon(f"d{number}", path)
         time.sleep(1.5)  # until all have said hello, so that one turn has everything to take
-        crew.wait_hello(10)
-        assert all(daemon.inner_pid and daemon.pid for daemon in crew.daemons.values())
+        processes.wait_hello(10)
+        assert all(daemon.inner_pid and daemon.pid for daemon in processes.daemons.values())
 
 
 def test_a_daemon_must_say_who_it_is(tmp_path):
     path = fake_worker.install(tmp_path, hello={"daemon": "somebody else"})
-    with make("who") as host, Crew(host) as crew:
+    with make("who") as host, TrialProcesses(host) as processes:
         host.wait_ready()
-        crew.spawn_daemon("router", path)
+        processes.spawn_daemon("router", path)
         with pytest.raises(
             WorkerFailed, match="daemon router: says that it is the daemon 'somebody else'"
         ):
-            crew.wait_hello(10)
+            processes.wait_hello(10)
 
 
 def test_without_a_toolchain_it_says_why_no_place_is_known(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 
 from rmwbench.lab.host import Configured, Exited, Hosts, SharedHost, Spawned, make
 from rmwbench.lab.process import records
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import WorkerFailed
 from tests.lab import fake_worker
 
@@ -23,60 +23,62 @@ ENDPOINT = {
 
 
 @pytest.fixture
-def crew():
+def processes():
     with make("test") as host:
         host.wait_ready()
-        with Crew(host) as made:
+        with TrialProcesses(host) as made:
             made.files = []
             yield made
             for fd in made.files:
                 os.close(fd)
 
 
-def add(crew: Crew, tmp_path, fault="", stage="", name="p", **changes):
-    crew.files.append(records.make([records.SectionPlan(records.SENT, 1, 100)], 7))
-    return crew.spawn(name, fake_worker.install(tmp_path, fault, stage, **changes), crew.files[-1])
+def add(processes: TrialProcesses, tmp_path, fault="", stage="", name="p", **changes):
+    processes.files.append(records.make([records.SectionPlan(records.SENT, 1, 100)], 7))
+    return processes.spawn(
+        name, fake_worker.install(tmp_path, fault, stage, **changes), processes.files[-1]
+    )
 
 
 PATIENCE_S = 60.0
 """A time limit that is not what a test is of: no machine is so busy."""
 
 
-def life(crew: Crew, over: str = "") -> None:
+def life(processes: TrialProcesses, over: str = "") -> None:
     """The first half of a trial. Only the step `over`, which a test lets time out, has a short time
     limit."""
     limit_s = lambda step: 0.5 if step == over else PATIENCE_S  # noqa: E731
-    crew.wait_hello(limit_s("hello"))
-    crew.ask_all("open", {}, limit_s("open"))
-    crew.ask_all("create", {"nodes": [{"name": "n", "endpoints": [ENDPOINT]}]}, PATIENCE_S)
-    crew.ask_all("match", {}, limit_s("match"))
-    crew.ask_all("probe", {}, PATIENCE_S)
-    crew.ask_all("settle", {"expect": {}, "timeout_ns": 0, "quiet_ns": 0}, PATIENCE_S)
-    crew.ask_all("collect", {}, PATIENCE_S)
+    processes.wait_hello(limit_s("hello"))
+    processes.ask_all("open", {}, limit_s("open"))
+    processes.ask_all("create", {"nodes": [{"name": "n", "endpoints": [ENDPOINT]}]}, PATIENCE_S)
+    processes.ask_all("match", {}, limit_s("match"))
+    processes.ask_all("probe", {}, PATIENCE_S)
+    processes.ask_all("settle", {"expect": {}, "timeout_ns": 0, "quiet_ns": 0}, PATIENCE_S)
+    processes.ask_all("collect", {}, PATIENCE_S)
 
 
-def test_a_good_worker_answers_and_leaves(crew, tmp_path):
-    worker = add(crew, tmp_path)
-    life(crew)
+def test_a_good_worker_answers_and_leaves(processes, tmp_path):
+    worker = add(processes, tmp_path)
+    life(processes)
     assert worker.hello["middleware"] == "fake"
     assert (worker.pid == worker.inner_pid) == isinstance(worker.host, SharedHost)
     assert b"stdout" in worker.stdout(1000) and worker.stderr(6) == b"words\n"
-    crew.ask_all("exit", {}, PATIENCE_S)
-    crew.wait(lambda: worker.ended and worker.wait_status is not None, PATIENCE_S, "end")
+    processes.ask_all("exit", {}, PATIENCE_S)
+    processes.wait(lambda: worker.ended and worker.wait_status is not None, PATIENCE_S, "end")
     assert worker.wait_status == 0
 
 
-def failure(crew: Crew, act=life) -> WorkerFailed:
+def failure(processes: TrialProcesses, act=life) -> WorkerFailed:
     """What it is told; whoever waits for a limit instead is told of a timeout."""
     with pytest.raises(WorkerFailed) as caught:
-        act(crew)
+        act(processes)
     return caught.value
 
 
 @pytest.mark.parametrize("stage", ["hello", "open", "match", "collect"])
-def test_a_crash_is_told_with_its_signal_and_last_words(crew, tmp_path, stage):
-    add(crew, tmp_path, "segfault", stage)
-    found = failure(crew)
+def test_a_crash_is_told_with_its_signal_and_last_words(processes, tmp_path, stage):
+    add(processes, tmp_path, "segfault", stage)
+    found = failure(processes)
     assert (found.kind, found.signal_name) == ("crashed", "SIGSEGV")
     assert (
         "the last words" in found.stderr_tail
@@ -86,9 +88,9 @@ def test_a_crash_is_told_with_its_signal_and_last_words(crew, tmp_path, stage):
 
 
 @pytest.mark.parametrize("stage", ["hello", "match"])
-def test_a_hang_ends_at_the_time_limit_and_names_the_step(crew, tmp_path, stage):
-    add(crew, tmp_path, "hang", stage)
-    found = failure(crew, lambda crew: life(crew, over=stage))
+def test_a_hang_ends_at_the_time_limit_and_names_the_step(processes, tmp_path, stage):
+    add(processes, tmp_path, "hang", stage)
+    found = failure(processes, lambda processes: life(processes, over=stage))
     assert found.kind == "timeout" and stage in found.message
 
 
@@ -110,9 +112,9 @@ def test_a_hang_ends_at_the_time_limit_and_names_the_step(crew, tmp_path, stage)
         ("close", "open", "still runs"),
     ],
 )
-def test_a_broken_protocol_is_named(crew, tmp_path, fault, stage, complaint):
-    add(crew, tmp_path, fault, stage)
-    found = failure(crew)
+def test_a_broken_protocol_is_named(processes, tmp_path, fault, stage, complaint):
+    add(processes, tmp_path, fault, stage)
+    found = failure(processes)
     assert found.kind == "protocol" and complaint in found.message
 
 
@@ -120,86 +122,86 @@ def test_a_broken_protocol_is_named(crew, tmp_path, fault, stage, complaint):
     ("hello", "complaint"),
     [({"protocol": 2}, "protocol 2"), ({"clock": "CLOCK_REALTIME"}, "CLOCK_REALTIME")],
 )
-def test_a_worker_that_speaks_otherwise_is_refused(crew, tmp_path, hello, complaint):
-    add(crew, tmp_path, hello=hello)
-    found = failure(crew)
+def test_a_worker_that_speaks_otherwise_is_refused(processes, tmp_path, hello, complaint):
+    add(processes, tmp_path, hello=hello)
+    found = failure(processes)
     assert found.kind == "protocol" and complaint in found.message
 
 
-def test_an_answer_that_came_while_we_stood_still_is_taken(crew, tmp_path, monkeypatch):
-    worker = add(crew, tmp_path)
-    crew.wait_hello(PATIENCE_S)
-    posted = crew.post("p", "open", {})
+def test_an_answer_that_came_while_we_stood_still_is_taken(processes, tmp_path, monkeypatch):
+    worker = add(processes, tmp_path)
+    processes.wait_hello(PATIENCE_S)
+    posted = processes.post("p", "open", {})
     assert select.select([worker.control], [], [], PATIENCE_S)[0]
     clock, readings = time.monotonic, itertools.count()
     # 20 s pass between the first look at the clock and the second
     monkeypatch.setattr(time, "monotonic", lambda: clock() + (20 if next(readings) else 0))
-    assert crew.gather([posted], 10)["p"] is not None
+    assert processes.gather([posted], 10)["p"] is not None
 
 
-def test_the_time_in_which_we_stood_still_is_not_the_workers(crew, tmp_path, monkeypatch):
-    add(crew, tmp_path)
-    crew.wait_hello(PATIENCE_S)
-    clock, turn, ahead_s = time.monotonic, crew.turn, [0.0]
+def test_the_time_in_which_we_stood_still_is_not_the_workers(processes, tmp_path, monkeypatch):
+    add(processes, tmp_path)
+    processes.wait_hello(PATIENCE_S)
+    clock, turn, ahead_s = time.monotonic, processes.turn, [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock() + ahead_s[0])
 
     def stopped(timeout_s: float) -> None:
         """Ctrl-Z stops us and the worker, and `fg` comes 20 s later."""
         ahead_s[0] = 20.0
-        monkeypatch.setattr(crew, "turn", turn)
+        monkeypatch.setattr(processes, "turn", turn)
 
-    monkeypatch.setattr(crew, "turn", stopped)
-    assert crew.ask_all("open", {}, 10)["p"] is not None
-
-
-def test_a_flood_of_events_does_not_hold_the_time_limit_up(crew, tmp_path):
-    add(crew, tmp_path, "flood", "open")
-    assert failure(crew, lambda crew: life(crew, over="open")).kind == "timeout"
+    monkeypatch.setattr(processes, "turn", stopped)
+    assert processes.ask_all("open", {}, 10)["p"] is not None
 
 
-def test_one_bad_worker_among_good_ones_is_the_one_that_is_named(crew, tmp_path):
+def test_a_flood_of_events_does_not_hold_the_time_limit_up(processes, tmp_path):
+    add(processes, tmp_path, "flood", "open")
+    assert failure(processes, lambda processes: life(processes, over="open")).kind == "timeout"
+
+
+def test_one_bad_worker_among_good_ones_is_the_one_that_is_named(processes, tmp_path):
     (tmp_path / "good").mkdir()
     (tmp_path / "bad").mkdir()
-    add(crew, tmp_path / "good", name="good")
-    add(crew, tmp_path / "bad", "hang", "match", name="bad")
+    add(processes, tmp_path / "good", name="good")
+    add(processes, tmp_path / "bad", "hang", "match", name="bad")
 
-    def good_first(crew: Crew) -> None:
+    def good_first(processes: TrialProcesses) -> None:
         """The good one has answered when the time of both is up."""
-        crew.wait_hello(PATIENCE_S)
-        posted = [crew.post(name, "match", {}) for name in ("good", "bad")]
-        crew.await_answers(posted[:1], PATIENCE_S)
-        crew.await_answers(posted, 0.5)
+        processes.wait_hello(PATIENCE_S)
+        posted = [processes.post(name, "match", {}) for name in ("good", "bad")]
+        processes.await_answers(posted[:1], PATIENCE_S)
+        processes.await_answers(posted, 0.5)
         for one in posted:
             one.take()
 
-    assert failure(crew, good_first).process == "bad"
+    assert failure(processes, good_first).process == "bad"
 
 
-def test_a_program_that_is_not_valid_is_a_failure_of_its_worker(crew, tmp_path):
+def test_a_program_that_is_not_valid_is_a_failure_of_its_worker(processes, tmp_path):
     path = tmp_path / "nonsense"
     path.write_bytes(b"\x7fELF but not really")
     path.chmod(0o755)
-    crew.files.append(records.make([], 7))
-    crew.spawn("p", path, crew.files[-1])
-    assert failure(crew).kind == "spawn"
+    processes.files.append(records.make([], 7))
+    processes.spawn("p", path, processes.files[-1])
+    assert failure(processes).kind == "spawn"
 
 
-def test_a_crash_while_we_sleep_wakes_us(crew, tmp_path):
-    add(crew, tmp_path)
-    crew.wait_hello(PATIENCE_S)
-    worker = crew.workers["p"]
-    crew.hosts.first.signal(worker.inner_pid, 6)
+def test_a_crash_while_we_sleep_wakes_us(processes, tmp_path):
+    add(processes, tmp_path)
+    processes.wait_hello(PATIENCE_S)
+    worker = processes.workers["p"]
+    processes.hosts.first.signal(worker.inner_pid, 6)
     asleep_until_ns = time.monotonic_ns() + round(PATIENCE_S * 1e9)
-    found = failure(crew, lambda c: c.watch_until(asleep_until_ns))
+    found = failure(processes, lambda c: c.watch_until(asleep_until_ns))
     assert found.signal_name == "SIGABRT" and time.monotonic_ns() < asleep_until_ns
 
 
-def test_the_users_variables_do_not_reach_a_worker(crew, tmp_path, monkeypatch):
+def test_the_users_variables_do_not_reach_a_worker(processes, tmp_path, monkeypatch):
     monkeypatch.setenv("CYCLONEDDS_URI", "file:///home/user/mine.xml")
     # a native worker would load ROS's libraries
     monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/ros/jazzy/lib")
-    worker = add(crew, tmp_path)
-    crew.wait_hello(PATIENCE_S)
+    worker = add(processes, tmp_path)
+    processes.wait_hello(PATIENCE_S)
     environment = Path(f"/proc/{worker.pid}/environ").read_text()
     assert (
         "CYCLONEDDS_URI" not in environment
@@ -236,9 +238,12 @@ def test_an_ended_process_keeps_its_status_when_its_number_is_used_again():
     host = ReportingHost(
         Spawned("worker p", 7, None), Exited(7, 9), Spawned("program q", 7, None), Exited(7, 0)
     )
-    with socket.socket() as host.socket, Crew(Hosts.of({"h": host})) as crew:
-        worker, program = crew.spawn("p", Path("/bin/true"), 0), crew.start_program("q", "", (), {})
-        while crew._receive_report(host):
+    with socket.socket() as host.socket, TrialProcesses(Hosts.of({"h": host})) as processes:
+        worker, program = (
+            processes.spawn("p", Path("/bin/true"), 0),
+            processes.start_program("q", "", (), {}),
+        )
+        while processes._receive_report(host):
             pass
         assert (worker.wait_status, program.wait_status) == (9, 0)
 
@@ -246,15 +251,15 @@ def test_an_ended_process_keeps_its_status_when_its_number_is_used_again():
 def test_the_time_in_which_we_stood_still_is_not_the_hosts(monkeypatch):
     host, clock, ahead_s = ReportingHost(), time.monotonic, [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock() + ahead_s[0])
-    with socket.socket() as host.socket, Crew(Hosts.of({"h": host})) as crew:
-        token = crew.configure("h", "change")
+    with socket.socket() as host.socket, TrialProcesses(Hosts.of({"h": host})) as processes:
+        token = processes.configure("h", "change")
         answer = Configured(token, None, [], {}, 0)
 
         def turn(_):
             """The first is as long as Ctrl-Z and `fg` 20 s later; the second has the answer."""
             if ahead_s[0]:
-                crew.configured[token] = answer
+                processes.configured[token] = answer
             ahead_s[0] = 20.0
 
-        monkeypatch.setattr(crew, "turn", turn)
-        assert crew.await_configured([token], 5.0) == [answer]
+        monkeypatch.setattr(processes, "turn", turn)
+        assert processes.await_configured([token], 5.0) == [answer]

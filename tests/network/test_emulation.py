@@ -17,7 +17,7 @@ from rmwbench.lab.host.host_broken import advice
 from rmwbench.lab.network import Emulation, NetworkBroken, host_network, netlink
 from rmwbench.lab.network.host_network import HostDevices, rehearse_host
 from rmwbench.lab.network.switch import CLASSES, LOST_UP, VERDICTS
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.suite.network.network import Links
 from tests.lab import tools
 from tests.network.laboratory import links, taps
@@ -44,10 +44,10 @@ class Lab:
         )
         try:
             self.hosts.wait_ready()
-            self.crew = Crew(self.hosts)
-            self.network = Emulation(self.crew, self.hosts, wanted, 200_000)
+            self.processes = TrialProcesses(self.hosts)
+            self.network = Emulation(self.processes, self.hosts, wanted, 200_000)
             self.network.spawn()
-            self.crew.wait_hello(TIMEOUT_S)
+            self.processes.wait_hello(TIMEOUT_S)
             self.network.up(seed)
         except BaseException:
             self.hosts.close()
@@ -58,7 +58,7 @@ class Lab:
 
     def __exit__(self, *_: object) -> None:
         self.network.close()
-        self.crew.__exit__()
+        self.processes.__exit__()
         self.hosts.close()
 
     def note(self, host: str, what: str, time_ns: int) -> None:
@@ -67,7 +67,7 @@ class Lab:
     def run(self, host: str, program: str, *arguments: object) -> bytes:
         """A program in Python within a host; what it wrote to descriptor 4."""
         programs = {host: (program, list(map(str, arguments)))}
-        status, output = self.crew.run_programs(programs, TIMEOUT_S)[host]
+        status, output = self.processes.run_programs(programs, TIMEOUT_S)[host]
         assert status == 0
         return output
 
@@ -177,7 +177,7 @@ def test_what_the_queue_of_a_device_drops_is_counted():
         until_s = time.monotonic() + 5
         while not lab.network.counters and time.monotonic() < until_s:
             lab.network.apply_due(time.monotonic_ns())
-            lab.crew.turn(0.01)
+            lab.processes.turn(0.01)
             lab.network.hear(lab.note)
         sent = int(lab.run("robot", SEND, "10.77.0.2", 2000, 0.0))
         time.sleep(0.1)  # ten frames of 1.1 ms
@@ -380,10 +380,10 @@ def test_a_blackhole_a_lost_carrier_and_a_device_that_is_down_are_three_things()
         lab.network.schedule(begin_ns, END_NS)
         file = os.memfd_create("result")
         arguments = ["10.77.0.2", "400", "0.005"]
-        lab.crew.start_program("sender", SEND, arguments, {4: file}, "robot")
+        lab.processes.start_program("sender", SEND, arguments, {4: file}, "robot")
         while time.monotonic_ns() < begin_ns + 2_300_000_000:
             lab.network.apply_due(time.monotonic_ns())
-            lab.crew.turn(0.01)
+            lab.processes.turn(0.01)
             lab.network.hear(lab.note)
         os.close(file)
         frames = lab.end()
@@ -420,7 +420,7 @@ def test_a_change_that_host_and_link_make_is_noted_once_and_when_the_host_has_do
         lab.network.schedule(begin_ns, END_NS)
         while time.monotonic_ns() < begin_ns + 150_000_000:
             lab.network.apply_due(time.monotonic_ns())
-            lab.crew.turn(0.01)
+            lab.processes.turn(0.01)
             lab.network.hear(lab.note)
         lab.network.settle(lab.note)
         of_base = [what for host, what, _ in lab.noted if host == "base"]

@@ -364,7 +364,7 @@ def _plain(value):
 
 
 class Answering:
-    """A crew whose link has in force what it was asked for, but for what `change` does to it."""
+    """Processes whose link has in force what it was asked for, but for what `change` does to it."""
 
     def __init__(self, change=lambda answer: None):
         self.change, self.asked = change, {}
@@ -404,13 +404,13 @@ class NoHosts:
 
 
 def opened(network, change=lambda answer: None):
-    crew = Answering(change)
-    switch = Switch(crew, NoHosts(), network, 10)
+    processes = Answering(change)
+    switch = Switch(processes, NoHosts(), network, 10)
     try:
         switch.open(7)
     finally:
         switch.close()
-    return crew.asked
+    return processes.asked
 
 
 SPOILT = {
@@ -515,7 +515,7 @@ class Load:
 
     open_flows = (2, 2)
 
-    def __init__(self, crew, name, host):
+    def __init__(self, processes, name, host):
         self.name = name
         self.edges = tuple({"tcp_flows_open": flows} for flows in self.open_flows)
 

@@ -11,8 +11,8 @@ from functools import partial
 import pytest
 
 from rmwbench.analysis.metrics.network import link_bytes
-from rmwbench.analysis.verdicts.unlike import ArmFacts, between
-from rmwbench.campaign.plan.unsupported import described
+from rmwbench.analysis.verdicts.unlike_arms import ArmFacts, between
+from rmwbench.campaign.plan.unsupported_cells import described
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.errors import UserError
@@ -22,7 +22,7 @@ from rmwbench.lab.network import NetworkBroken, bridge, kernel
 from rmwbench.lab.network.kernel import KernelNetwork
 from rmwbench.lab.network.netlink import ACT_SHOT, ACT_UNSPEC
 from rmwbench.lab.network.network_probe import chance_bound
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.file.load import parse
 from rmwbench.suite.network.backend import check_one_backend, lacking
@@ -430,12 +430,12 @@ def test_without_the_privilege_it_says_what_it_needs(monkeypatch):
     with Hosts("test", made.hosts) as hosts:
         hosts.wait_ready()
         with (
-            Crew(hosts) as crew,
+            TrialProcesses(hosts) as processes,
             pytest.raises(
                 NetworkBroken, match=r"veth to robot \(needs root\): Operation not permit"
             ),
         ):
-            KernelNetwork(crew, hosts, made).open(1)
+            KernelNetwork(processes, hosts, made).open(1)
 
 
 @pytest.mark.timing

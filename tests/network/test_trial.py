@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from rmwbench.campaign.plan.profile import address_environment
-from rmwbench.campaign.plan.unsupported import described
+from rmwbench.campaign.plan.unsupported_cells import described
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab.host import Host, Hosts, hosts, marker

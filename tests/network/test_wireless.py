@@ -38,13 +38,13 @@ def _possible():
 
 def carried(lab: Lab, length_s: float = 1.0) -> tuple[float, dict]:
     """What cross traffic carried in a window, in Mbit/s, and what its processes said."""
-    traffic = CrossTrafficLoad(lab.crew, lab.links)
+    traffic = CrossTrafficLoad(lab.processes, lab.links)
     traffic.start()
     begin_ns = time.monotonic_ns() + S // 2
     end_ns = begin_ns + round(length_s * S)
     traffic.window({host: (begin_ns, end_ns) for host in lab.links.hosts})
     while time.monotonic_ns() < end_ns + S // 10:
-        lab.crew.turn(0.1)
+        lab.processes.turn(0.1)
     traffic.stop()
     received = {
         row["at"]: row["value"] for row in traffic.rows() if row["counter"] == "tcp.received"
@@ -106,7 +106,7 @@ def test_cross_traffic_that_cannot_be_breaks_the_network():
         Lab(links(lost)) as lab,
         pytest.raises(NetworkBroken, match="cross traffic from server to laptop, sender"),
     ):
-        CrossTrafficLoad(lab.crew, lab.links).start()
+        CrossTrafficLoad(lab.processes, lab.links).start()
 
 
 AIR = f"""{{media: {{wifi: {{rate_mbps: 54, overhead_us: 100}}}},
@@ -142,7 +142,7 @@ ABORTED = f"""
 import time
 from tests.network.test_wireless import *
 lab = Lab(links("{{links: {{all: {{both: {{rate_mbps: 20}}}}}}, cross_traffic: {TRAFFIC}}}"))
-CrossTrafficLoad(lab.crew, lab.links).start()
+CrossTrafficLoad(lab.processes, lab.links).start()
 print("flowing", flush=True)
 time.sleep(60)
 """

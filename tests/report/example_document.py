@@ -11,7 +11,7 @@ from random import Random
 from statistics import NormalDist
 from typing import Any
 
-from rmwbench.results.shown import SuiteAnswer
+from rmwbench.results.show_model import SuiteAnswer
 from tests.support.typed import typed
 
 HOSTILE = (

@@ -13,7 +13,7 @@ from rmwbench.beside.bring_up.answer import active_after, bring_up_answer, chart
 from rmwbench.report.chart import charts
 from rmwbench.report.show import ros
 from rmwbench.results.model import document
-from rmwbench.results.shown import Charts, SuiteAnswer, WorkloadAnswer
+from rmwbench.results.show_model import Charts, SuiteAnswer, WorkloadAnswer
 from tests.support.typed import typed
 from tests.support.views import cells, heads, tables, texts
 

@@ -7,7 +7,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.report.show.files import write_html
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from tests.report.example_document import example
 from tests.support import topics_bundle
 

@@ -9,7 +9,7 @@ from rmwbench.report.chart.workload_charts import figures
 from rmwbench.report.explain.explain_view import view
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.explain.explain_document import explanations
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from rmwbench.words.numbers import significant_count
 from tests.support import chain_bundle
 from tests.support.views import printed

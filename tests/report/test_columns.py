@@ -2,7 +2,7 @@
 
 from rmwbench.analysis.metrics.glossary import METRICS, Use
 from rmwbench.report import table_columns
-from rmwbench.results.shown import WorkloadAnswer
+from rmwbench.results.show_model import WorkloadAnswer
 from tests.support.typed import typed
 
 USUAL = (

@@ -1,8 +1,8 @@
 """What the machine did to trials that were kept, as marks of an arm."""
 
-from rmwbench.analysis.verdicts import disturbed
+from rmwbench.analysis.verdicts import disturbances
 from rmwbench.report.show.notes import by_text, of_most_arms, of_single_arms
-from rmwbench.results.shown import SuiteAnswer
+from rmwbench.results.show_model import SuiteAnswer
 from tests.support.typed import typed
 
 
@@ -11,7 +11,7 @@ def flag(text, event="flag"):
 
 
 def texts(trials, events):
-    return [one.text for one in disturbed.disturbances(trials, events)]
+    return [one.text for one in disturbances.disturbances(trials, events)]
 
 
 def test_a_flag_in_half_of_the_trials_is_a_mark_and_one_in_fewer_is_not():
@@ -31,12 +31,12 @@ def test_a_flag_in_half_of_the_trials_is_a_mark_and_one_in_fewer_is_not():
 def test_the_code_of_a_flag_counts_and_not_the_wording_of_its_text():
     worded = flag("little was idle: 3 %") | {"code": "machine_bound"}
     otherwise = flag("hardly any processor time was left") | {"code": "machine_bound"}
-    (mark,) = disturbed.disturbances([1, 2], {1: [worded], 2: [otherwise]})
+    (mark,) = disturbances.disturbances([1, 2], {1: [worded], 2: [otherwise]})
     assert (mark.code, mark.trials, mark.of) == ("machine_bound", 2, 2)
 
 
 def test_conditions_are_told_where_they_are_not_the_usual_ones():
-    told = disturbed.conditions
+    told = disturbances.conditions
     assert told({}) is None
     assert (
         told({"conditions": {"background": "idle", "host_idle": "as_found"}})

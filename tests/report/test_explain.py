@@ -15,7 +15,7 @@ from rmwbench.report.explain.explain_view import view
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.explain.explain_document import explanations
 from rmwbench.results.explain.explain_model import Losses, UndoneTrial
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from rmwbench.results.workload.lost_messages import slow_of
 from tests.support import synthetic_bundle
 from tests.support.typed import typed

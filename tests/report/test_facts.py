@@ -21,7 +21,7 @@ from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.model import document as written
-from rmwbench.results.shown import SuiteAnswer, TopicAnswer, TopicArm, WorkloadAnswer
+from rmwbench.results.show_model import SuiteAnswer, TopicAnswer, TopicArm, WorkloadAnswer
 from rmwbench.words import numbers as fmt
 from tests.support.typed import exact, typed
 

@@ -14,7 +14,7 @@ from rmwbench.results.answer import facts
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.capacity.capacity_model import RaisedFactor, SearchLevel
-from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer
+from rmwbench.results.show_model import SuiteAnswer, WorkloadAnswer
 from rmwbench.suite.limits import KEYS, TOPIC_KEYS
 from rmwbench.words import numbers as fmt
 from tests.support.typed import exact, typed

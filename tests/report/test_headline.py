@@ -2,7 +2,7 @@
 
 from rmwbench.results.answer import facts
 from rmwbench.results.answer import headline as answer
-from rmwbench.results.shown import LevelsOutcome, WorkloadAnswer
+from rmwbench.results.show_model import LevelsOutcome, WorkloadAnswer
 from tests.support.typed import exact, typed
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from rmwbench.report.show.matrices import pairs
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.shown import WorkloadAnswer, WorkloadArm
+from rmwbench.results.show_model import WorkloadAnswer, WorkloadArm
 from rmwbench.results.workload import interop
 from tests.support.typed import typed
 from tests.support.views import tables

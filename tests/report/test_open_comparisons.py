@@ -2,7 +2,7 @@
 
 from rmwbench.results.answer import open_comparisons as answer
 from rmwbench.results.model import document
-from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer
+from rmwbench.results.show_model import SuiteAnswer, WorkloadAnswer
 from tests.support.typed import typed
 
 

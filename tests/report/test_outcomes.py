@@ -11,8 +11,8 @@ from rmwbench.bundle import Bundle
 from rmwbench.report.show.matrices import conditions
 from rmwbench.results.explain.explain_model import ArmTrials, Losses
 from rmwbench.results.model import Estimate, document
-from rmwbench.results.shown import ArmInCondition
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
+from rmwbench.results.show_model import ArmInCondition
 from rmwbench.results.workload import outcomes
 from tests.support import synthetic_bundle
 from tests.support.edited import campaign_json

@@ -8,7 +8,7 @@ import pytest
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.machine.machine_model import OwnCosts
 from rmwbench.results.model import document
-from rmwbench.results.shown import SuiteAnswer, TopicAnswer, WorkloadArm
+from rmwbench.results.show_model import SuiteAnswer, TopicAnswer, WorkloadArm
 from rmwbench.results.workload import arm_own_cost
 from tests.support.typed import typed
 

@@ -9,7 +9,7 @@ import pytest
 from rmwbench.report.chart import charts, frame, style
 from rmwbench.report.chart.workload_charts import figures
 from rmwbench.results.model import Estimate, NoData
-from rmwbench.results.shown import Ecdf, Levels, Series, Spectrum, WorkloadArm
+from rmwbench.results.show_model import Ecdf, Levels, Series, Spectrum, WorkloadArm
 from tests.report.example_document import example
 from tests.support.typed import typed
 

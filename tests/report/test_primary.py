@@ -11,7 +11,7 @@ from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.model import document as written
-from rmwbench.results.shown import WorkloadAnswer
+from rmwbench.results.show_model import WorkloadAnswer
 from rmwbench.suite.workload.workload import Workload as Asked
 from tests.support.typed import exact, typed
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.results.answer import progress
-from rmwbench.results.shown import CampaignFacts, WorkloadAnswer
+from rmwbench.results.show_model import CampaignFacts, WorkloadAnswer
 from tests.support.typed import typed
 
 LOOK = {

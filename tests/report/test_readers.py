@@ -14,7 +14,7 @@ from rmwbench.report.show.suite_view import view
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.judged_campaign import judge_campaign, readers_apart
 from rmwbench.results.model import document as answer_document
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from tests.support import topics_bundle
 from tests.support.topics_bundle import FURTHER, Carrier, Flow
 from tests.support.views import page, printed

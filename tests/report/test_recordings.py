@@ -11,7 +11,7 @@ from rmwbench.analysis.metrics.recording import RecordingFates
 from rmwbench.beside.recorder.answer import judge, recordings
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.report.show import ros
-from rmwbench.results.shown import SuiteAnswer
+from rmwbench.results.show_model import SuiteAnswer
 from tests.support.typed import typed
 from tests.support.views import cells, tables, texts
 

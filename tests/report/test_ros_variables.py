@@ -21,7 +21,7 @@ from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import PlannedComparison
 from rmwbench.report.render.markdown import render_blocks
 from rmwbench.report.show import ros
-from rmwbench.results.shown import SuiteAnswer
+from rmwbench.results.show_model import SuiteAnswer
 from tests.support.typed import typed
 
 

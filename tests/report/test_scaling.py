@@ -6,7 +6,7 @@ import time
 import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from tests.support import synthetic_bundle
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from rmwbench.report.render.terminal import print_view
 from rmwbench.report.show.suite_view import view
-from rmwbench.results.shown import SuiteAnswer
+from rmwbench.results.show_model import SuiteAnswer
 from tests.report.example_document import example, example_document
 from tests.report.snapshot import check
 from tests.support.typed import typed

@@ -20,7 +20,7 @@ from rmwbench.results.explain.explain_model import Explanation
 from rmwbench.results.model import Estimate
 from rmwbench.results.model import document as answer_document
 from rmwbench.results.selection import select
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from rmwbench.results.workload import outcomes
 from tests.support import topics_bundle
 from tests.support.edited import journal

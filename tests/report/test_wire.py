@@ -10,7 +10,7 @@ from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.bundle import Bundle
 from rmwbench.report.chart.workload_charts import figures
 from rmwbench.results.model import document as answer_document
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from tests.support import network_bundle
 from tests.support.network_bundle import ARMS
 from tests.support.shown import arm_of

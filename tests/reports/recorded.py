@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from rmwbench.bundle import Bundle
-from rmwbench.results.shown import Levels, SuiteAnswer, WorkloadAnswer
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
+from rmwbench.results.show_model import Levels, SuiteAnswer, WorkloadAnswer
 from tests.support import kept
 
 RECORDED = Path(__file__).parent / "recorded"

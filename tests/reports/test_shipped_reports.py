@@ -15,9 +15,9 @@ from rmwbench.published.reports.judged_report import judged, summary_text
 from rmwbench.published.reports.measure import measure
 from rmwbench.published.reports.public_report import shipped_reports
 from rmwbench.published.reports.reports_page import line
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from rmwbench.suite.file.load import parse
-from rmwbench.suite.file.places import suite_file
+from rmwbench.suite.file.suite_files import suite_file
 from tests.reports.recorded import answer, bundle
 from tests.support.command import rmwbench
 from tests.support.edited import campaign_json

@@ -10,8 +10,7 @@ import pytest
 from rmwbench.analysis.metrics.judged_topics import POOLED
 from rmwbench.analysis.verdicts import interim
 from rmwbench.bundle import Bundle
-from rmwbench.results import suite_document
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import _tuned_pairs, summarise
 from rmwbench.results.workload import workload_arm as arm_report
 from tests.support import kept, synthetic_bundle, topics_bundle
 from tests.support.edited import journal
@@ -114,7 +113,7 @@ def test_arms_that_differ_in_more_than_the_profile_do_not_show_what_tuning_is_wo
         )
 
     tuned, untouched = report("tuned"), report("untouched", **settings)
-    assert list(suite_document._tuned_pairs([tuned, untouched])) == [(tuned, untouched)] * pairs
+    assert list(_tuned_pairs([tuned, untouched])) == [(tuned, untouched)] * pairs
 
 
 def test_a_block_that_ran_behind_the_last_look_is_in_no_ratio(pair, effect, tmp_path):

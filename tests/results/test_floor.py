@@ -3,7 +3,7 @@
 import pytest
 
 from rmwbench.results.answer.conclusions import conclusions
-from rmwbench.results.shown import SuiteAnswer
+from rmwbench.results.show_model import SuiteAnswer
 from tests.support.typed import typed
 
 

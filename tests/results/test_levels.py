@@ -16,8 +16,8 @@ from rmwbench.report.show import level_view
 from rmwbench.report.show.suite_view import view
 from rmwbench.report.show.workload_view import _resolved
 from rmwbench.results.answer import level_sentences as said
-from rmwbench.results.shown import Levels, LevelStep
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
+from rmwbench.results.show_model import Levels, LevelStep
 from rmwbench.results.workload.factor_levels import is_not_worse
 from tests.support import synthetic_bundle
 from tests.support.typed import typed

@@ -13,7 +13,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.results.answer.advice_sentences import TITLES, gain, lines
 from rmwbench.results.remedies.remedies_file import known_remedies
 from rmwbench.results.remedies.remedy_model import TriedRemedy
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from rmwbench.suite.file.candidates_file import shipped_candidates
 from tests.support.edited import campaign_json
 from tests.support.synthetic_bundle import Arm, write

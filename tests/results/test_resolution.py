@@ -13,8 +13,8 @@ from rmwbench.analysis.verdicts.likeness import NONE, Likeness
 from rmwbench.analysis.verdicts.ratio import spread
 from rmwbench.analysis.verdicts.variances import NOTHING
 from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
-from rmwbench.results.shown import JudgedAt
-from rmwbench.results.suite_document import _resolution
+from rmwbench.results.show_document import _resolution
+from rmwbench.results.show_model import JudgedAt
 
 LOOKS = sequential.planned_looks(5, 10)
 LAST = sequential.alpha_at(LOOKS, 10)

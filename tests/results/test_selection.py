@@ -11,7 +11,7 @@ from rmwbench.errors import UserError
 from rmwbench.results.answer import progress
 from rmwbench.results.judged_campaign import judge_campaign
 from rmwbench.results.selection import select
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from tests.support import synthetic_bundle
 from tests.support.command import exit_code
 

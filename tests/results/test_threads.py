@@ -11,7 +11,7 @@ from rmwbench.report.show.notes import by_text
 from rmwbench.results.compare.environment import definition_differences
 from rmwbench.results.compare.match import Match
 from rmwbench.results.decide.candidate_campaigns import definition_of
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from tests.support import topics_bundle
 
 TALKER = [

@@ -15,14 +15,14 @@ from rmwbench.errors import UserError
 from rmwbench.report.render.html import render_html
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.results.model import Estimate, document
-from rmwbench.results.shown import ArmInCondition, LimitedValue
+from rmwbench.results.show_model import ArmInCondition, LimitedValue
 from rmwbench.robot.check import check_places
 from rmwbench.robot.check.check_document import _candidate, _Place, blocks_needed, robot_check
 from rmwbench.robot.check.check_model import MoreTime
 from rmwbench.robot.check.check_view import view
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import plain
-from rmwbench.suite.file.places import suites_directory
+from rmwbench.suite.file.suite_files import suites_directory
 from tests.support import command, synthetic_bundle
 from tests.support.edited import limit_median
 from tests.support.views import of_view, texts

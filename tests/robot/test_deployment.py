@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.plan.rehearse import in_force
+from rmwbench.campaign.plan.rehearsal import in_force
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import Worker
 from rmwbench.robot.deployment import ENV, SYSCTL, write

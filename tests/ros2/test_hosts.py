@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.plan.unsupported import described
+from rmwbench.campaign.plan.unsupported_cells import described
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab.host import Hosts

@@ -18,8 +18,8 @@ import pytest
 from rmwbench.lab.host import Host, Spawned
 from rmwbench.lab.middleware import Worker, find_workers, ros2
 from rmwbench.lab.process import records
-from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.records import RECEIVED, SENT, SectionPlan
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.suite.workload.sensor_types import CdrLayout
 from tests.ros2 import sourced
 
@@ -122,13 +122,13 @@ class Stage:
             if self.router:
                 says = self.start(self.router, stack)
                 self.until(lambda: "Started Zenoh router" in says(), 20, says)
-            self.crew = Crew(self.host)
+            self.processes = TrialProcesses(self.host)
             self.records = stack.enter_context(records.open_records([self.section], NONCE))
             self.stack = stack.pop_all()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.crew.__exit__()
+        self.processes.__exit__()
         self.stack.__exit__(*error)
 
     def start(
@@ -163,12 +163,12 @@ class Stage:
 
     def open(self, asked: dict[str, Any], modes: dict[str, Any]) -> None:
         """The worker, with one endpoint that knows of its peer."""
-        self.crew.__enter__()
+        self.processes.__enter__()
         profile = self.worker.profile("untouched")
-        self.crew.spawn(
+        self.processes.spawn(
             "p", self.worker.executable, self.records, environment=self.worker.environment
         )
-        self.crew.wait_hello(10.0)
+        self.processes.wait_hello(10.0)
         self.ask(
             "open",
             trial_nonce=f"{NONCE:016x}",
@@ -181,7 +181,7 @@ class Stage:
         self.ask("match", timeout_ns=25_000_000_000)
 
     def ask(self, cmd: str, **fields: Any) -> dict[str, Any]:
-        return self.crew.ask({"p": (cmd, fields)}, 30.0)["p"]
+        return self.processes.ask({"p": (cmd, fields)}, 30.0)["p"]
 
     def rows(self) -> Any:
         (section,) = records.read(self.records, NONCE)

@@ -7,7 +7,7 @@ import yaml
 from rmwbench.beside.recorder import process
 from rmwbench.robot.twin.traffic import read_traffic
 from rmwbench.suite.file.load import load
-from rmwbench.suite.file.places import suite_file
+from rmwbench.suite.file.suite_files import suite_file
 from rmwbench.suite.workload.message_type import message_type
 from tests.ros2 import sourced
 from tests.support.command import rmwbench

@@ -15,7 +15,7 @@ import pytest
 
 from rmwbench.lab.host import Host, Spawned
 from rmwbench.lab.process import records
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.suite.workload.message_type import message_type, message_type_names
 from tests.ros2 import sourced
@@ -48,39 +48,39 @@ class Opened:
         self.host.__enter__()
         self.host.wait_ready()
         self.first(self.host)
-        self.crew = Crew(self.host)
-        self.crew.__enter__()
+        self.processes = TrialProcesses(self.host)
+        self.processes.__enter__()
         for name in self.daemons:
-            self.crew.spawn_daemon(name, self.worker.executable, self.worker.environment)
-            self.crew.wait_hello(10.0)
-            self.crew.ask_daemon(name, "open", self.open, 30.0)
+            self.processes.spawn_daemon(name, self.worker.executable, self.worker.environment)
+            self.processes.wait_hello(10.0)
+            self.processes.ask_daemon(name, "open", self.open, 30.0)
         self.records = records.make([records.SectionPlan(*section) for section in self.sections], 7)
-        self.process = self.crew.spawn(
+        self.process = self.processes.spawn(
             "p", self.worker.executable, self.records, environment=self.worker.environment
         )
-        self.crew.wait_hello(10.0)
+        self.processes.wait_hello(10.0)
         return self
 
     def __exit__(self, *error):
-        for name in self.crew.workers:
-            self.crew.ask({name: ("exit", {})}, 20.0) if error[0] is None else None
+        for name in self.processes.workers:
+            self.processes.ask({name: ("exit", {})}, 20.0) if error[0] is None else None
         for name in self.daemons:
-            self.crew.ask_daemon(name, "exit", {}, 20.0) if error[0] is None else None
-        self.crew.__exit__(*error)
+            self.processes.ask_daemon(name, "exit", {}, 20.0) if error[0] is None else None
+        self.processes.__exit__(*error)
         self.host.__exit__(*error)
         os.close(self.records)
 
     def beside(self, **changes):
         """A second worker in the same host, open with these changes."""
         mine = records.make([], int(changes.get("trial_nonce", "7")))
-        self.crew.spawn("q", self.worker.executable, mine, environment=self.worker.environment)
+        self.processes.spawn("q", self.worker.executable, mine, environment=self.worker.environment)
         os.close(mine)
-        self.crew.wait_hello(10.0)
-        self.crew.ask({"q": ("open", self.open | changes)}, 30.0)
+        self.processes.wait_hello(10.0)
+        self.processes.ask({"q": ("open", self.open | changes)}, 30.0)
 
     def ask(self, cmd, **fields):
         """The worker's `ok`; raises WorkerFailed for an error."""
-        return self.crew.ask({"p": (cmd, fields)}, 30.0)["p"]
+        return self.processes.ask({"p": (cmd, fields)}, 30.0)["p"]
 
 
 def endpoint(number, kind, name, **changes):
@@ -446,7 +446,7 @@ def test_a_secured_writer_meets_only_readers_of_its_keystore(rmw, reader, met):
             "create", nodes=[{"name": "n", "endpoints": [endpoint(1, "publisher", "Array1k")]}]
         )
         reads = {"name": "m", "endpoints": [endpoint(2, "subscription", "Array1k")]}
-        opened.crew.ask({"q": ("create", {"nodes": [reads]})}, 30.0)
+        opened.processes.ask({"q": ("create", {"nodes": [reads]})}, 30.0)
         if met:
             opened.ask("match", timeout_ns=20_000_000_000)
         else:
@@ -627,7 +627,7 @@ def step_with(rmw, name, *, destroyed):
             opened.ask("destroy", nodes=[name])
         opened.ask("create", nodes=[{"name": "boss", "endpoints": []}])
         steps = lambda: [one for one in opened.process.events if one["event"] == "step"]  # noqa: E731
-        opened.crew.wait(steps, 20.0, "step")
+        opened.processes.wait(steps, 20.0, "step")
         return steps()[0]["outcome"]
 
 
@@ -636,14 +636,14 @@ def test_a_daemon_that_ends_by_itself_ends_the_process_that_started_it():
     """The program is the RMW's own: if it died unseen, all that it should have carried would count
     as lost."""
     with Opened("rmw_zenoh_cpp") as one:
-        (wrapper,) = [worker for worker in one.crew.daemons.values() if not worker.ended]
+        (wrapper,) = [worker for worker in one.processes.daemons.values() if not worker.ended]
         children = Path(f"/proc/{wrapper.pid}/task/{wrapper.pid}/children")
         (router,) = map(int, children.read_text().split())
         os.kill(router, signal.SIGKILL)
         with pytest.raises(WorkerFailed, match="router"):
             until = time.monotonic() + 10.0
             while time.monotonic() < until:
-                one.crew.turn(0.1)
+                one.processes.turn(0.1)
         assert wrapper.ended
         one.daemons = []
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics.chain.paths import paths
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from tests.selfproof import proof
 from tests.support.views import page as page_of
 

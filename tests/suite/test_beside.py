@@ -4,7 +4,7 @@ import pytest
 
 from rmwbench import beside
 from rmwbench.campaign.plan.profile import beside_options
-from rmwbench.campaign.plan.unsupported import described
+from rmwbench.campaign.plan.unsupported_cells import described
 from rmwbench.errors import UserError
 
 from .suite_text import cells_of

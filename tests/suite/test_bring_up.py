@@ -6,7 +6,7 @@ import pytest
 
 from rmwbench.beside.bring_up.cell import managed_nodes_of
 from rmwbench.beside.bring_up.plan import options
-from rmwbench.campaign.plan.unsupported import described
+from rmwbench.campaign.plan.unsupported_cells import described
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import Worker
 

@@ -8,7 +8,7 @@ import pytest
 
 from rmwbench.lab.middleware import find_workers
 from rmwbench.suite.file.candidates_file import known_candidates
-from rmwbench.suite.file.places import shipped_suites
+from rmwbench.suite.file.suite_files import shipped_suites
 from tests.suite.test_candidates import shipped_arms
 
 NOT_BY_LOAN = {

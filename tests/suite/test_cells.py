@@ -5,7 +5,7 @@ import pytest
 from rmwbench.suite import factors
 from rmwbench.suite.cells import cells, comparisons
 from rmwbench.suite.file.load import load
-from rmwbench.suite.file.places import shipped_suites
+from rmwbench.suite.file.suite_files import shipped_suites
 from rmwbench.suite.workload.endpoints import RECEIVED, SENT
 from rmwbench.suite.workload.workload import Workload
 

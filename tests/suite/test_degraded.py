@@ -8,7 +8,7 @@ import pytest
 
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import load
-from rmwbench.suite.file.places import shipped_suites
+from rmwbench.suite.file.suite_files import shipped_suites
 
 ROOT = Path(__file__).parents[2]
 NAMES = [path.stem for path in sorted((ROOT / "suites/degraded").glob("*.yaml"))]

@@ -3,8 +3,8 @@
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.suite.file import places
-from rmwbench.suite.file.places import find, shipped_suites, suite_file
+from rmwbench.suite.file import suite_files
+from rmwbench.suite.file.suite_files import find, shipped_suites, suite_file
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def shipped(tmp_path, monkeypatch):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("suite: x\n")
     (tmp_path / "published/old-2020/claims.yaml").write_text("")
-    monkeypatch.setattr(places, "suites_directory", lambda: tmp_path)
+    monkeypatch.setattr(suite_files, "suites_directory", lambda: tmp_path)
     return tmp_path
 
 

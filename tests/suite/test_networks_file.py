@@ -8,7 +8,7 @@ from rmwbench.suite.cells import cells
 from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.file.load import parse
 from rmwbench.suite.file.networks_file import shipped_networks
-from rmwbench.suite.file.places import suites_directory
+from rmwbench.suite.file.suite_files import suites_directory
 from rmwbench.suite.network.network import Network
 from rmwbench.suite.suite import Suite
 from tests.support.command import rmwbench

@@ -17,7 +17,7 @@ from rmwbench.beside.recorder.cell import (
 from rmwbench.beside.recorder.process import RecorderBroken, parameters
 from rmwbench.campaign.plan import preflight
 from rmwbench.campaign.plan.plan import make_plan
-from rmwbench.campaign.plan.unsupported import described
+from rmwbench.campaign.plan.unsupported_cells import described
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells

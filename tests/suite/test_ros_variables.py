@@ -13,7 +13,7 @@ from rmwbench.beside.ros_variables.keys import (
     PEER,
 )
 from rmwbench.beside.ros_variables.plan import variable_assignments
-from rmwbench.campaign.plan.unsupported import described
+from rmwbench.campaign.plan.unsupported_cells import described
 from rmwbench.errors import UserError
 
 from .suite_text import cells_of

@@ -4,7 +4,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.suite.file.load import load, parse
-from rmwbench.suite.file.places import shipped_suites
+from rmwbench.suite.file.suite_files import shipped_suites
 
 from .suite_text import edited
 

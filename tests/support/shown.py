@@ -6,8 +6,8 @@ from pydantic import TypeAdapter
 
 from rmwbench.bundle import Bundle
 from rmwbench.results.model import document
-from rmwbench.results.shown import SuiteAnswer
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
+from rmwbench.results.show_model import SuiteAnswer
 from rmwbench.suite.limits import LimitsFile
 
 _READ = TypeAdapter(SuiteAnswer)

@@ -11,7 +11,7 @@ from rmwbench.report.render.html import render_html
 from rmwbench.report.render.terminal import print_view
 from rmwbench.report.show.suite_view import view as of_shown
 from rmwbench.report.view import Block, Facts, Items, Picture, Section, Table, Text
-from rmwbench.results.shown import SuiteAnswer
+from rmwbench.results.show_model import SuiteAnswer
 
 
 def printed(view: shown.View, width: int = 160) -> str:

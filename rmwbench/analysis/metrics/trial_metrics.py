@@ -17,7 +17,7 @@ from rmwbench.analysis.metrics.judged_topics import Topic, judged_topics, same_r
 from rmwbench.analysis.metrics.latency import Messages, measure
 from rmwbench.analysis.metrics.network.cross_traffic_metrics import cross_traffic
 from rmwbench.analysis.metrics.network.network_metrics import NetworkMetrics, network
-from rmwbench.analysis.metrics.network.stray import stray
+from rmwbench.analysis.metrics.network.stray_bytes import stray
 from rmwbench.analysis.metrics.sample import make_sample
 from rmwbench.analysis.metrics.saturation import drop_whole_window_metrics, limit_reached
 from rmwbench.analysis.records import one_clock

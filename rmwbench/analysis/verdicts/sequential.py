@@ -31,7 +31,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from rmwbench.analysis.verdicts import best
-from rmwbench.analysis.verdicts.disturbed import unbound
+from rmwbench.analysis.verdicts.disturbances import unbound
 from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules, Verdict, Verdicts
 
 SPENDING_EXPONENT = 2

@@ -14,7 +14,7 @@ from rmwbench.analysis.metrics.bring_up import PLACES, TrialBringUp
 from rmwbench.analysis.metrics.glossary import BRING_UP, METRICS
 from rmwbench.bundle import Bundle
 from rmwbench.results.judged_campaign import JudgedCampaign
-from rmwbench.results.shown import (
+from rmwbench.results.show_model import (
     ActiveAfter,
     ActiveNodes,
     BringUpAnswer,

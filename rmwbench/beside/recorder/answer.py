@@ -18,7 +18,7 @@ from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.evidence import SmallTables
 from rmwbench.results.few_trials import undecided, why_none
 from rmwbench.results.judged_campaign import JudgedCampaign
-from rmwbench.results.shown import (
+from rmwbench.results.show_model import (
     RecordedTopic,
     Recordings,
     RecordingsArm,

@@ -4,7 +4,7 @@ rosbag2_transport, which `ros2 bag record` uses, too.
 It gets the domain, the RMW and the profile of a worker beside it, in the variables that this worker
 reports, and is ended as by a user, with SIGINT; after that it writes the rest of its cache.
 
-    process = RecorderProcess(crew, cell, directory)   # nothing runs yet
+    process = RecorderProcess(processes, cell, directory)   # nothing runs yet
     process.start(environment); process.wait()         # subscribed to every topic
     …the window…
     process.stop(timeout_s)
@@ -29,7 +29,7 @@ from rmwbench.codes import Code
 from rmwbench.lab.host import Host
 from rmwbench.lab.kernel_files import file_text
 from rmwbench.lab.middleware import ros2
-from rmwbench.lab.process.crew import Crew, Program
+from rmwbench.lab.process.trial_processes import Program, TrialProcesses
 from rmwbench.suite.cells import Cell
 
 PACKAGE, PROGRAM, STORAGE = "rosbag2_transport", "recorder", "rosbag2_storage_mcap"
@@ -129,8 +129,8 @@ class RecorderProcess:
     `killed`: whether it still wrote when its time was over; `stopped_s`: the time from SIGINT to
     its end."""
 
-    def __init__(self, crew: Crew, cell: Cell, directory: Path | None):
-        self._crew, self._cell, self._directory = crew, cell, directory
+    def __init__(self, processes: TrialProcesses, cell: Cell, directory: Path | None):
+        self._processes, self._cell, self._directory = processes, cell, directory
         self.host = host_of(cell)
         self._logs = {
             number: os.memfd_create(f"rmwbench-recorder-{number}", os.MFD_CLOEXEC)
@@ -147,13 +147,13 @@ class RecorderProcess:
         if self._rosbag2 is None:
             raise RecorderBroken(why_not(self._cell) or f"recorder: {PROGRAM} is gone")
         files = {1: self._logs[1], 2: self._logs[2]}
-        bag = f"{self._crew.hosts[self.host].directory}/{IN_DIRECTORY}"
+        bag = f"{self._processes.hosts[self.host].directory}/{IN_DIRECTORY}"
         if self._directory is not None:
             flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
             self._directory_fd = files[DIRECTORY_FD] = os.open(self._directory, flags)
             bag = f"/proc/self/fd/{DIRECTORY_FD}/{IN_DIRECTORY}"
         words, executable = parameters(self._cell, bag), self._rosbag2.executable
-        self.program = self._crew.start_executable(
+        self.program = self._processes.start_executable(
             NAME, executable, words, files, environment, self.host
         )
 
@@ -165,7 +165,7 @@ class RecorderProcess:
         while absent := topics - self.log.subscribed:
             if (self.program and self.program.ended) or time.monotonic() > deadline:
                 raise RecorderBroken(self._complaint(absent))
-            self._crew.turn(TURN_S)
+            self._processes.turn(TURN_S)
 
     def _complaint(self, absent: set[str]) -> str:
         """Return why the recorder has not subscribed to these topics, in words."""
@@ -181,7 +181,7 @@ class RecorderProcess:
 
     def stop(self, timeout_s: float) -> None:
         """Send SIGINT, and SIGKILL if the recorder still writes after this time. Raises as
-        Crew.turn does."""
+        TrialProcesses.turn does."""
         program = self.program
         if program is None or program.inner_pid is None or program.ended:
             return
@@ -195,10 +195,10 @@ class RecorderProcess:
     def _signal(self, program: Program, number: signal.Signals, timeout_s: float) -> None:
         """Send a signal, and wait until the recorder ends or the time is over."""
         assert program.inner_pid is not None
-        self._crew.hosts[self.host].signal(program.inner_pid, number)
+        self._processes.hosts[self.host].signal(program.inner_pid, number)
         deadline = time.monotonic() + timeout_s
         while not program.ended and (rest := deadline - time.monotonic()) > 0:
-            self._crew.turn(min(rest, TURN_S))
+            self._processes.turn(min(rest, TURN_S))
 
     @property
     def inner_pid(self) -> int | None:
@@ -230,7 +230,7 @@ class RecorderProcess:
         reached."""
         if self._directory is not None:
             return self._directory / IN_DIRECTORY
-        host = self._crew.hosts[self.host]
+        host = self._processes.hosts[self.host]
         assert isinstance(host, Host), "a plan has no recorders on other machines"
         return host.outside(f"{host.directory}/{IN_DIRECTORY}")
 

@@ -34,7 +34,7 @@ from rmwbench.beside.recorder.process import (
 from rmwbench.campaign.plan.profile import Workers, address_environment, domain_id
 from rmwbench.campaign.trial.outcome import Order, TrialOutcome, note, step
 from rmwbench.lab.middleware import Worker
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.sampling.sampler import Samplers
 
 SETTLE_S = 0.5
@@ -53,15 +53,17 @@ class Running:
 
     process: RecorderProcess
 
-    def start(self, outcome: TrialOutcome, crew: Crew, workers: Workers, sampler: Samplers) -> None:
+    def start(
+        self, outcome: TrialOutcome, processes: TrialProcesses, workers: Workers, sampler: Samplers
+    ) -> None:
         """Start the recorder and wait for its discovery. Raises RecorderBroken."""
         process = self.process
         with step(outcome, "recorder"):
-            process.start(_environment(outcome, crew, workers))
+            process.start(_environment(outcome, processes, workers))
             process.wait()
             deadline = time.monotonic() + SETTLE_S
             while (rest := deadline - time.monotonic()) > 0:
-                crew.turn(rest)
+                processes.turn(rest)
         sampler.watch([(NAME, process.inner_pid, NAME)], process.host)
 
     def take(self, outcome: TrialOutcome) -> None:
@@ -103,7 +105,7 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(outcome: TrialOutcome, crew: Crew) -> Iterator[Running | None]:
+def running(outcome: TrialOutcome, processes: TrialProcesses) -> Iterator[Running | None]:
     """Yield the trial's recorder, not started yet, or None if its cell has none. Its logs are
     stored in every case. Raises RecorderBroken if there is no room for its bag."""
     cell = outcome.order.cell
@@ -112,7 +114,7 @@ def running(outcome: TrialOutcome, crew: Crew) -> Iterator[Running | None]:
         yield None
         return
     directory = _make_directory(outcome.order) if recorder.place == "disk" else None
-    process = RecorderProcess(crew, cell, directory)
+    process = RecorderProcess(processes, cell, directory)
     try:
         yield Running(process)
     finally:
@@ -161,7 +163,9 @@ def tidy(order: Order) -> None:
     shutil.rmtree(partial, ignore_errors=True)
 
 
-def _environment(outcome: TrialOutcome, crew: Crew, workers: Workers) -> dict[str, str]:
+def _environment(
+    outcome: TrialOutcome, processes: TrialProcesses, workers: Workers
+) -> dict[str, str]:
     """Return the variables that the worker of the first process on the recorder's host reported,
     with those by which the message types of this worker are found."""
     cell = outcome.order.cell
@@ -178,8 +182,8 @@ def _environment(outcome: TrialOutcome, crew: Crew, workers: Workers) -> dict[st
         **address_environment(cell, neighbour.host),
         **variables(configuration.decode(errors="replace")),
     }
-    environment["ROS_DOMAIN_ID"] = str(domain_id(cell, crew.hosts))
-    environment["ROS_LOG_DIR"] = f"{crew.hosts[host_of(cell)].directory}/rosbag2-log"
+    environment["ROS_DOMAIN_ID"] = str(domain_id(cell, processes.hosts))
+    environment["ROS_LOG_DIR"] = f"{processes.hosts[host_of(cell)].directory}/rosbag2-log"
     return environment | _with_messages(environment, worker)
 
 

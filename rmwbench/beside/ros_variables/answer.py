@@ -22,7 +22,7 @@ from rmwbench.bundle.evidence import SmallTables
 from rmwbench.codes import FOREIGN
 from rmwbench.results.few_trials import undecided, why_none
 from rmwbench.results.judged_campaign import JudgedCampaign
-from rmwbench.results.shown import (
+from rmwbench.results.show_model import (
     RosVariables,
     RosVariablesArm,
     RosVariablesRow,

@@ -37,11 +37,11 @@ from rmwbench.campaign.capacity.search_request import (
     search_space,
 )
 from rmwbench.campaign.course import UNSUPPORTED, Batch
-from rmwbench.campaign.plan import unsupported
+from rmwbench.campaign.plan import unsupported_cells
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text, make_plan
 from rmwbench.campaign.plan.socket_buffers import Kernels
 from rmwbench.campaign.plan.source_lines import Places
-from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED
+from rmwbench.campaign.plan.unsupported_cells import NOT_SUPPORTED
 from rmwbench.campaign.progress import announce
 from rmwbench.campaign.record.campaign_document import campaign_document, cells_table, machine_table
 from rmwbench.campaign.run import Runner, TrialSource, order
@@ -54,7 +54,7 @@ from rmwbench.suite.arm import Arm
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import parse
-from rmwbench.suite.file.places import find, path_text, read
+from rmwbench.suite.file.suite_files import find, path_text, read
 from rmwbench.suite.seed import derive_seed
 
 MOST_UNUSABLE, MOST_SPOILT = 4, 12
@@ -349,7 +349,7 @@ def _first_round(space: SearchSpace) -> Plan:
 def _without(space: SearchSpace, plan: Plan, reasons: dict[int, str]) -> SearchSpace:
     """Return the search without the arms whose first cell cannot run. `reasons`: cell → why not."""
     why = {
-        plan.cell(number).arm.name: f"{unsupported.NOT_SUPPORTED}: {reason}"
+        plan.cell(number).arm.name: f"{unsupported_cells.NOT_SUPPORTED}: {reason}"
         for number, reason in reasons.items()
     }
     arms = tuple(

@@ -21,7 +21,7 @@ from typing import Any
 
 from rmwbench.analysis.capacity.limit import CapacityLimit, parse_limit
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
-from rmwbench.campaign.plan import unsupported
+from rmwbench.campaign.plan import unsupported_cells
 from rmwbench.campaign.plan.plan import duration_text
 from rmwbench.campaign.plan.preflight import memory_bytes
 from rmwbench.campaign.plan.request import check_named
@@ -223,9 +223,9 @@ def search_space(request: SearchRequest, suite: Suite, where: str) -> SearchSpac
     check_named(suite, workloads=[request.workload])
     workload = next(each for each in suite.workloads if each.name == request.workload)
     arms = _arms(suite, workload, request.arms)
-    absent = unsupported.absent_arms(arms)
+    absent = unsupported_cells.absent_arms(arms)
     arms = [arm for arm in arms if arm.name not in absent]
-    unsupported.check_arms_left([arm.name for arm in arms], absent, where)
+    unsupported_cells.check_arms_left([arm.name for arm in arms], absent, where)
     all_levels, start = _levels(along, along.own(workload), request)
     cells = SearchCells(suite, workload, along, limit.messages)
     # unless --from asks for them, levels whose probe takes a quarter of an hour are left out

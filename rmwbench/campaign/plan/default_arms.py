@@ -13,7 +13,7 @@ from rmwbench.lab.middleware import find_workers, not_ready, ros2
 from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.file.candidates_file import known_candidates
 from rmwbench.suite.file.load import names_arms
-from rmwbench.suite.file.places import path_text, suites_directory
+from rmwbench.suite.file.suite_files import path_text, suites_directory
 
 RMWS, NATIVE, QUICK = "ros2", "native", "quick"
 """Sets of candidates. `quick` is the name of a suite, too."""

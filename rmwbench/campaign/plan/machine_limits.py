@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.campaign.plan.preflight import memory_bytes
-from rmwbench.lab.machine.card import hardware
+from rmwbench.lab.machine.machine_card import hardware
 from rmwbench.lab.machine.probe import copy_bytes_per_s
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.workload.endpoints import Endpoint

@@ -19,7 +19,7 @@ from typing import Any
 
 from rmwbench.analysis.verdicts.ladders import steps
 from rmwbench.campaign.plan import judged_parts
-from rmwbench.campaign.plan.cut import Cut
+from rmwbench.campaign.plan.budget_cut import Cut
 from rmwbench.campaign.plan.judged_parts import JudgedLevels
 from rmwbench.errors import UserError
 from rmwbench.lab.host.hosts import NAMESPACES, HostKind

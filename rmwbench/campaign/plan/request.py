@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from rmwbench.campaign.plan import cut, unsupported
-from rmwbench.campaign.plan.cut import Cut
+from rmwbench.campaign.plan import budget_cut, unsupported_cells
+from rmwbench.campaign.plan.budget_cut import Cut
 from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.plan import (
     NOTHING,
@@ -33,8 +33,8 @@ from rmwbench.suite import placement
 from rmwbench.suite.cells import Cell, cells, comparisons, renumber
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import added_arms, parse, plain, written_arms
-from rmwbench.suite.file.places import path_text
 from rmwbench.suite.file.short_version import KEY as SHORT_KEY
+from rmwbench.suite.file.suite_files import path_text
 from rmwbench.suite.suite import Suite
 from rmwbench.words.level_names import named_level
 from rmwbench.words.numbers import counted
@@ -169,7 +169,7 @@ class Planner:
         is all cells, since `start.check_request` then refuses the request with all reasons."""
         _, chosen_cells = self.chosen(request)
         workers = find_workers({name for cell in chosen_cells for name in cell.middlewares})
-        reasons = unsupported.described(chosen_cells, workers, kind)
+        reasons = unsupported_cells.described(chosen_cells, workers, kind)
         return {} if len(reasons) == len(chosen_cells) else reasons
 
     def plan(
@@ -204,7 +204,7 @@ class Planner:
         resumed campaign thus has the same arms, even if more workers are built by then. Raises
         UserError if no arm is left."""
         _, chosen_cells = self.chosen(request)
-        absent = unsupported.absent_arms(
+        absent = unsupported_cells.absent_arms(
             {cell.arm.name: cell.arm for cell in chosen_cells}.values()
         )
         if not absent:
@@ -212,12 +212,12 @@ class Planner:
         arms_left = tuple(
             dict.fromkeys(cell.arm.name for cell in chosen_cells if cell.arm.name not in absent)
         )
-        unsupported.check_arms_left(arms_left, absent, path_text(self._path), self.added())
+        unsupported_cells.check_arms_left(arms_left, absent, path_text(self._path), self.added())
         return replace(request, arms=arms_left), absent
 
     def within_budget(self, request: Request, machine: MachineLimits) -> tuple[Request, Cut | None]:
         """Return the request for the cells that its budget holds: the whole suite, else its short
-        version, else as many comparisons as fit (cut.py), those last that need more than the
+        version, else as many comparisons as fit (budget_cut.py), those last that need more than the
         machine has. Raises UserError if no comparison fits."""
         if request.budget_s is None:
             return request, None
@@ -268,7 +268,7 @@ class Planner:
             asked_version.minimum_s,
             len(asked_version.groups),
             not_run,
-            cut.words(asked_version.suite, asked_version.groups, run),
+            budget_cut.words(asked_version.suite, asked_version.groups, run),
         )
 
     def _version(self, request: Request) -> _Version:
@@ -279,7 +279,7 @@ class Planner:
             key: math.fsum(costs.get(cell.number, 0.0) for cell in group)
             for key, group in groups.items()
         }
-        name = cut.SHORT if request.shortened else cut.WHOLE
+        name = budget_cut.SHORT if request.shortened else budget_cut.WHOLE
         return _Version(name, suite, groups, cost_s_of, suite.blocks.minimum)
 
     def _shortened(self, request: Request) -> Request | None:
@@ -321,13 +321,13 @@ class Planner:
 
 
 def _fitting(version: _Version, budget_s: float, machine: MachineLimits) -> list[str]:
-    """Return the comparisons of a version that fit, in the order of cut.py, those last that need
+    """Return the comparisons of a version that fit, in the order of budget_cut.py, those last that need
     more than the machine has."""
     beyond = {
         key for key, group in version.groups.items() if any(machine.beyond(cell) for cell in group)
     }
     costs = {key: version.minimum * cost for key, cost in version.costs_s.items()}
-    return cut.fitting(version.suite, version.groups, costs, budget_s, beyond)
+    return budget_cut.fitting(version.suite, version.groups, costs, budget_s, beyond)
 
 
 def _chosen(suite: Suite, all_cells: tuple[Cell, ...], request: Request) -> tuple[Cell, ...]:

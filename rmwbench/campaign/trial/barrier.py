@@ -29,7 +29,7 @@ from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial.outcome import TrialOutcome, note, note_flag, step, take_events
 from rmwbench.codes import Code, Reason
 from rmwbench.lab.host import devices
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import Command, WorkerFailed
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.workload.endpoints import Endpoint
@@ -39,7 +39,7 @@ Pair = tuple[int, int]
 """Reader and writer. A client is the writer of its own replies, counted by its requests."""
 
 
-def hear_first_messages(outcome: TrialOutcome, crew: Crew) -> None:
+def hear_first_messages(outcome: TrialOutcome, processes: TrialProcesses) -> None:
     """Probe until every reader has heard each of its writers and no probe is under way; both phases
     end after `match_s`. Raises WorkerFailed if a worker ends or refuses."""
     cell = outcome.order.cell
@@ -47,7 +47,7 @@ def hear_first_messages(outcome: TrialOutcome, crew: Crew) -> None:
     pairs = {(reader, writer) for reader, writers in cell.pairs.items() for writer in writers}
 
     def missing() -> set[Pair]:
-        take_events(outcome, crew)
+        take_events(outcome, processes)
         first_messages = (e for e in outcome.events if e["event"] == "first_message")
         return pairs - {(e["endpoint"], e["writer"]) for e in first_messages}
 
@@ -55,15 +55,15 @@ def hear_first_messages(outcome: TrialOutcome, crew: Crew) -> None:
     deadline = begun + cell.timeline.match_s
     interval_s = timeouts.PROBE_INTERVAL_S
     while (silent := missing()) and time.monotonic() < deadline:
-        takes_s = probes.send(crew, silent)
+        takes_s = probes.send(processes, silent)
         # the last probe gets its time, too: the rest of it would delay the start
         next_probe = time.monotonic() + interval_s + 2 * takes_s
         interval_s = min(2 * interval_s, timeouts.PROBE_INTERVAL_MAX_S)
         while missing() and (rest_s := next_probe - time.monotonic()) > 0:
-            crew.turn(rest_s)
+            processes.turn(rest_s)
     if silent and not cell.may_be_silent:
         note_flag(outcome, _not_heard(cell, silent, len(pairs)))
-    _settle(outcome, crew, probes, pairs - silent, time.monotonic() - begun)
+    _settle(outcome, processes, probes, pairs - silent, time.monotonic() - begun)
 
 
 def _not_heard(cell: Cell, silent: Collection[Pair], of: int) -> Reason:
@@ -88,7 +88,7 @@ class _Probes:
     def _endpoints(self) -> dict[int, Endpoint]:
         return {e.endpoint: e for e in self.cell.endpoints}
 
-    def send(self, crew: Crew, silent: Iterable[Pair]) -> float:
+    def send(self, processes: TrialProcesses, silent: Iterable[Pair]) -> float:
         """Send a probe from each writer on which a silent pair depends; return their time on the
         slowest link in s."""
         by_process: dict[str, list[int]] = {}
@@ -97,7 +97,7 @@ class _Probes:
             by_process.setdefault(self._endpoints[number].process, []).append(number)
         limit_s = timeouts.limit_of_all(timeouts.COMMAND_TIMEOUT_S, _present(self.cell))
         commands = {name: ("probe", {"endpoints": numbers}) for name, numbers in by_process.items()}
-        for name, reply in crew.ask(commands, limit_s).items():
+        for name, reply in processes.ask(commands, limit_s).items():
             # an older worker does not count them: it sent all, or refused
             all_sent = {number: self.sent.get(number, 0) + 1 for number in by_process[name]}
             self.sent |= {int(n): count for n, count in reply.get("sent", all_sent).items()}
@@ -141,7 +141,11 @@ class _MissingProbes:
 
 
 def _settle(
-    outcome: TrialOutcome, crew: Crew, probes: _Probes, pairs: Iterable[Pair], first_s: float
+    outcome: TrialOutcome,
+    processes: TrialProcesses,
+    probes: _Probes,
+    pairs: Iterable[Pair],
+    first_s: float,
 ) -> None:
     """Wait for the probes under way to readers that have heard something: until nothing came for
     longer than the first messages took, or, on a reliable stream, until nothing more is expected.
@@ -154,13 +158,13 @@ def _settle(
     deadline = time.monotonic() + outcome.order.cell.timeline.match_s
     quiet_s = max(timeouts.PROBES_QUIET_S, timeouts.DRAIN_QUIET_LATENCIES * first_s)
     try:
-        incomplete = _heard(outcome, crew, expect, quiet_s, deadline)
+        incomplete = _heard(outcome, processes, expect, quiet_s, deadline)
         if more := {
             p: expect[p] for p in incomplete if _repeats(outcome, p) and not incomplete[p].has_last
         }:
             names = outcome.order.cell.middlewares
             longest_s = max(timeouts.DRAIN_QUIET_S, *map(timeouts.heartbeat_s, names))
-            still_incomplete = _heard(outcome, crew, more, longest_s, deadline)
+            still_incomplete = _heard(outcome, processes, more, longest_s, deadline)
             incomplete = {
                 pair: probes_left for pair, probes_left in incomplete.items() if pair not in more
             } | still_incomplete
@@ -192,7 +196,11 @@ def _settle(
 
 
 def _heard(
-    outcome: TrialOutcome, crew: Crew, expect: Mapping[Pair, int], quiet_s: float, deadline: float
+    outcome: TrialOutcome,
+    processes: TrialProcesses,
+    expect: Mapping[Pair, int],
+    quiet_s: float,
+    deadline: float,
 ) -> dict[Pair, _MissingProbes]:
     """Return the pairs that are incomplete when their readers have heard nothing for `quiet_s`, or
     time is over."""
@@ -208,12 +216,12 @@ def _heard(
     }
     incomplete = {}
     limit_s = timeouts.limit_of_all(timeouts.COMMAND_TIMEOUT_S, _present(outcome.order.cell))
-    for name, reply in crew.ask(commands, rest_s + limit_s).items():
+    for name, reply in processes.ask(commands, rest_s + limit_s).items():
         for reader, writers in reply["heard"].items():
             for writer, probes in writers.items():
                 pair = int(reader), int(writer)
                 if pair not in expect:
-                    raise crew.workers[name].failure(
+                    raise processes.workers[name].failure(
                         "protocol",
                         f"answered settle for reader {reader} and writer {writer}, which it was not "
                         "asked about",
@@ -256,48 +264,52 @@ def _process(outcome: TrialOutcome, reader: int) -> str:
 BEFORE_OPEN, COMPLETE = "before_open", "complete"
 
 
-def open_and_match(outcome: TrialOutcome, crew: Crew, workers: Workers) -> None:
+def open_and_match(outcome: TrialOutcome, processes: TrialProcesses, workers: Workers) -> None:
     """Open sessions, create endpoints, match them and wait for first messages. Raises WorkerFailed;
     then `outcome.barrier` says whether a match was missing. In a cell that may be silent (because
     of ROS variables), a missing match is an answer and no error."""
     present = [process.name for process in outcome.order.cell.processes if process.opens_s is None]
     answer_s = timeouts.limit_of_all(timeouts.COMMAND_TIMEOUT_S, len(present))
-    _read_traffic(outcome, crew, BEFORE_OPEN)
+    _read_traffic(outcome, processes, BEFORE_OPEN)
     with step(outcome, "open"):
         opened = {
-            name: crew.post(name, "open", fields_of(outcome, crew, workers, name))
+            name: processes.post(name, "open", fields_of(outcome, processes, workers, name))
             for name in present
         }
-        crew.gather(opened.values(), answer_s, take=lambda opening: take_opened(outcome, opening))
+        processes.gather(
+            opened.values(), answer_s, take=lambda opening: take_opened(outcome, opening)
+        )
     timeout_s = outcome.order.cell.timeline.match_s
     with step(outcome, "create"):
         created, matching = [], {}
         for name in present:
             nodes = outcome.order.cell.create_command(name, outcome.order.seed)
-            created.append(crew.post(name, "create", {"nodes": nodes}))
-            matching[name] = crew.post(name, "match", {"timeout_ns": round(timeout_s * 1e9)})
-        crew.gather(created, answer_s, take=lambda creating: take_created(outcome, creating))
+            created.append(processes.post(name, "create", {"nodes": nodes}))
+            matching[name] = processes.post(name, "match", {"timeout_ns": round(timeout_s * 1e9)})
+        processes.gather(created, answer_s, take=lambda creating: take_created(outcome, creating))
     try:
         with step(outcome, "match"):
-            _match(outcome, crew, matching, time.monotonic() + timeout_s)
-        _read_traffic(outcome, crew, COMPLETE)
+            _match(outcome, processes, matching, time.monotonic() + timeout_s)
+        _read_traffic(outcome, processes, COMPLETE)
         with step(outcome, "first_message"):
-            hear_first_messages(outcome, crew)
+            hear_first_messages(outcome, processes)
     except WorkerFailed:
         if outcome.barrier is None or not outcome.order.cell.may_be_silent:
             raise
         # such a trial publishes all the same: its question is whether anything is heard
         outcome.barrier = None
     finally:
-        take_events(outcome, crew)
+        take_events(outcome, processes)
 
 
-def fields_of(outcome: TrialOutcome, crew: Crew, workers: Workers, process: str) -> dict[str, Any]:
+def fields_of(
+    outcome: TrialOutcome, processes: TrialProcesses, workers: Workers, process: str
+) -> dict[str, Any]:
     """Return the fields of a process's `open`."""
     cell = outcome.order.cell
     side = cell.sides[process]
     fields = open_fields(
-        side, workers[side.middleware], outcome.order.nonce, domain_id(cell, crew.hosts)
+        side, workers[side.middleware], outcome.order.nonce, domain_id(cell, processes.hosts)
     )
     fields["options"] |= beside_options(cell, process) | publish_mode_option(cell, side)
     return fields
@@ -336,12 +348,14 @@ def take_matched(outcome: TrialOutcome, posted: Command) -> None:
 
 
 def _match(
-    outcome: TrialOutcome, crew: Crew, matching: dict[str, Command], deadline: float
+    outcome: TrialOutcome, processes: TrialProcesses, matching: dict[str, Command], deadline: float
 ) -> None:
     """Take the matches. A worker whose time was over before all were created is asked again for the
     rest of the time. Raises WorkerFailed."""
     while matching:
-        crew.await_answers(matching.values(), deadline - time.monotonic() + timeouts.MATCH_MARGIN_S)
+        processes.await_answers(
+            matching.values(), deadline - time.monotonic() + timeouts.MATCH_MARGIN_S
+        )
         retries, unmatched = {}, None
         for name, posted in matching.items():
             try:
@@ -361,18 +375,18 @@ def _match(
         if unmatched is not None:
             raise unmatched
         matching = {
-            name: crew.post(name, "match", {"timeout_ns": round(rest_s * 1e9)})
+            name: processes.post(name, "match", {"timeout_ns": round(rest_s * 1e9)})
             for name, rest_s in retries.items()
         }
 
 
-def _read_traffic(outcome: TrialOutcome, crew: Crew, at: str) -> None:
-    for host, remote_host in crew.hosts.remote.items():
+def _read_traffic(outcome: TrialOutcome, processes: TrialProcesses, at: str) -> None:
+    for host, remote_host in processes.hosts.remote.items():
         if traffic := remote_host.answer(remote_host.post("traffic")):
             outcome.network.traffic.setdefault(at, {})[host] = traffic
-    for host in crew.hosts:
+    for host in processes.hosts:
         host_workers = (
-            worker for worker in crew.workers.values() if worker.host is crew.hosts[host]
+            worker for worker in processes.workers.values() if worker.host is processes.hosts[host]
         )
         pid = next((worker.pid for worker in host_workers if worker.pid is not None), None)
         traffic = devices.traffic_counters(pid) if pid is not None else None

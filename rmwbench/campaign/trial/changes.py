@@ -29,7 +29,7 @@ from rmwbench.campaign.trial.spawn import Spawner
 from rmwbench.campaign.trial.trial_network import note_change
 from rmwbench.lab import clock
 from rmwbench.lab.network import Emulation
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import Command, WorkerFailed
 from rmwbench.suite.cells import Cell, Change
 from rmwbench.suite.timeline import to_ns
@@ -65,14 +65,19 @@ class Changes:
     def __init__(
         self,
         outcome: TrialOutcome,
-        crew: Crew,
+        processes: TrialProcesses,
         workers: Workers,
         window: TrialWindow,
         network: Emulation | None = None,
         spawner: Spawner | None = None,
     ):
         self._network, self._spawner = network, spawner
-        self._outcome, self._crew, self._workers, self._window = outcome, crew, workers, window
+        self._outcome, self._processes, self._workers, self._window = (
+            outcome,
+            processes,
+            workers,
+            window,
+        )
         self._due = deque(outcome.order.cell.changes)
         self._endpoints = {e.endpoint: e for e in outcome.order.cell.endpoints}
         self._unopened = {p.name for p in outcome.order.cell.processes if p.opens_s is not None}
@@ -133,10 +138,10 @@ class Changes:
                 self._reading_ns or deadline_ns,
                 (self._network and self._network.due_ns) or deadline_ns,
             )
-            self._crew.turn(max(0, next_ns - time.monotonic_ns()) / 1e9)
+            self._processes.turn(max(0, next_ns - time.monotonic_ns()) / 1e9)
             self._hear()
         for process in self._frozen:
-            self._crew.signal(process, signal.SIGCONT)
+            self._processes.signal(process, signal.SIGCONT)
             note(self._outcome, process, "thawed")
 
     def _next_reading_ns(self, last_ns: int) -> int | None:
@@ -151,7 +156,7 @@ class Changes:
         cell = self._outcome.order.cell
         daemons = cell.workload.daemons_end
         self._killed = True
-        self._dead = self._crew.kill_daemons(
+        self._dead = self._processes.kill_daemons(
             host=cell.daemons_host if daemons == "daemons_host" else None,
             first_only=daemons == "first",
         )
@@ -161,18 +166,22 @@ class Changes:
     def _return_daemons(self) -> None:
         """Start the killed daemons again, in the same host and with their old files."""
         cell, nonce = self._outcome.order.cell, self._outcome.order.nonce
-        for daemon in needed_daemons(cell, self._workers, nonce, domain_id(cell, self._crew.hosts)):
+        for daemon in needed_daemons(
+            cell, self._workers, nonce, domain_id(cell, self._processes.hosts)
+        ):
             if daemon.label in self._dead:
                 label = f"{daemon.label} again"
                 worker, at = daemon.worker, daemon.host
                 environment = {**worker.environment, **address_environment(cell, at)}
-                self._crew.spawn_daemon(daemon.name, worker.executable, environment, label, at)
+                self._processes.spawn_daemon(daemon.name, worker.executable, environment, label, at)
                 self._returning[label] = daemon
 
     def _open_returned(self) -> None:
-        for label in [name for name in self._returning if self._crew.daemons[name].hello]:
+        for label in [name for name in self._returning if self._processes.daemons[name].hello]:
             fields = self._returning.pop(label).fields
-            self._posted.append((self._crew.post_daemon(label, "open", fields), self._returned))
+            self._posted.append(
+                (self._processes.post_daemon(label, "open", fields), self._returned)
+            )
 
     def _returned(self, posted: Command) -> None:
         posted.take()
@@ -184,14 +193,14 @@ class Changes:
         writing = {e.process for e in self._endpoints.values() if e.writes}
         for process in self._outcome.order.cell.processes:
             if process.name not in writing:
-                self._crew.signal(process.name, signal.SIGSTOP)
+                self._processes.signal(process.name, signal.SIGSTOP)
                 self._frozen.append(process.name)
                 note(self._outcome, process.name, "frozen")
 
     def settle(self, timeout_s: float) -> None:
         """Wait for the outstanding answers. Raises WorkerFailed."""
         try:
-            self._crew.await_answers([posted for posted, _ in self._posted], timeout_s)
+            self._processes.await_answers([posted for posted, _ in self._posted], timeout_s)
         except WorkerFailed as failed:
             unanswered = [posted for posted, _ in self._posted if not posted.answered]
             # An endpoint within a publish call cannot be destroyed (`held_calls.py`).
@@ -200,7 +209,7 @@ class Changes:
                 raise
             self._posted = [command for command in self._posted if command[0].cmd != "destroy"]
             for process in late:
-                self._crew.kill(process)
+                self._processes.kill(process)
                 self._posted = [
                     (posted, take)
                     for posted, take in self._posted
@@ -215,15 +224,15 @@ class Changes:
         return self._window.steady_ns + to_ns(change.at_s)
 
     def _post(self, process: str, cmd: str, fields: dict[str, Any], take: Take) -> None:
-        self._posted.append((self._crew.post(process, cmd, fields), take))
+        self._posted.append((self._processes.post(process, cmd, fields), take))
 
     def _hear(self) -> None:
         self._open_returned()
         for process in [
-            name for name in self._starting_successors if self._crew.workers[name].hello
+            name for name in self._starting_successors if self._processes.workers[name].hello
         ]:
             self._starting_successors.remove(process)
-            note_hello(self._outcome, process, self._crew.workers[process])
+            note_hello(self._outcome, process, self._processes.workers[process])
         if self._network is not None:
             self._network.hear(partial(note_change, self._outcome))
         answered = [(posted, take) for posted, take in self._posted if posted.answered]
@@ -257,7 +266,7 @@ class Changes:
             self._start_successor(process)
         if process in self._unopened:
             self._unopened.remove(process)
-            fields = fields_of(outcome, self._crew, self._workers, process)
+            fields = fields_of(outcome, self._processes, self._workers, process)
             self._post(process, "open", fields, lambda posted: take_opened(outcome, posted))
         nodes = outcome.order.cell.create_command(
             process, outcome.order.seed, change.endpoints, change.node
@@ -316,9 +325,9 @@ class Changes:
         """Kill the node's process with SIGKILL and drop the commands that it has not answered. A
         node that it had not created by then has not joined."""
         process = change.process
-        worker = self._crew.workers[process]
+        worker = self._processes.workers[process]
         if not worker.killed:
-            self._crew.kill(process)
+            self._processes.kill(process)
             note(self._outcome, process, "killed", value=worker.pid, text=KILLED)
             unanswered = [posted.cmd for posted, _ in self._posted if posted.worker is worker]
             self._posted = [

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from rmwbench.campaign.trial.outcome import TrialOutcome, note
 from rmwbench.lab import trial_view
 from rmwbench.lab.host import Host, RemoteHost, SharedHost
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import WorkerFailed, WorkerProcess
 
 EVENT = "leftovers"
@@ -49,22 +49,26 @@ os.write(4, marshal.dumps(found))
 """
 
 
-def take_leftovers(outcome: TrialOutcome, crew: Crew) -> None:
+def take_leftovers(outcome: TrialOutcome, processes: TrialProcesses) -> None:
     """End every worker and daemon in order, then list the files: rows of the table `leftovers`, and
     an event per host with all bytes and, as text, the number of each kind."""
-    _end(outcome, crew, crew.living)
-    _end(outcome, crew, {name: daemon for name, daemon in crew.daemons.items() if not daemon.ended})
+    _end(outcome, processes, processes.living)
+    _end(
+        outcome,
+        processes,
+        {name: daemon for name, daemon in processes.daemons.items() if not daemon.ended},
+    )
     if outcome.network.shared_host:
         text = f"leftovers: the shared host's {PLACES[0]} is not listed: others use it, too"
-        note(outcome, crew.hosts.first.name, "problem", text=text)
-    for host in crew.hosts.remote:
+        note(outcome, processes.hosts.first.name, "problem", text=text)
+    for host in processes.hosts.remote:
         note(outcome, host, "problem", text="leftovers: not listed, the host is on another machine")
-    local_hosts = [host for host in crew.hosts if host not in crew.hosts.remote]
+    local_hosts = [host for host in processes.hosts if host not in processes.hosts.remote]
     programs = {
-        host: (PROGRAM, (*places(crew.hosts[host]), "", *trial_view.roots()))
+        host: (PROGRAM, (*places(processes.hosts[host]), "", *trial_view.roots()))
         for host in local_hosts
     }
-    for host, (status, output) in crew.run_programs(programs, LISTING_TIMEOUT_S).items():
+    for host, (status, output) in processes.run_programs(programs, LISTING_TIMEOUT_S).items():
         if status != 0:
             text = f"leftovers: the listing ended with status {status}"
             note(outcome, host, "problem", text=text)
@@ -84,21 +88,23 @@ def places(host: Host | RemoteHost) -> Sequence[str]:
     return (host.directory,) if isinstance(host, SharedHost) else PLACES
 
 
-def _end(outcome: TrialOutcome, crew: Crew, processes: dict[str, WorkerProcess]) -> None:
+def _end(
+    outcome: TrialOutcome, processes: TrialProcesses, workers: dict[str, WorkerProcess]
+) -> None:
     """Ask processes to exit. If one does not exit in time, or crashes, this is a noted problem and
     no failure of the trial: its messages have been collected."""
-    for process in processes.values():
+    for process in workers.values():
         if not process.ended:
             process.request("exit", {})
     deadline = time.monotonic() + EXIT_TIMEOUT_S
-    while [p for p in processes.values() if p.wait_status is None] and (
+    while [p for p in workers.values() if p.wait_status is None] and (
         rest := deadline - time.monotonic()
     ) > 0:
         try:
-            crew.turn(rest)
+            processes.turn(rest)
         except WorkerFailed as failed:
             note(outcome, failed.process, "problem", text=f"exit: {failed.reason()}")
-    for name, process in processes.items():
+    for name, process in workers.items():
         if process.wait_status is None:
             text = f"exit: it still ran {EXIT_TIMEOUT_S:g} s after it was told to"
             note(outcome, name, "problem", text=text)

@@ -17,7 +17,7 @@ from rmwbench.codes import Code, Reason
 from rmwbench.lab import machine
 from rmwbench.lab.machine import EdgeReading, Ticks
 from rmwbench.lab.machine.timekeeping import timekeeping
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 
 QuestionNumbers = dict[str, int]
 """Host → the number of the question that its machine was sent."""
@@ -26,22 +26,24 @@ REAL = "real_network"
 """The event of a trial over a real network."""
 
 
-def post(crew: Crew, question: str) -> QuestionNumbers:
+def post(processes: TrialProcesses, question: str) -> QuestionNumbers:
     """Ask every other machine, without waiting for the answers."""
-    return {host: remote_host.post(question) for host, remote_host in crew.hosts.remote.items()}
+    return {
+        host: remote_host.post(question) for host, remote_host in processes.hosts.remote.items()
+    }
 
 
-def idle_probes(crew: Crew) -> Iterator[dict[str, Any]]:
-    for host, number in post(crew, "idle_probe").items():
-        for row in crew.hosts.remote[host].answer(number) or ():
+def idle_probes(processes: TrialProcesses) -> Iterator[dict[str, Any]]:
+    for host, number in post(processes, "idle_probe").items():
+        for row in processes.hosts.remote[host].answer(number) or ():
             yield _of_host(host, row)
 
 
 def edge_probes(
-    crew: Crew, begin: QuestionNumbers, end: QuestionNumbers
+    processes: TrialProcesses, begin: QuestionNumbers, end: QuestionNumbers
 ) -> Iterator[dict[str, Any]]:
     """Yield the probes of each machine's kernel counters between two `edge` questions."""
-    for host, remote_host in crew.hosts.remote.items():
+    for host, remote_host in processes.hosts.remote.items():
         edges = [remote_host.answer(posted[host]) for posted in (begin, end)]
         if None not in edges:
             first, last = (EdgeReading(Ticks(*ticks), *rest) for ticks, *rest in edges)
@@ -49,13 +51,13 @@ def edge_probes(
                 yield _of_host(host, row)
 
 
-def sampled_probes(outcome: TrialOutcome, crew: Crew) -> Iterator[dict[str, Any]]:
+def sampled_probes(outcome: TrialOutcome, processes: TrialProcesses) -> Iterator[dict[str, Any]]:
     """Yield the probes of each machine by its own sampler: the other machines' canaries, and the
     shares of processor time of this trial and of other processes."""
     for host, document in outcome.sampling.sampled_at.items():
         if outcome.times.window is None:
             return
-        is_remote = host in crew.hosts.remote
+        is_remote = host in processes.hosts.remote
         name = host if is_remote else ""
         rows = list(sampler_rows.canary_probes(document)) if is_remote else []
         window = [row for row in _stripped(outcome.probes, name) if row["at"] == "window"]
@@ -85,14 +87,14 @@ def reasons_by_machine(
             yield replace(reason, text=reason.text + on_machine)
 
 
-def note_network(outcome: TrialOutcome, crew: Crew) -> None:
+def note_network(outcome: TrialOutcome, processes: TrialProcesses) -> None:
     """Describe a real network in the file `network.json`: the machines, their interfaces, the
     services that keep their clocks."""
     real = outcome.order.cell.real
     if real is None or real.gang is None:
         return
-    posted = post(crew, "timekeeping")
-    clocks = {host: crew.hosts.remote[host].answer(number) for host, number in posted.items()}
+    posted = post(processes, "timekeeping")
+    clocks = {host: processes.hosts.remote[host].answer(number) for host, number in posted.items()}
     hosts = {
         host: {
             "machine": spot.machine,

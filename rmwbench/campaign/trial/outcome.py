@@ -22,8 +22,8 @@ from rmwbench.errors import UserError
 from rmwbench.lab.camera.frame_source import Account
 from rmwbench.lab.clock import OWN, HostClocks
 from rmwbench.lab.network import NetworkFinding
-from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.records import RecordSection
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import WorkerProcess
 from rmwbench.lab.sampling.background import LoadFlow
 from rmwbench.suite.cells import Cell
@@ -237,9 +237,9 @@ def note_hello(outcome: TrialOutcome, process: str, worker: WorkerProcess) -> No
     note(outcome, process, "hello", value=worker.pid, text=json.dumps(worker.hello or {}))
 
 
-def take_events(outcome: TrialOutcome, crew: Crew) -> None:
+def take_events(outcome: TrialOutcome, processes: TrialProcesses) -> None:
     """Take all events of workers and daemons since the last call."""
-    for process, worker in [*crew.workers.items(), *crew.daemons.items()]:
+    for process, worker in [*processes.workers.items(), *processes.daemons.items()]:
         while worker.events:
             event = worker.events.popleft()
             kind, time_ns = event["event"], event.get("time_ns")

@@ -12,7 +12,7 @@ from rmwbench.campaign.plan.profile import Workers, address_environment
 from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.lab.camera.frame_source import FrameSources
 from rmwbench.lab.host import Container, Scheduling
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import WorkerProcess
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.process_conditions import CONTAINERS, OTHER_UID, PRIORITY, REAL_TIME
@@ -33,9 +33,9 @@ def scheduling(cell: Cell, process: str) -> Scheduling | None:
     return Scheduling(PRIORITY if level.fifo else 0, processors, level.locked)
 
 
-def check_scheduling(cell: Cell, crew: Crew) -> None:
+def check_scheduling(cell: Cell, processes: TrialProcesses) -> None:
     """Raise NotGrantedError if a running worker did not get its scheduling."""
-    for name, worker in crew.workers.items():
+    for name, worker in processes.workers.items():
         expected = scheduling(cell, name)
         if expected is None or worker.pid is None:
             continue
@@ -75,12 +75,17 @@ class Spawner:
     def __init__(
         self,
         outcome: TrialOutcome,
-        crew: Crew,
+        processes: TrialProcesses,
         workers: Workers,
         files: Mapping[str, int],
         sources: FrameSources,
     ):
-        self._outcome, self._crew, self._workers, self._files = outcome, crew, workers, files
+        self._outcome, self._processes, self._workers, self._files = (
+            outcome,
+            processes,
+            workers,
+            files,
+        )
         self._sources = sources
 
     def spawn(self, process: str) -> WorkerProcess:
@@ -89,7 +94,7 @@ class Spawner:
         cell = self._outcome.order.cell
         worker = self._workers[cell.sides[process].middleware]
         host = next(p.host for p in cell.processes if p.name == process)
-        return self._crew.spawn(
+        return self._processes.spawn(
             process,
             worker.executable,
             self._files[process],

@@ -68,8 +68,8 @@ from rmwbench.lab.host.hosts import SHARED
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.network import NetworkBroken
 from rmwbench.lab.process import records
-from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.records import RecordsDamaged, SectionPlan
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.lab.profile_file.host_setup import set_up, written_files
 from rmwbench.lab.sampling.background import Background
@@ -187,22 +187,25 @@ def _run_in(
 ) -> None:
     """Run the processes of a trial in its hosts, until the hosts are closed."""
     cell = outcome.order.cell
-    with Crew(hosts) as crew, trial_network.network_between(outcome, crew, hosts) as network:
-        background = Background(crew, cell.conditions, cell.background_hosts)
+    with (
+        TrialProcesses(hosts) as processes,
+        trial_network.network_between(outcome, processes, hosts) as network,
+    ):
+        background = Background(processes, cell.conditions, cell.background_hosts)
         try:
-            traffic = CrossTrafficLoad(crew, cell.links)
+            traffic = CrossTrafficLoad(processes, cell.links)
             with step(outcome, "profile_file"):
-                set_up(crew, setups(cell))
-            trial_network.network_up(outcome, crew, network)
-            _daemons(outcome, crew, workers)
-            frames = FrameSources(crew, cell)
+                set_up(processes, setups(cell))
+            trial_network.network_up(outcome, processes, network)
+            _daemons(outcome, processes, workers)
+            frames = FrameSources(processes, cell)
             with (
                 contextlib.closing(frames),
-                contextlib.closing(Samplers(crew, cell.hosts)) as sampler,
+                contextlib.closing(Samplers(processes, cell.hosts)) as sampler,
                 contextlib.ExitStack() as stack,
             ):
                 features = map(
-                    stack.enter_context, from_features("trial", "running", outcome, crew)
+                    stack.enter_context, from_features("trial", "running", outcome, processes)
                 )
                 beside = BesidePrograms(
                     sampler=sampler,
@@ -212,121 +215,125 @@ def _run_in(
                     network=network,
                     features=tuple(feature for feature in features if feature is not None),
                 )
-                _live(outcome, crew, workers, files, beside)
+                _live(outcome, processes, workers, files, beside)
         finally:
             trial_network.network_end(outcome, network)
-            _take_written(outcome, crew)
+            _take_written(outcome, processes)
             with step(outcome, "kill"):
                 hosts.close()
             # the logs of another machine are here only after its processes have ended
-            _take_logs(outcome, crew)
+            _take_logs(outcome, processes)
             background.close()
 
 
-def _daemons(outcome: TrialOutcome, crew: Crew, workers: Workers) -> None:
+def _daemons(outcome: TrialOutcome, processes: TrialProcesses, workers: Workers) -> None:
     """Start the daemons that must serve before any worker opens, one after the other."""
     cell = outcome.order.cell
-    for daemon in needed_daemons(cell, workers, outcome.order.nonce, domain_id(cell, crew.hosts)):
+    for daemon in needed_daemons(
+        cell, workers, outcome.order.nonce, domain_id(cell, processes.hosts)
+    ):
         with step(outcome, f"daemon.{daemon.label}"):
             environment = {
                 **daemon.worker.environment,
                 **address_environment(cell, daemon.host),
                 **daemon.environment,
             }
-            crew.spawn_daemon(
+            processes.spawn_daemon(
                 daemon.name, daemon.worker.executable, environment, daemon.label, daemon.host
             )
-            crew.wait_hello(timeouts.HELLO_TIMEOUT_S)
-            crew.ask_daemon(daemon.label, "open", daemon.fields, timeouts.COMMAND_TIMEOUT_S)
+            processes.wait_hello(timeouts.HELLO_TIMEOUT_S)
+            processes.ask_daemon(daemon.label, "open", daemon.fields, timeouts.COMMAND_TIMEOUT_S)
 
 
 def _live(
     outcome: TrialOutcome,
-    crew: Crew,
+    processes: TrialProcesses,
     workers: Workers,
     files: Mapping[str, int],
     beside: BesidePrograms,
 ) -> None:
     sampler = beside.sampler
-    spawner = Spawner(outcome, crew, workers, files, beside.frames)
+    spawner = Spawner(outcome, processes, workers, files, beside.frames)
     places = {process.name: process.host for process in outcome.order.cell.processes}
     with step(outcome, "spawn"):
         for process in outcome.order.cell.processes:
             if process.follows is None:
                 spawner.spawn(process.name)
         sampler.spawn()
-        crew.wait_hello(timeouts.limit_of_all(timeouts.HELLO_TIMEOUT_S, len(crew.workers)))
-    everyone = [*crew.workers.items(), *crew.daemons.items()]
+        processes.wait_hello(
+            timeouts.limit_of_all(timeouts.HELLO_TIMEOUT_S, len(processes.workers))
+        )
+    everyone = [*processes.workers.items(), *processes.daemons.items()]
     for name, worker in everyone:
         note_hello(outcome, name, worker)
-    spawn.check_scheduling(outcome.order.cell, crew)
-    outcome.times.clocks = HostClocks(crew, places)
+    spawn.check_scheduling(outcome.order.cell, processes)
+    outcome.times.clocks = HostClocks(processes, places)
     outcome.times.clocks.begin()
-    machines.note_network(outcome, crew)
+    machines.note_network(outcome, processes)
     for host in outcome.order.cell.hosts:
-        host_processes = [(name, p) for name, p in everyone if p.host is crew.hosts[host]]
+        host_processes = [(name, p) for name, p in everyone if p.host is processes.hosts[host]]
         sampler.watch([(name, p.inner_pid, p.role) for name, p in host_processes], host)
     trial_sources.start_sources(outcome, beside.frames, sampler)
     try:
-        open_and_match(outcome, crew, workers)
+        open_and_match(outcome, processes, workers)
         for feature in beside.features:
-            feature.start(outcome, crew, workers, sampler)
+            feature.start(outcome, processes, workers, sampler)
         with step(outcome, "probe"):
             outcome.probes += machine.idle_probe()
-            outcome.probes += machines.idle_probes(crew)
+            outcome.probes += machines.idle_probes(processes)
         beside.disturb(outcome)
-        changes = run_window(outcome, crew, workers, beside, spawner, files)
+        changes = run_window(outcome, processes, workers, beside, spawner, files)
         with step(outcome, "drain"):
-            drain(outcome, crew, changes, files)
+            drain(outcome, processes, changes, files)
         trial_sources.take_sources(outcome, beside.frames)
         beside.end_disturbance(outcome)
         outcome.times.clocks.read()
         outcome.times.clocks.check()
-        _collect(outcome, crew, sampler)
+        _collect(outcome, processes, sampler)
         for feature in beside.features:
             feature.take(outcome)
         if outcome.order.cell.sampling.leftovers:
             with step(outcome, "leftovers"):
-                take_leftovers(outcome, crew)
+                take_leftovers(outcome, processes)
     finally:
-        take_events(outcome, crew)
+        take_events(outcome, processes)
 
 
-def _collect(outcome: TrialOutcome, crew: Crew, sampler: Samplers) -> None:
+def _collect(outcome: TrialOutcome, processes: TrialProcesses, sampler: Samplers) -> None:
     """Collect the counts of workers and samplers over the window."""
     with step(outcome, "collect"):
-        limit_s = timeouts.limit_of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers))
+        limit_s = timeouts.limit_of_all(timeouts.COMMAND_TIMEOUT_S, len(processes.workers))
         sampler.ask()
         asked_ns = time.monotonic_ns()
-        outcome.sampling.collected = crew.ask_all("collect", {}, limit_s)
+        outcome.sampling.collected = processes.ask_all("collect", {}, limit_s)
         outcome.sampling.collecting_ns = (asked_ns, time.monotonic_ns())
     with step(outcome, "sampler"):
         sampler.read(limit_s)
         for process in outcome.order.cell.processes:
-            if process.follows is not None and process.name in crew.workers:
+            if process.follows is not None and process.name in processes.workers:
                 sampler.name_successor(
-                    process.name, crew.workers[process.name].inner_pid, process.host
+                    process.name, processes.workers[process.name].inner_pid, process.host
                 )
-        _take_sampled(outcome, sampler, crew)
+        _take_sampled(outcome, sampler, processes)
 
 
-def _take_written(outcome: TrialOutcome, crew: Crew) -> None:
+def _take_written(outcome: TrialOutcome, processes: TrialProcesses) -> None:
     """Take the files that the user's own profile files had written, before the hosts close."""
     cell = outcome.order.cell
     for name, setup in setups(cell).items():
-        host = crew.hosts[name]
+        host = processes.hosts[name]
         if isinstance(host, Host):
             for file, content in written_files(host, setup, LOG_TAIL_BYTES).items():
                 outcome.files[file if len(cell.hosts) == 1 else f"{name}.{file}"] = content
 
 
-def _take_sampled(outcome: TrialOutcome, sampler: Samplers, crew: Crew) -> None:
+def _take_sampled(outcome: TrialOutcome, sampler: Samplers, processes: TrialProcesses) -> None:
     outcome.sampling.sampled, outcome.sampling.unsampled = sampler.document, sampler.problem
     outcome.sampling.sampled_at = sampler.by_host
     outcome.files |= sampler.files
     outcome.probes += sampler_rows.canary_probes(outcome.sampling.sampled)
     if outcome.order.cell.real is not None:
-        outcome.probes += machines.sampled_probes(outcome, crew)
+        outcome.probes += machines.sampled_probes(outcome, processes)
     elif outcome.sampling.sampled and outcome.times.window:
         length_ns = outcome.times.window.end_ns - outcome.times.window.steady_ns
         by_role = sampler_rows.cpu_by_role(outcome)
@@ -336,12 +343,12 @@ def _take_sampled(outcome: TrialOutcome, sampler: Samplers, crew: Crew) -> None:
         )
 
 
-def _take_logs(outcome: TrialOutcome, crew: Crew) -> None:
-    network = [(crew.network.process, crew.network)] if crew.network else []
+def _take_logs(outcome: TrialOutcome, processes: TrialProcesses) -> None:
+    network = [(processes.network.process, processes.network)] if processes.network else []
     for process, worker in [
-        *crew.workers.items(),
-        *crew.daemons.items(),
-        *crew.tools.items(),
+        *processes.workers.items(),
+        *processes.daemons.items(),
+        *processes.tools.items(),
         *network,
     ]:
         for name, content in (

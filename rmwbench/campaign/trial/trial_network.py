@@ -14,31 +14,35 @@ from rmwbench.codes import Code, Reason
 from rmwbench.lab.host import HostBroken, Hosts
 from rmwbench.lab.network import Emulation, NetworkBroken
 from rmwbench.lab.network.switch import log_records
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.suite.network.network import Links
 from rmwbench.words.numbers import counted
 
 
 @contextlib.contextmanager
-def network_between(outcome: TrialOutcome, crew: Crew, hosts: Hosts) -> Iterator[Emulation | None]:
+def network_between(
+    outcome: TrialOutcome, processes: TrialProcesses, hosts: Hosts
+) -> Iterator[Emulation | None]:
     """Yield the network of a trial with several hosts, else None."""
     links = outcome.order.cell.links
     if links is None:
         yield None
         return
-    with contextlib.closing(Emulation(crew, hosts, links, _log_room(outcome, links))) as network:
+    with contextlib.closing(
+        Emulation(processes, hosts, links, _log_room(outcome, links))
+    ) as network:
         yield network
 
 
-def network_up(outcome: TrialOutcome, crew: Crew, network: Emulation | None) -> None:
+def network_up(outcome: TrialOutcome, processes: TrialProcesses, network: Emulation | None) -> None:
     """Set the network up and probe it. Raises NetworkBroken if it differs from the suite's,
     WorkerFailed or HostBroken if the lab breaks, UserError if the link is not built."""
     if network is None:
         return
     with step(outcome, "network"):
         network.spawn()
-        crew.wait_hello(timeouts.HELLO_TIMEOUT_S)
+        processes.wait_hello(timeouts.HELLO_TIMEOUT_S)
         network.up(outcome.order.seed)
     with step(outcome, "network_probe"):
         network.probe()

@@ -20,7 +20,7 @@ from rmwbench.codes import FOREIGN
 from rmwbench.lab import machine
 from rmwbench.lab.network import Emulation
 from rmwbench.lab.process import records
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.suite.cells import Cell
 
@@ -36,9 +36,9 @@ class _Edge:
     link_ns: int | None
 
     @classmethod
-    def read(cls, crew: Crew, network: Emulation | None) -> "_Edge":
+    def read(cls, processes: TrialProcesses, network: Emulation | None) -> "_Edge":
         reading, own_ns = machine.read_edge(), time.process_time_ns()
-        posted = machines.post(crew, "edge")
+        posted = machines.post(processes, "edge")
         return cls(reading, own_ns, posted, network.cpu_ns() if network else None)
 
 
@@ -51,7 +51,7 @@ def _lead_ns(cell: Cell) -> int:
 
 def run_window(
     outcome: TrialOutcome,
-    crew: Crew,
+    processes: TrialProcesses,
     workers: Workers,
     beside: BesidePrograms,
     spawner: Spawner,
@@ -69,65 +69,68 @@ def run_window(
         lead_ns = _lead_ns(cell)
         start_ns = time.monotonic_ns() + lead_ns
         window = TrialWindow(start_ns, start_ns + timeline.warmup_ns, start_ns + timeline.end_ns)
-        changes = Changes(outcome, crew, workers, window, network, spawner)
+        changes = Changes(outcome, processes, workers, window, network, spawner)
         if network is not None:
             network.schedule(window.steady_ns, window.end_ns)
-        started = _tell(outcome, crew, beside, window)
+        started = _tell(outcome, processes, beside, window)
         outcome.endpoints.started |= {
             e.endpoint for e in cell.endpoints if e.writes and e.life.begin_s is None
         }
         outcome.times.window = window
         outcome.times.started_late_ns = time.monotonic_ns() - window.start_ns
         take_started(outcome, started)
-        crew.watch_until(window.steady_ns - timeouts.TICKS_LEAD_NS)
-        begin = _Edge.read(crew, network)
+        processes.watch_until(window.steady_ns - timeouts.TICKS_LEAD_NS)
+        begin = _Edge.read(processes, network)
         changes.watch_until(window.end_ns)
-        end = _Edge.read(crew, network)
+        end = _Edge.read(processes, network)
     outcome.times.steps_ns["start_lead"] = lead_ns
     outcome.sampling.own_cpu_ns = begin.own_ns, end.own_ns
     if begin.link_ns is not None and end.link_ns is not None:
         outcome.sampling.link_cpu_ns = begin.link_ns, end.link_ns
     outcome.probes += machine.edge_probes(begin.local, end.local)
-    outcome.probes += machines.edge_probes(crew, begin.posted, end.posted)
+    outcome.probes += machines.edge_probes(processes, begin.posted, end.posted)
     with step(outcome, "finish"):
-        changes.settle(timeouts.limit_of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers)))
-        _finish(outcome, crew, timeline.grace_s + timeouts.FINISH_MARGIN_S, files)
+        changes.settle(timeouts.limit_of_all(timeouts.COMMAND_TIMEOUT_S, len(processes.workers)))
+        _finish(outcome, processes, timeline.grace_s + timeouts.FINISH_MARGIN_S, files)
     return changes
 
 
 def _tell(
-    outcome: TrialOutcome, crew: Crew, beside: BesidePrograms, window: TrialWindow
+    outcome: TrialOutcome, processes: TrialProcesses, beside: BesidePrograms, window: TrialWindow
 ) -> dict[str, dict[str, Any]]:
     """Send the window to all processes, the same moments on each one's clock; return process → its
     answer to `start`."""
     cell = outcome.order.cell
     outcome.times.windows = {p.name: window.on(outcome.clock_of(p.name)) for p in cell.processes}
     starts = {
-        name: ("start", start_fields(outcome.times.windows[name], cell)) for name in crew.living
+        name: ("start", start_fields(outcome.times.windows[name], cell))
+        for name in processes.living
     }
     steady = {host: window.on(outcome.clock_at(host)).steady for host in cell.all_hosts}
     beside.sampler.start(cell.sampling, steady)
     beside.background.window(steady)
     beside.traffic.window(steady)
     # processes that open late, too: each reads its usage at both edges
-    return crew.ask(starts, timeouts.limit_of_all(timeouts.COMMAND_TIMEOUT_S, len(starts)))
+    return processes.ask(starts, timeouts.limit_of_all(timeouts.COMMAND_TIMEOUT_S, len(starts)))
 
 
-def _finish(outcome: TrialOutcome, crew: Crew, timeout_s: float, files: Mapping[str, int]) -> None:
+def _finish(
+    outcome: TrialOutcome, processes: TrialProcesses, timeout_s: float, files: Mapping[str, int]
+) -> None:
     """Wait until schedules, relays and services report their end. An endpoint within a publish call
     does not, and that is a result."""
 
     def finished() -> bool:
-        take_events(outcome, crew)
+        take_events(outcome, processes)
         return outcome.endpoints.started <= outcome.endpoints.finished.keys()
 
     unfinished = lambda: [  # noqa: E731
-        crew.workers[e.process]
+        processes.workers[e.process]
         for e in outcome.order.cell.endpoints
         if e.endpoint in outcome.endpoints.started and e.endpoint not in outcome.endpoints.finished
     ]
     try:
-        crew.wait(finished, timeout_s, "end of the schedule", unfinished)
+        processes.wait(finished, timeout_s, "end of the schedule", unfinished)
     except WorkerFailed as failed:
         stuck = None if failed.kind != "timeout" else held_calls(outcome, files)
         if stuck is None:
@@ -138,7 +141,7 @@ def _finish(outcome: TrialOutcome, crew: Crew, timeout_s: float, files: Mapping[
 
 def drain(
     outcome: TrialOutcome,
-    crew: Crew,
+    processes: TrialProcesses,
     changes: Changes,
     files: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
@@ -165,13 +168,13 @@ def drain(
         limits_of[True]["quiet_latencies"] = timeouts.DRAIN_QUIET_LATENCIES
     posted = []
     for process in outcome.order.cell.processes:
-        if process.name not in crew.living:
+        if process.name not in processes.living:
             continue
         for reliable, fields in limits_of.items():
             expect = _expected(outcome, process.name, last, changes.absent_endpoints, reliable)
             if any(expect.values()):
-                posted.append(crew.post(process.name, "drain", {"expect": expect, **fields}))
-    crew.await_answers(posted, timeline.drain_most_s + timeouts.COMMAND_TIMEOUT_S)
+                posted.append(processes.post(process.name, "drain", {"expect": expect, **fields}))
+    processes.await_answers(posted, timeline.drain_most_s + timeouts.COMMAND_TIMEOUT_S)
     replies = [(command.worker.process, command.take()) for command in posted]
     outcome.times.drained = all(reply["complete"] for _, reply in replies)
     ends = (outcome.clock_of(process).to_reference(reply["time_ns"]) for process, reply in replies)

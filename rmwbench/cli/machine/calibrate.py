@@ -49,7 +49,7 @@ def calibrate(options: CalibrateOptions) -> None:
     from rmwbench.report import calibration
     from rmwbench.results.machine.calibration_document import exit_code
     from rmwbench.results.model import document as as_document
-    from rmwbench.results.suite_document import summarise
+    from rmwbench.results.show_document import summarise
 
     console = stderr_console()
     session = CalibrationSession(

@@ -126,7 +126,7 @@ def _selected_claims(
     from rmwbench.published.claims.claims_file import select_claims
     from rmwbench.published.claims.claims_ledger import ledger, verdict_names
     from rmwbench.published.claims.summary import shipped_of
-    from rmwbench.suite.file.places import SUFFIXES
+    from rmwbench.suite.file.suite_files import SUFFIXES
 
     selection = select_claims([source] if source else [])
     paths = {
@@ -236,7 +236,7 @@ def _answer(session: "ClaimsSession", files: "list[Claims]", no_report: bool) ->
     from rmwbench.published.claims.ledger_view import REPORT, link_to_reports, view
     from rmwbench.report.render.html import write_html
     from rmwbench.report.show.files import write_html as write_report
-    from rmwbench.results.suite_document import summarise
+    from rmwbench.results.show_document import summarise
 
     ids_of_bundle = {
         Bundle(directory): ids for directory, ids in campaigns(session.directory).items()

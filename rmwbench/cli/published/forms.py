@@ -62,7 +62,7 @@ def campaigns_in(
         return []  # without importing the modules that read a campaign
     from rmwbench.published.campaign import of_shown
     from rmwbench.published.claims.campaign.claims_session import campaigns, is_session
-    from rmwbench.results.suite_document import suite_answer
+    from rmwbench.results.show_document import suite_answer
 
     measured_campaigns = []
     for directory in directories:

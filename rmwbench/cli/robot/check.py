@@ -58,7 +58,7 @@ def check(options: CheckOptions) -> None:
 def _last_campaign(options: CheckOptions) -> "Bundle":
     from rmwbench.robot.check import check_places
     from rmwbench.suite.file.load import plain
-    from rmwbench.suite.file.places import find, path_text, read
+    from rmwbench.suite.file.suite_files import find, path_text, read
 
     path = find(options.required_suite("check"))
     name = str(plain(read(path), where=path_text(path)).get("suite", ""))
@@ -74,7 +74,7 @@ def _run(options: CheckOptions) -> "Bundle":
     from rmwbench.robot.check import check_places
     from rmwbench.robot.check.check_document import candidates_in_use
     from rmwbench.robot.check.check_view import NO_LIMITS
-    from rmwbench.suite.file.places import find, read
+    from rmwbench.suite.file.suite_files import find, read
 
     name = options.required_suite("check")
     path, choice = find(name), options.choice_for(name)

@@ -64,14 +64,14 @@ def plan(options: PlanOptions) -> None:
 def _make_plan(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     """Return the plan, a line per buffer that this machine's kernel does not grant, and how many
     machines a trial takes."""
-    from rmwbench.campaign.plan import socket_buffers, unsupported
+    from rmwbench.campaign.plan import socket_buffers, unsupported_cells
     from rmwbench.campaign.plan.machine_limits import MachineLimits
     from rmwbench.campaign.plan.request import Planner
     from rmwbench.campaign.start import check_request
     from rmwbench.campaign.trial_lab import Lab
     from rmwbench.lab.host.hosts import NAMESPACES
     from rmwbench.lab.middleware import find_workers
-    from rmwbench.suite.file.places import find, read
+    from rmwbench.suite.file.suite_files import find, read
 
     path = find(options.required_suite("plan"))
     gang, cluster = options.gang, options.cluster
@@ -94,7 +94,7 @@ def _make_plan(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     # The machines of a cluster have other workers, and are not asked before the campaign.
     _, cells = planner.chosen(request)
     workers = find_workers({name for cell in cells for name in cell.middlewares})
-    reasons = unsupported.description_reasons(cells, workers, NAMESPACES)
+    reasons = unsupported_cells.description_reasons(cells, workers, NAMESPACES)
     reasons = {} if len(reasons) == len(cells) else reasons
     per_trial = max(len(cell.hosts) for cell in cells) if gang else 1
     request = _for_each_machine(planner, request, reasons, max(1, cluster // per_trial))

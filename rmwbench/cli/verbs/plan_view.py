@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rmwbench.analysis.verdicts.ladders import BETWEEN_WORKLOADS, steps
 from rmwbench.beside import from_features
-from rmwbench.campaign.plan import plan_refusals, unsupported
-from rmwbench.campaign.plan.cut import LINES
+from rmwbench.campaign.plan import plan_refusals, unsupported_cells
+from rmwbench.campaign.plan.budget_cut import LINES
 from rmwbench.campaign.plan.machine_limits import most_processes
 from rmwbench.campaign.plan.plan import ComparedCells, Plan, duration_text
 from rmwbench.report.view import Block, Facts, Items, Section, Table, Text, View
@@ -37,7 +37,8 @@ def view(plan: Plan, ungranted: Sequence[str], *, order: bool) -> View:
         _beyond(plan),
         _section("Left out, since their middleware is not ready", left_out_lines(plan.left_out)),
         _section(
-            "Not supported, and not run", unsupported.unsupported_lines(plan, plan.unsupported)
+            "Not supported, and not run",
+            unsupported_cells.unsupported_lines(plan, plan.unsupported),
         ),
         _section("Not granted by this machine's kernel", ungranted),
         _section("Order", _order(plan) if order else ()),
@@ -126,7 +127,7 @@ def _one_by_one(plan: Plan) -> Iterator[str]:
         keys_of_topics.setdefault(comparison.topics, []).append(comparison.key)
     for topics, keys in keys_of_topics.items():
         if topics:
-            yield f"In {unsupported.few(keys)} each is judged by itself: {unsupported.few(topics)}."
+            yield f"In {unsupported_cells.few(keys)} each is judged by itself: {unsupported_cells.few(topics)}."
 
 
 def _resolution(plan: Plan) -> Iterator[str]:
@@ -179,7 +180,7 @@ def _level_lines(plan: Plan) -> Iterator[str]:
         )
         condition = f"{', '.join(filter(None, (axis, other_levels)))}: " if axis else ""
         topics = [topic for topic in comparison.topics if topic is not None]
-        per_topic = f", for each of {unsupported.few(topics)}" if topics else ""
+        per_topic = f", for each of {unsupported_cells.few(topics)}" if topics else ""
         arms_of_line.setdefault(f"{condition}{pairs}{per_topic}", []).append(ladder.arm)
     for text, arms in arms_of_line.items():
         yield f"{text} ({', '.join(dict.fromkeys(arms))})"
@@ -231,7 +232,7 @@ def _beyond(plan: Plan) -> Section | None:
     lines = []
     for reason, cells in cells_of_reason.items():
         arms = counted(len({cell.arm.name for cell in cells}), "arm")
-        place = unsupported.few(list(dict.fromkeys(cell.comparison for cell in cells)))
+        place = unsupported_cells.few(list(dict.fromkeys(cell.comparison for cell in cells)))
         lines.append(f"{arms} in {place}: {reason}")
     title = "Beyond this machine, and run nevertheless: how each saturates is a finding"
     blocks: list[Block] = [Items(lines, mark="")] if lines else []

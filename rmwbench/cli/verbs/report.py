@@ -145,7 +145,7 @@ def _write_capacity(kind: ReportFormat, bundle: "Bundle", path: Path) -> None:
 def _write(kind: ReportFormat, bundle: "Bundle", path: Path, selection: "Selection | None") -> None:
     from rmwbench.published.campaign_section import evaluated
     from rmwbench.report.show.files import write_html, write_markdown
-    from rmwbench.results.suite_document import summarise
+    from rmwbench.results.show_document import summarise
 
     answer = summarise(bundle, selection=selection)
     (write_html if kind is ReportFormat.html else write_markdown)(answer, path, evaluated(answer))

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rmwbench.cli.console import print_answer
-from rmwbench.cli.gate import exit_code
+from rmwbench.cli.exit_code import exit_code
 from rmwbench.cli.options import json_option, with_options
 from rmwbench.errors import UserError
 from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
     from rmwbench.report.view import View
-    from rmwbench.results.shown import SuiteAnswer
+    from rmwbench.results.show_model import SuiteAnswer
 
 
 def register(app: typer.Typer) -> None:
@@ -56,7 +56,7 @@ def show(options: ShowOptions) -> None:
         open_selection,
         refuse_selection,
     )
-    from rmwbench.results.suite_document import summarise
+    from rmwbench.results.show_document import summarise
 
     limits = None
     if options.limits is not None:

@@ -12,7 +12,7 @@ from rmwbench.cli.options import json_option, with_options
 from rmwbench.errors import UserError, not_one_of
 
 if TYPE_CHECKING:
-    from rmwbench.suite.file.places import ListedSuite
+    from rmwbench.suite.file.suite_files import ListedSuite
 
 REPORTS = "reports"
 FOLDERS = {
@@ -65,7 +65,7 @@ class SuitesOptions:
 
 
 def suites(options: SuitesOptions) -> None:
-    from rmwbench.suite.file.places import has_text, suite_list
+    from rmwbench.suite.file.suite_files import has_text, suite_list
 
     listed_suites, folder = suite_list(), options.folder
     if folder is not None:

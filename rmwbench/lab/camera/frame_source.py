@@ -7,8 +7,8 @@ No worker links GStreamer, and all workers get the same frames. The cost of a so
 separately (role `source`), and the times of its frames show whether it kept its rate: a slow source
 is not loss in a middleware.
 
-    sources = FrameSources(crew, cell)      # rings; nothing runs yet
-    crew.spawn(…, additions=sources.additions_for("talker"))
+    sources = FrameSources(processes, cell)      # rings; nothing runs yet
+    processes.spawn(…, additions=sources.additions_for("talker"))
     sources.start(); sources.wait()         # every ring has frames
     …the window…
     sources.accounts(lambda host: (steady_ns, end_ns))
@@ -33,7 +33,7 @@ import numpy as np
 from rmwbench.lab.camera import scene
 from rmwbench.lab.host.host import TARGETS
 from rmwbench.lab.probe_row import probe_row
-from rmwbench.lab.process.crew import Additions, Crew, Program
+from rmwbench.lab.process.trial_processes import Additions, Program, TrialProcesses
 from rmwbench.lab.process.worker import STDERR_TAIL_BYTES, file_tail
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.workload.camera import PixelFormat, element, frame_format, is_drawn
@@ -135,8 +135,8 @@ def _slot_bytes(frame_bytes: int) -> int:
 class FrameSources:
     """The sources of one trial; empty for most."""
 
-    def __init__(self, crew: Crew, cell: Cell):
-        self._crew = crew
+    def __init__(self, processes: TrialProcesses, cell: Cell):
+        self._processes = processes
         self._rings = [_Ring(endpoint) for endpoint in senders(cell)]
 
     def __bool__(self) -> bool:
@@ -158,7 +158,7 @@ class FrameSources:
         for ring in self._rings:
             name, files = f"frames {ring.endpoint.endpoint}", {2: ring.log, 4: ring.fd}
             program = _PACED_PROGRAM if ring.is_drawn else _PROGRAM
-            ring.program = self._crew.start_program(
+            ring.program = self._processes.start_program(
                 name, program.read_text(), ring.arguments(), files, ring.endpoint.host
             )
 
@@ -173,7 +173,7 @@ class FrameSources:
                 or time.monotonic() > deadline
             ):
                 raise SourceBroken(ring.complaint(timeout_s))
-            self._crew.turn(0.005)
+            self._processes.turn(0.005)
 
     @property
     def pids(self) -> list[tuple[str, int | None, str, str]]:

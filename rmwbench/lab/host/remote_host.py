@@ -1,5 +1,5 @@
 """A host on another machine, with the same interface as a host here, so that the code which drives
-its processes (crew.py) need not know where they are.
+its processes (trial_processes.py) need not know where they are.
 
 The agent (agent.py) of that machine makes a host there, in the real network of the machine, and
 starts the processes. Control sockets and files are relayed: the caller gives `spawn` a socket and

@@ -1,7 +1,7 @@
 """The machine that trials run on: its description, its probes, and its void rules."""
 
-from rmwbench.lab.machine.card import state
 from rmwbench.lab.machine.checkup import Checkup, checkup, describe
+from rmwbench.lab.machine.machine_card import state
 from rmwbench.lab.machine.probe import (
     EdgeReading,
     Ticks,

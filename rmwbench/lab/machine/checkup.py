@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.lab.machine import card, machine_facts
+from rmwbench.lab.machine import machine_card, machine_facts
 from rmwbench.lab.machine.checks import checks, warnings
 from rmwbench.lab.machine.finding import LEVELS, Finding
 
@@ -15,9 +15,9 @@ SCHEMA, VERSION = "rmwbench/doctor", 1
 
 
 def describe() -> dict[str, Any]:
-    """The machine card (`card.describe`) with `warnings`: sentences, red ones first."""
-    machine_card = card.describe()
-    return {**machine_card, "warnings": warnings(machine_facts.report_facts(machine_card))}
+    """The machine card (`machine_card.describe`) with `warnings`: sentences, red ones first."""
+    card = machine_card.describe()
+    return {**card, "warnings": warnings(machine_facts.report_facts(card))}
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,6 @@ def checkup(*, tools: Mapping[str, Any], calibration: Mapping[str, Any] | None) 
     """Applies all rules, which takes about two seconds. `tools` is {"middlewares": {name: problem},
     "tools": {name: problem}}, with the problem "" where one is ready; `calibration` is {"summary",
     "age_days"} of the newest calibration of this machine."""
-    machine_card = card.describe()
-    facts = machine_facts.all_facts(machine_card, tools=tools, calibration=calibration)
-    return Checkup(machine_card["summary"], tuple(checks(facts)))
+    card = machine_card.describe()
+    facts = machine_facts.all_facts(card, tools=tools, calibration=calibration)
+    return Checkup(card["summary"], tuple(checks(facts)))

@@ -25,7 +25,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab import open_files
 from rmwbench.lab.host import Exited, Host, HostBroken, Spawned, check_own, host_kind, init
 from rmwbench.lab.kernel_files import file_number, file_text
-from rmwbench.lab.machine import card, processes
+from rmwbench.lab.machine import machine_card, processes
 from rmwbench.lab.machine.probe import edge_probes, read_edge
 from rmwbench.lab.network import kernel
 from rmwbench.lab.sampling.cgroup import ControlGroup
@@ -227,7 +227,7 @@ def limits() -> dict[str, Any]:
         value = resource.getrlimit(resource_number)[0]
         return None if value == resource.RLIM_INFINITY else value
 
-    processes_allowed = (soft(resource.RLIMIT_NPROC), card.container_processes())
+    processes_allowed = (soft(resource.RLIMIT_NPROC), machine_card.container_processes())
     return {
         "files": open_files.attainable_limit(),
         "memlock_bytes": soft(resource.RLIMIT_MEMLOCK),

@@ -1,7 +1,7 @@
 """The network of one trial over several hosts: it is configured, read back, probed, used and
 checked.
 
-    emulation = Emulation(crew, hosts, links, log_records)
+    emulation = Emulation(processes, hosts, links, log_records)
     emulation.up(seed)                     # configures each host and the link, and reads them back
     emulation.probe()                      # sends datagrams through all of it: rows and findings
     emulation.schedule(steady_ns, end_ns)  # changes and their times; the link makes its own
@@ -31,7 +31,7 @@ from rmwbench.lab.network.kernel import KernelNetwork
 from rmwbench.lab.network.network_probe import NetworkFinding
 from rmwbench.lab.network.switch import Switch
 from rmwbench.lab.probe_row import probe_row
-from rmwbench.lab.process.crew import NETWORK_HOST, Crew
+from rmwbench.lab.process.trial_processes import NETWORK_HOST, TrialProcesses
 from rmwbench.suite.network.network import KERNEL, ROAM, Links, NetworkChange, Port, spec_definition
 from rmwbench.suite.network.spec import GilbertElliottTime, Spec
 from rmwbench.suite.timeline import to_ns
@@ -70,7 +70,7 @@ class Emulation:
     (`document`), `frames` the log of the frames since the probes, and `files` the trial's files
     about the network."""
 
-    def __init__(self, crew: Crew, hosts: Hosts, links: Links, log_records: int):
+    def __init__(self, processes: TrialProcesses, hosts: Hosts, links: Links, log_records: int):
         self.findings: list[NetworkFinding] = []
         self.rows: list[dict[str, Any]] = []
         self.counters: list[dict[str, Any]] = []
@@ -78,15 +78,15 @@ class Emulation:
         self.unlogged = 0
         self.files: dict[str, bytes] = {}
         self.document: dict[str, Any] | None = None
-        self._crew, self._links, self._hosts = crew, links, hosts
+        self._processes, self._links, self._hosts = processes, links, hosts
         self._devices = {
             host: HostDevices(host, number, hosts[host].device or 0, hosts[host].beside_devices)
             for number, host in enumerate(links.hosts, start=1)
         }
         self._kernel = (
-            KernelNetwork(crew, hosts, links) if links.network.backend == KERNEL else None
+            KernelNetwork(processes, hosts, links) if links.network.backend == KERNEL else None
         )
-        self._switch = self._kernel or Switch(crew, hosts, links, log_records)
+        self._switch = self._kernel or Switch(processes, hosts, links, log_records)
         self._record: dict[str, Any] = {"hosts": {}}
         self._first_frame = 0
         self._due: deque[ScheduledRequest] = deque()
@@ -120,8 +120,8 @@ class Emulation:
         tokens = []
         for host, devices in self._devices.items():
             setup = host_network.setup(devices, self._links)
-            tokens.append(self._crew.configure(host, "setup", *setup))
-        answers = self._crew.await_configured(tokens, CONFIGURE_TIMEOUT_S)
+            tokens.append(self._processes.configure(host, "setup", *setup))
+        answers = self._processes.await_configured(tokens, CONFIGURE_TIMEOUT_S)
         for (host, devices), configured in zip(self._devices.items(), answers, strict=True):
             self._record["hosts"][host] = host_network.check(devices, self._links, configured)
         if self._kernel is not None:
@@ -132,7 +132,7 @@ class Emulation:
     def probe(self) -> None:
         """Probes the network, and judges the result. Raises as `up` does."""
         before = self._switch.mark()
-        arrivals = probe.run(self._crew, self._links)
+        arrivals = probe.run(self._processes, self._links)
         after = self._switch.mark()
         rows, findings = probe.judge(self._links, arrivals, before, after)
         self.rows += rows
@@ -178,9 +178,9 @@ class Emulation:
 
     def hear(self, note: Note) -> None:
         """Notes the changes that hosts have made since. Raises NetworkBroken for a failure."""
-        for token in [token for token in self._requests if token in self._crew.configured]:
+        for token in [token for token in self._requests if token in self._processes.configured]:
             request = self._requests.pop(token)
-            configured = self._crew.configured.pop(token)
+            configured = self._processes.configured.pop(token)
             if request.edge is not None:
                 self._take_dropped(request, configured)
             elif configured.failed is not None:
@@ -198,15 +198,15 @@ class Emulation:
         while self._requests and (rest_s := deadline - time.monotonic()) > 0:
             self.hear(note)
             if self._requests:
-                self._crew.turn(min(rest_s, 0.05))
+                self._processes.turn(min(rest_s, 0.05))
 
     def end(self, begin_ns: int, end_ns: int, note: Note) -> None:
         """Takes document and log, and checks them between these times. Raises as `up` does."""
         tokens = [
-            self._crew.configure(host, "end", reads=[host_network.DEVICES])
+            self._processes.configure(host, "end", reads=[host_network.DEVICES])
             for host in self._devices
         ]
-        answers = self._crew.await_configured(tokens, CONFIGURE_TIMEOUT_S)
+        answers = self._processes.await_configured(tokens, CONFIGURE_TIMEOUT_S)
         texts = {
             host: configured.texts[host_network.DEVICES]
             for host, configured in zip(self._devices, answers, strict=True)
@@ -259,7 +259,7 @@ class Emulation:
 
     def _request(self, request: ScheduledRequest) -> None:
         subject = "change" if request.edge is None else "queue"
-        token = self._crew.configure(request.where, subject, request.messages)
+        token = self._processes.configure(request.where, subject, request.messages)
         self._requests[token] = request
 
     def _take_dropped(self, request: ScheduledRequest, configured: Configured) -> None:

@@ -25,7 +25,7 @@ from rmwbench.lab.network.host_network import (
     dropped_frames,
 )
 from rmwbench.lab.network.switch import Mark
-from rmwbench.lab.process.crew import NETWORK_HOST, Crew
+from rmwbench.lab.process.trial_processes import NETWORK_HOST, TrialProcesses
 from rmwbench.suite.network.backend import lacking
 from rmwbench.suite.network.network import KERNEL, Access, Links, Network, NetworkChange
 from rmwbench.suite.network.spec import Spec
@@ -39,8 +39,8 @@ class KernelNetwork:
 
     pid: int | None = None
 
-    def __init__(self, crew: Crew, hosts: Hosts, links: Links):
-        self._crew, self._hosts, self._links = crew, hosts, links
+    def __init__(self, processes: TrialProcesses, hosts: Hosts, links: Links):
+        self._processes, self._hosts, self._links = processes, hosts, links
         self._specs: dict[str, dict[str, Spec]] = {
             host: {way: links.spec(host, way) for way in ("up", "down")} for host in links.hosts
         }
@@ -139,8 +139,8 @@ class KernelNetwork:
         for host in self._links.hosts:
             device = netlink.link(self._hosts[host].device or 0)
             removal = ("remove the TAP device", netlink.DELLINK, 0, device)
-            tokens.append(self._crew.configure(host, "without tap", [removal]))
-        for configured in self._crew.await_configured(tokens, TIMEOUT_S):
+            tokens.append(self._processes.configure(host, "without tap", [removal]))
+        for configured in self._processes.await_configured(tokens, TIMEOUT_S):
             if configured.failed is not None:
                 raise NetworkBroken(bridge.failure(*configured.failed))
         for host in self._links.hosts:
@@ -175,7 +175,7 @@ class KernelNetwork:
         ports = [bridge.Ports(number) for number in range(1, len(self._links.hosts) + 1)]
         devices[NETWORK_HOST] = [name for port in ports for name in port.names().values()]
         programs = {host: (_OFFLOADS, names) for host, names in devices.items()}
-        results = self._crew.run_programs(programs, TIMEOUT_S)
+        results = self._processes.run_programs(programs, TIMEOUT_S)
         in_force: dict[str, Any] = {
             host: marshal.loads(result.output) if result.output else {}
             for host, result in results.items()
@@ -199,8 +199,8 @@ class KernelNetwork:
     def _configure(
         self, change: str, messages: Any, writes: Any = (), reads: Any = ()
     ) -> Configured:
-        token = self._crew.configure(NETWORK_HOST, change, messages, writes, reads)
-        configured = self._crew.await_configured([token], TIMEOUT_S)[0]
+        token = self._processes.configure(NETWORK_HOST, change, messages, writes, reads)
+        configured = self._processes.await_configured([token], TIMEOUT_S)[0]
         if configured.failed is not None:
             raise NetworkBroken(bridge.failure(*configured.failed))
         return configured
@@ -245,8 +245,8 @@ def _why_not(spec: Spec) -> str:
     try:
         with Hosts("doctor", names) as hosts:
             hosts.wait_ready()
-            with Crew(hosts) as crew:
-                KernelNetwork(crew, hosts, links).open(0)
+            with TrialProcesses(hosts) as processes:
+                KernelNetwork(processes, hosts, links).open(0)
     except (HostBroken, NetworkBroken) as broken:
         return str(broken).removeprefix("kernel backend: ")
     return ""

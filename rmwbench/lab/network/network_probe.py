@@ -20,7 +20,7 @@ from rmwbench.lab.network import addresses
 from rmwbench.lab.network.probe_program import BURST, SMALL, SMALL_BYTES
 from rmwbench.lab.network.switch import Mark
 from rmwbench.lab.probe_row import probe_row
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.suite.network.network import KERNEL, Links
 from rmwbench.suite.network.spec import GilbertElliottTime, Spec, ms_to_ns
 
@@ -174,7 +174,7 @@ class FlowArrivals:
     arrived: list[tuple[int, int, int, int]]
 
 
-def run(crew: Crew, links: Links) -> dict[str, FlowArrivals]:
+def run(processes: TrialProcesses, links: Links) -> dict[str, FlowArrivals]:
     """Sends and receives in all hosts at the same time: receiver → its arrivals. Raises
     WorkerFailed or HostBroken where a process or a host fails."""
     ring = flows(links)
@@ -191,11 +191,14 @@ def run(crew: Crew, links: Links) -> dict[str, FlowArrivals]:
                 addresses.text(addresses.ipv4(number_of[host]))
                 for host in (flow.sender, flow.receiver)
             ]
-            after_ns, ahead_ns = index // at_once * turn_ns, crew.hosts[flow.sender].clock_offset_ns
+            after_ns, ahead_ns = (
+                index // at_once * turn_ns,
+                processes.hosts[flow.sender].clock_offset_ns,
+            )
             numbers = [PORT, index, len(ring), after_ns, longest_ns, after_end_ns]
             numbers += [flow.count, flow.interval_ns, flow.burst, flow.burst_bytes, ahead_ns]
             programs[flow.sender] = (_PROGRAM, [*ends, *map(str, numbers)])
-        results = crew.run_programs(programs, longest_ns / 1e9 + TIMEOUT_MARGIN_S, shared)
+        results = processes.run_programs(programs, longest_ns / 1e9 + TIMEOUT_MARGIN_S, shared)
     finally:
         os.close(shared)
     outputs = {

@@ -19,7 +19,7 @@ from rmwbench.lab.host import Hosts
 from rmwbench.lab.middleware import tool
 from rmwbench.lab.network import addresses
 from rmwbench.lab.network.host_network import NetworkBroken
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import CONTROL_FD, RECORDS_FD, WorkerFailed, WorkerProcess
 from rmwbench.suite.network.cross_traffic import CrossTraffic
 from rmwbench.suite.network.network import Links, Port
@@ -88,8 +88,8 @@ class Switch:
     """The process of the link, from its start to `collect`. Every method raises WorkerFailed (role
     `network`) where the process is gone, and NetworkBroken where it refuses."""
 
-    def __init__(self, crew: Crew, hosts: Hosts, links: Links, log_records: int):
-        self._crew, self._links = crew, links
+    def __init__(self, processes: TrialProcesses, hosts: Hosts, links: Links, log_records: int):
+        self._processes, self._links = processes, links
         self._document = os.memfd_create("rmwbench-link", os.MFD_CLOEXEC)
         self._log = os.memfd_create("rmwbench-frames", os.MFD_CLOEXEC)
         os.ftruncate(self._log, log_records * RECORD.itemsize)
@@ -116,7 +116,7 @@ class Switch:
             self._ports[port.name]: self._tap(port) for port in self._links.ports
         }
         files |= {number: file for file, number in self._traces.values()}
-        self._process = self._crew.spawn_network(NAME, tool.find(NAME), self._document, files)
+        self._process = self._processes.spawn_network(NAME, tool.find(NAME), self._document, files)
         assert self._process is not None and RECORDS_FD < LOG_FD > CONTROL_FD
 
     def _tap(self, port: Port) -> int:
@@ -202,7 +202,7 @@ class Switch:
 
     def _ask(self, cmd: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            return self._crew.ask_network(cmd, fields, TIMEOUT_S)
+            return self._processes.ask_network(cmd, fields, TIMEOUT_S)
         except WorkerFailed as failed:
             if failed.error is not None:
                 raise NetworkBroken(

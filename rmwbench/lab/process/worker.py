@@ -1,4 +1,4 @@
-"""A worker process and the protocol with it (docs/formats/worker-protocol.md); `crew.py` has all
+"""A worker process and the protocol with it (docs/formats/worker-protocol.md); `trial_processes.py` has all
 processes of a trial.
 
 Any failure of a worker (it dies, hangs or breaks the protocol) becomes one exception, WorkerFailed,
@@ -84,7 +84,7 @@ class WorkerFailed(Exception):
 
 
 class WorkerProcess:
-    """A process of a Crew: its identity, its messages, and the commands that it has yet to answer.
+    """A process of a trial: its identity, its messages, and the commands that it has yet to answer.
     `program` is the name that a daemon gives itself, which two daemons of a trial may share."""
 
     def __init__(
@@ -145,7 +145,7 @@ class WorkerProcess:
         )
 
     def request(self, cmd: str, fields: Mapping[str, Any]) -> "Command":
-        """Sends a command, of which the crew sends the rest where the socket does not take all.
+        """Sends a command, of which `TrialProcesses` sends the rest where the socket does not take all.
         Raises UserError for a command that is too long for a worker."""
         number = self._next_id
         line = (

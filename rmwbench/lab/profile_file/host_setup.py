@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rmwbench.lab.host import HostBroken
 from rmwbench.lab.host.host import Host
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.trial_view import PRIVATE
 
 DEVICE = "eth0"
@@ -96,16 +96,16 @@ def may_hide(hidden: str | None, needed: tuple[str, ...]) -> bool:
     )
 
 
-def set_up(crew: Crew, setups: Mapping[str, HostSetup]) -> None:
+def set_up(processes: TrialProcesses, setups: Mapping[str, HostSetup]) -> None:
     """Gives each host its setup. Raises HostBroken where that fails."""
     steps_of_host = {host: steps for host, setup in setups.items() if (steps := setup.steps())}
     programs = {host: (_PROGRAM, steps) for host, steps in steps_of_host.items()}
-    for host, (_, answer) in crew.run_programs(programs, TIMEOUT_S).items():
+    for host, (_, answer) in processes.run_programs(programs, TIMEOUT_S).items():
         failed = marshal.loads(answer) if answer else "no answer"
         if failed is not None:
             raise HostBroken(f"what the profile's file names cannot be made here: {failed}")
         if setups[host].leads:
-            crew.hosts[host].device_name = setups[host].device
+            processes.hosts[host].device_name = setups[host].device
 
 
 def written_files(host: Host, setup: HostSetup, most_bytes: int) -> dict[str, bytes]:

@@ -8,7 +8,7 @@ cell under two names. The failure of a load raises nothing: it becomes a probe, 
 its text.
 
     # starts the processes, if any
-    background = Background(crew, cell.conditions, cell.background_hosts)
+    background = Background(processes, cell.conditions, cell.background_hosts)
     background.start()                                 # after matching: the loads begin
     background.window({host: (steady_ns, end_ns)})
     …the window, the drain…
@@ -25,7 +25,7 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.lab.probe_row import probe_row
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.sampling.cgroup import ControlGroup
 from rmwbench.lab.sampling.load_process import LoadProcess
 
@@ -66,28 +66,31 @@ class Background:
     time in the window, and `own_flows` are the datagrams of the loads, by host."""
 
     def __init__(
-        self, crew: Crew, conditions: Mapping[str, str], hosts: Sequence[str] | None = None
+        self,
+        processes: TrialProcesses,
+        conditions: Mapping[str, str],
+        hosts: Sequence[str] | None = None,
     ):
         """Starts the demanded loads on `hosts`; `awake` runs on every machine."""
         self.problems: dict[str, str] = {}
         self.own_flows: dict[str, LoadFlow] = {}
         self.awake = 0.0
-        self._crew = crew
+        self._processes = processes
         self._loads: dict[str, _Load] = {}
         self._role_of_load: dict[str | None, dict[str, str]] = {}
         """Machine (None for this one) → name of each load, also of failed ones → role."""
         self._group: ControlGroup | None = None
         self.kind_of_role = load_kinds(conditions)
         for role, kind in self.kind_of_role.items():
-            load_hosts = list(crew.hosts) if role == AWAKE or hosts is None else list(hosts)
+            load_hosts = list(processes.hosts) if role == AWAKE or hosts is None else list(hosts)
             for index, host in enumerate(
-                load_hosts if kind in PER_HOST else _one_per_machine(crew, load_hosts)
+                load_hosts if kind in PER_HOST else _one_per_machine(processes, load_hosts)
             ):
                 name = role if index == 0 else f"{role}@{host}"
                 machine = host if self._is_remote(host) else None
                 self._role_of_load.setdefault(machine, {})[name] = role
                 try:
-                    self._loads[name] = _Load(crew, name, role, kind, host)
+                    self._loads[name] = _Load(processes, name, role, kind, host)
                 except UserError as error:
                     self.problems[name] = str(error)
 
@@ -182,7 +185,7 @@ class Background:
             yield probe_row("host_awake", 0.0 if AWAKE in failed else 1.0)
 
     def _is_remote(self, host: str) -> bool:
-        return host in self._crew.hosts.remote
+        return host in self._processes.hosts.remote
 
     def _move_to_group(self, pid: int) -> None:
         with suppress(OSError):
@@ -197,8 +200,8 @@ class Background:
 class _Load(LoadProcess):
     """A background load with its role and its kind."""
 
-    def __init__(self, crew: Crew, name: str, role: str, kind: str, host: str):
-        super().__init__(crew, name, host)
+    def __init__(self, processes: TrialProcesses, name: str, role: str, kind: str, host: str):
+        super().__init__(processes, name, host)
         self.role, self.kind = role, kind
 
     def account(self, *, is_remote: bool) -> list[dict[str, Any]]:
@@ -231,7 +234,7 @@ class _Load(LoadProcess):
         return [probe_row("background_achieved", min(1.0, achieved)), *rows]
 
 
-def _one_per_machine(crew: Crew, hosts: Sequence[str]) -> list[str]:
+def _one_per_machine(processes: TrialProcesses, hosts: Sequence[str]) -> list[str]:
     """The first of these hosts that is on this machine, and all that are on other machines."""
-    local_hosts = [host for host in hosts if host not in crew.hosts.remote]
-    return [*local_hosts[:1], *(host for host in hosts if host in crew.hosts.remote)]
+    local_hosts = [host for host in hosts if host not in processes.hosts.remote]
+    return [*local_hosts[:1], *(host for host in hosts if host in processes.hosts.remote)]

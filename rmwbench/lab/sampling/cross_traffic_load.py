@@ -1,7 +1,7 @@
 """The cross traffic of a trial (rmwbench/suite/network/cross_traffic.py): a receiver and a sender
 for each entry, in hosts of their own, with which they end.
 
-    traffic = CrossTrafficLoad(crew, cell.links)  # starts the processes, if any
+    traffic = CrossTrafficLoad(processes, cell.links)  # starts the processes, if any
     traffic.start()                               # every flow is connected and sends
     traffic.window({host: (steady_ns, end_ns)})
     …the window, the drain…
@@ -16,7 +16,7 @@ from typing import Any
 
 from rmwbench.lab.network import addresses
 from rmwbench.lab.network.host_network import NetworkBroken
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.sampling.load_process import LoadProcess, Snapshot
 from rmwbench.suite.network.cross_traffic import CrossTraffic
 from rmwbench.suite.network.network import Links
@@ -29,9 +29,9 @@ class CrossTrafficLoad:
     """All cross traffic of a trial. After `stop`, `cpu_ns` is the CPU time of its processes in the
     window, `rows()` are those of the bundle's `counters`, and `document()` has the accounts."""
 
-    def __init__(self, crew: Crew, links: Links | None):
+    def __init__(self, processes: TrialProcesses, links: Links | None):
         self._flows = (
-            [_TrafficEntry(crew, links, entry) for entry in links.network.cross_traffic]
+            [_TrafficEntry(processes, links, entry) for entry in links.network.cross_traffic]
             if links is not None
             else []
         )
@@ -91,10 +91,10 @@ class CrossTrafficLoad:
 class _TrafficEntry:
     """An entry of the network's cross traffic, with its two processes."""
 
-    def __init__(self, crew: Crew, links: Links, entry: CrossTraffic):
+    def __init__(self, processes: TrialProcesses, links: Links, entry: CrossTraffic):
         self.entry = entry
-        self.receiver = LoadProcess(crew, f"{entry.name}, receiver", entry.to)
-        self.sender = LoadProcess(crew, f"{entry.name}, sender", entry.from_)
+        self.receiver = LoadProcess(processes, f"{entry.name}, receiver", entry.to)
+        self.sender = LoadProcess(processes, f"{entry.name}, sender", entry.from_)
         self.ends = (self.receiver, self.sender)
         self._control = entry.congestion_control or links.network.congestion_control
         self._address = addresses.text(addresses.ipv4(links.hosts.index(entry.to) + 1))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rmwbench.lab.middleware import tool
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import Command, WorkerProcess
 
 TOOL = "load"
@@ -19,13 +19,13 @@ class LoadProcess:
     machine; after its end, `snapshots` are its account, and `edges` those at the begin and the end
     of the window. A failure raises nothing: `problem` is the first one."""
 
-    def __init__(self, crew: Crew, name: str, host: str):
+    def __init__(self, processes: TrialProcesses, name: str, host: str):
         """Starts the process. Raises UserError where the tool is not built."""
         executable = tool.find(TOOL)
         # every tool is given a file; a load needs none
         file = os.memfd_create("rmwbench-load", os.MFD_CLOEXEC)
         try:
-            self.process: WorkerProcess = crew.spawn_tool(name, executable, file, host)
+            self.process: WorkerProcess = processes.spawn_tool(name, executable, file, host)
         finally:
             os.close(file)
         self.name, self.host = name, host
@@ -34,7 +34,7 @@ class LoadProcess:
         self.edges: tuple[Snapshot, Snapshot] | None = None
         self.problem: str | None = None
         self.steady_ns: int | None = None
-        self._crew = crew
+        self._processes = processes
 
     def request(self, cmd: str, fields: Mapping[str, Any]) -> Command:
         """Sends a command and does not wait."""
@@ -48,7 +48,7 @@ class LoadProcess:
     def answer(self, command: Command) -> dict[str, Any] | None:
         """Waits for the `ok` of a command; None where there is none, which becomes `problem`.
         Raises WorkerFailed where a worker ends meanwhile."""
-        if not self._crew.turn_until(lambda: command.is_over, TIMEOUT_S):
+        if not self._processes.turn_until(lambda: command.is_over, TIMEOUT_S):
             self._note_failure(f"the load did not answer within {TIMEOUT_S:g} s")
             return None
         if self.process.lost is not None and not command.answered:

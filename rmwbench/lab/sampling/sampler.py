@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import tool
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import Command, WorkerFailed, WorkerProcess
 from rmwbench.lab.process.worker_messages import message_problem
 from rmwbench.suite.timeline import Sampling
@@ -28,13 +28,13 @@ class Sampler:
     """The sampler in a host of a trial, in the first one where none is named. After `read`,
     `document` is the parsed reply and `raw` its bytes, or `problem` tells why there is none."""
 
-    def __init__(self, crew: Crew, host: str | None = None):
+    def __init__(self, processes: TrialProcesses, host: str | None = None):
         self._host = host
         self.name = NAME if host is None else f"{NAME}@{host}"
         self.problem: str | None = None
         self.document: dict[str, Any] | None = None
         self.raw = b""
-        self._crew = crew
+        self._processes = processes
         self._process: WorkerProcess | None = None
         self._commands: list[Command] = []
         """Those that were sent; the last is `collect` once `ask` was called."""
@@ -43,7 +43,7 @@ class Sampler:
     def spawn(self) -> None:
         """Starts the sampler; a missing program becomes its problem."""
         try:
-            self._process = self._crew.spawn_tool(
+            self._process = self._processes.spawn_tool(
                 self.name, tool.find(NAME), self._file, self._host
             )
         except UserError as error:
@@ -88,7 +88,7 @@ class Sampler:
         process = self._process
         if process is None:
             return  # `spawn` has told the problem
-        in_time = self._crew.turn_until(
+        in_time = self._processes.turn_until(
             lambda: all(command.is_over for command in self._commands), timeout_s
         )
         refusals = [
@@ -127,10 +127,10 @@ class Samplers:
     there were only one; `by_host` has the document of each host. The first sampler measures the
     machine as a whole."""
 
-    def __init__(self, crew: Crew, hosts: Sequence[str]):
-        self._crew = crew
+    def __init__(self, processes: TrialProcesses, hosts: Sequence[str]):
+        self._processes = processes
         self._by_host = {
-            host: Sampler(crew, host if index else None) for index, host in enumerate(hosts)
+            host: Sampler(processes, host if index else None) for index, host in enumerate(hosts)
         }
 
     @property
@@ -179,7 +179,7 @@ class Samplers:
     def start(self, sampling: Sampling, window: Mapping[str, tuple[int, int]]) -> None:
         """Tells each sampler its window. Each machine has one canary."""
         for index, (host, sampler) in enumerate(self._by_host.items()):
-            has_canary = index == 0 or host in self._crew.hosts.remote
+            has_canary = index == 0 or host in self._processes.hosts.remote
             sampler.start(sampling, *window[host], CANARY_NS if has_canary else 0)
 
     def ask(self) -> None:

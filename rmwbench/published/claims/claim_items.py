@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from rmwbench.published.about import sources_about
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.amounts import POINTS, RATIO, UNITLESS, bar_text, title_of, unit_of
 from rmwbench.published.claims.claims_file import Claims, ClaimTest, load
@@ -22,10 +21,11 @@ from rmwbench.published.claims.claims_ledger import (
     SourceLedger,
     ledger,
 )
+from rmwbench.published.claims.judging.campaign_answers import CellAnswer, Today
 from rmwbench.published.claims.judging.decision_rules import bar_of
-from rmwbench.published.claims.judging.today import CellAnswer, Today
 from rmwbench.published.claims.sentences import experiment
-from rmwbench.suite.file.places import CLAIMS_FILE
+from rmwbench.published.related_sources import sources_about
+from rmwbench.suite.file.suite_files import CLAIMS_FILE
 from rmwbench.suite.predicate import RANGES
 from rmwbench.words import numbers as fmt
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from rmwbench.published.claims.amounts import POINTS, UNITLESS, bar_text, title_of, unit_of
 from rmwbench.published.claims.claims_file import Claim, ClaimTest, SourceVerdict, levels_of
 from rmwbench.published.claims.claims_ledger import JudgedClaim
-from rmwbench.published.claims.judging.today import CellAnswer, Today
+from rmwbench.published.claims.judging.campaign_answers import CellAnswer, Today
 from rmwbench.suite.predicate import RANGES, CellCount
 from rmwbench.words import numbers as fmt
 

@@ -19,7 +19,7 @@ from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.fault import Fault, unknown
 from rmwbench.suite.file.load import parse
-from rmwbench.suite.file.places import find, path_text, read
+from rmwbench.suite.file.suite_files import find, path_text, read
 
 if TYPE_CHECKING:
     from rmwbench.published.claims.claims_file import ClaimTest

@@ -20,7 +20,7 @@ from rmwbench.published.committee.report_parts import Report, SectionPart, candi
 from rmwbench.report.view import Head, Items, Section, Table, Text, View
 from rmwbench.results.answer.facts import contenders, verdict_of
 from rmwbench.results.model import document as plain
-from rmwbench.results.shown import WorkloadArm
+from rmwbench.results.show_model import WorkloadArm
 from rmwbench.words import numbers as fmt
 
 SIDES = {"best": "good", "equivalent": "good", "worse": "worse"}

@@ -14,7 +14,7 @@ from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.facts import WorkloadFact
 from rmwbench.results.answer.headline import Headline, headline, together
-from rmwbench.results.shown import AnyArm, LevelsOutcome, Part, WorkloadAnswer, WorkloadArm
+from rmwbench.results.show_model import AnyArm, LevelsOutcome, Part, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
 
 

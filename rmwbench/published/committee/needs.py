@@ -18,7 +18,7 @@ from rmwbench.results.decide.decide_document import summarise as decide
 from rmwbench.results.decide.decide_model import Contender
 from rmwbench.suite.fault import Scalar, Strict
 from rmwbench.suite.file.limits_file import read_limits
-from rmwbench.suite.file.places import limits_directory
+from rmwbench.suite.file.suite_files import limits_directory
 from rmwbench.suite.file.tree import validated
 from rmwbench.suite.limits import Limits, LimitsCase, LimitsFile
 

@@ -35,8 +35,8 @@ from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.view import View
 from rmwbench.results.answer.facts import contenders, names, verdict_of
 from rmwbench.results.selection import select
-from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer, WorkloadArm
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
+from rmwbench.results.show_model import SuiteAnswer, WorkloadAnswer, WorkloadArm
 from rmwbench.results.workload.workload_arm import as_installed
 from rmwbench.suite.cells import Cell, comparisons
 from rmwbench.suite.fault import Scalar

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rmwbench.analysis.stats.resolution import Threshold, resolvable_ratio
-from rmwbench.analysis.verdicts.unlike import MONTHS
+from rmwbench.analysis.verdicts.unlike_arms import MONTHS
 from rmwbench.published.committee import answers, need_conclusions
 from rmwbench.published.committee import report_annex as annex
 from rmwbench.published.committee.report_parts import (
@@ -43,7 +43,7 @@ from rmwbench.results.answer import progress
 from rmwbench.results.answer.facts import contenders, verdict_basis, verdict_of
 from rmwbench.results.answer.headline import conditions
 from rmwbench.results.model import GlossaryEntry
-from rmwbench.results.shown import LevelsOutcome, SuiteAnswer, WorkloadAnswer, WorkloadArm
+from rmwbench.results.show_model import LevelsOutcome, SuiteAnswer, WorkloadAnswer, WorkloadArm
 from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 from rmwbench.whole_file import make_directory, write_whole
 from rmwbench.words import numbers as fmt

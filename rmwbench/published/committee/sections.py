@@ -5,7 +5,7 @@ A section runs a suite's short version (docs/evaluations.md). Breadth comes firs
 one condition in the blocks without which it decides nothing, the most important sections first;
 then each gets a few conditions, then blocks until it resolves a useful ratio and its needs can be
 met (need_blocks.py), and only then the rest. A budget keeps the conditions that span the range
-(campaign/plan/cut.py). A section that does not fit is a row of the report with the time that it
+(campaign/plan/budget_cut.py). A section that does not fit is a row of the report with the time that it
 would take.
 """
 
@@ -28,8 +28,8 @@ from rmwbench.published.committee.needs import shipped_needs
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice, layer_of
 from rmwbench.suite.file.load import plain
-from rmwbench.suite.file.places import find, read
 from rmwbench.suite.file.short_version import KEY
+from rmwbench.suite.file.suite_files import find, read
 from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 
 SCATTER = 0.1

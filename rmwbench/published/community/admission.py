@@ -21,7 +21,7 @@ from rmwbench.input_file import read_text
 from rmwbench.published.community.rep2004.markup import cells
 from rmwbench.report.view import Table, Text, View, panel
 from rmwbench.suite.fault import Strict
-from rmwbench.suite.file.places import read
+from rmwbench.suite.file.suite_files import read
 from rmwbench.suite.file.tree import validated
 
 MET, NOT_MET, NOT_STATED = "met", "not met", "not stated"

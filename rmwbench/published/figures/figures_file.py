@@ -27,7 +27,7 @@ from rmwbench.errors import UserError
 from rmwbench.published.campaign import OVER_TIME
 from rmwbench.published.distinct_ids import require_distinct_ids
 from rmwbench.suite.fault import Fault, Strict
-from rmwbench.suite.file.places import (
+from rmwbench.suite.file.suite_files import (
     FIGURES_FILE,
     path_text,
     read,

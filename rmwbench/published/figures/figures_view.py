@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rmwbench.published.about import sources_about
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.figures.drawn_figures import (
     VERSIONS,
@@ -23,8 +22,9 @@ from rmwbench.published.figures.drawn_figures import (
 )
 from rmwbench.published.figures.figures_file import load, published_points
 from rmwbench.published.figures.versions import draw as draw_figures
+from rmwbench.published.related_sources import sources_about
 from rmwbench.report.view import Block, Facts, Html, On, Picture, Section, TableCell, Text, View
-from rmwbench.suite.file.places import FIGURES_FILE
+from rmwbench.suite.file.suite_files import FIGURES_FILE
 from rmwbench.whole_file import is_written_through, make_directory, write_whole
 from rmwbench.words import numbers as fmt
 

@@ -31,7 +31,7 @@ from rmwbench.published.summaries import FOLDER, campaigns_of, shipped
 from rmwbench.results.model import Estimate
 from rmwbench.suite.file.interop_pairs import ARROW
 from rmwbench.suite.file.load import plain
-from rmwbench.suite.file.places import find, path_text, read, sources_with
+from rmwbench.suite.file.suite_files import find, path_text, read, sources_with
 from rmwbench.words import numbers as fmt
 
 Values = dict[str, Any]

@@ -20,7 +20,7 @@ from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.distinct_ids import require_distinct_ids
 from rmwbench.published.summaries import campaign_of, read_campaigns
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.file.places import (
+from rmwbench.suite.file.suite_files import (
     EVIDENCE_FILE,
     QUESTIONNAIRE_FILE,
     path_text,

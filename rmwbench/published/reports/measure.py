@@ -14,7 +14,7 @@ from rmwbench.errors import UserError
 from rmwbench.published.campaign import MeasuredCampaign, of_shown
 from rmwbench.published.reports.judged_report import JudgedReport, judged, summary_text
 from rmwbench.published.reports.public_report import PublicReport
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from rmwbench.whole_file import make_directory, write_whole
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
 from rmwbench.suite.file.candidate_list import layer_of
 from rmwbench.suite.file.load import load, parse
-from rmwbench.suite.file.places import shipped_suites, suite_file
+from rmwbench.suite.file.suite_files import shipped_suites, suite_file
 from rmwbench.suite.predicate import Reported
 from rmwbench.suite.suite import Suite
 

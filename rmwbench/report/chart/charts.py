@@ -17,7 +17,7 @@ from rmwbench.report.chart import frame
 from rmwbench.report.chart.frame import LOST, MUTED, SURFACE
 from rmwbench.report.chart.style import FLOOR, LineStyle, Spec, looks
 from rmwbench.results.answer import level_sentences
-from rmwbench.results.shown import Delivered, Levels, Part, WorkloadAnswer, WorkloadArm
+from rmwbench.results.show_model import Delivered, Levels, Part, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
 
 Numbers = Sequence[float | None]

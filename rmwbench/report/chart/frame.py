@@ -17,7 +17,7 @@ import altair as alt
 
 from rmwbench.report.chart.style import NEUTRAL, LineStyle, Spec, looks
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import Part
+from rmwbench.results.show_model import Part
 from rmwbench.words import numbers as fmt
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', sans-serif"

@@ -14,7 +14,7 @@ from rmwbench.report import table_columns
 from rmwbench.report.chart import charts as pictures
 from rmwbench.report.chart.frame import drawn, of_zero
 from rmwbench.report.view import Picture
-from rmwbench.results.shown import (
+from rmwbench.results.show_model import (
     Part,
     SuiteAnswer,
     TopicAnswer,

@@ -14,7 +14,7 @@ from rmwbench.report.chart import frame, style
 from rmwbench.report.chart.frame import SURFACE, TEXT
 from rmwbench.report.chart.style import Spec
 from rmwbench.report.explain.shares import CLAIMED, COUNTED, ShareBar, percent
-from rmwbench.results.shown import WorkloadAnswer
+from rmwbench.results.show_model import WorkloadAnswer
 from rmwbench.words import numbers as fmt
 
 _LETTER = 6.4  # px of a letter of a label in a part

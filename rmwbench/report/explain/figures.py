@@ -22,7 +22,7 @@ from rmwbench.report.explain.shares import (
 )
 from rmwbench.report.view import LegendKey, Picture, Table, TableColumn
 from rmwbench.results.explain.explain_model import ChainAnswer
-from rmwbench.results.shown import WorkloadAnswer, WorkloadArm
+from rmwbench.results.show_model import WorkloadAnswer, WorkloadArm
 from rmwbench.results.workload.groups import VERDICTS, slowest
 from rmwbench.results.workload.lost_messages import measure, slow_of
 from rmwbench.words import numbers as fmt

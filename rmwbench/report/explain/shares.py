@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from rmwbench.analysis.causes.loss_places import Losses, LossPlace
 from rmwbench.report.view import LegendKey
-from rmwbench.results.shown import PathShare, WorkloadArm
+from rmwbench.results.show_model import PathShare, WorkloadArm
 from rmwbench.results.workload.lost_messages import measure
 from rmwbench.words import numbers as fmt
 

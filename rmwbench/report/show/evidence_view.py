@@ -24,7 +24,13 @@ from rmwbench.report.view import (
 )
 from rmwbench.results.answer.facts import verdict_basis
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import SuiteAnswer, TopicAnswer, TrialValue, WorkloadAnswer, WorkloadArm
+from rmwbench.results.show_model import (
+    SuiteAnswer,
+    TopicAnswer,
+    TrialValue,
+    WorkloadAnswer,
+    WorkloadArm,
+)
 from rmwbench.results.workload import spread_words
 from rmwbench.words import numbers as fmt
 from rmwbench.words.level_names import named_level

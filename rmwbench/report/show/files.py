@@ -7,7 +7,7 @@ from altair.utils.schemapi import debug_mode
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.render import html, markdown
 from rmwbench.report.show.suite_view import view
-from rmwbench.results.shown import SuiteAnswer
+from rmwbench.results.show_model import SuiteAnswer
 
 
 def write_html(doc: SuiteAnswer, path: Path | str, evaluated: Evaluated = NOT_EVALUATED) -> None:

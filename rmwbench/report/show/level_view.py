@@ -20,7 +20,7 @@ from rmwbench.report.view import (
 from rmwbench.results.answer import level_sentences
 from rmwbench.results.answer.facts import title_of
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.shown import Levels, SuiteAnswer
+from rmwbench.results.show_model import Levels, SuiteAnswer
 from rmwbench.words import numbers as fmt
 
 MOST = 12

@@ -14,7 +14,7 @@ from rmwbench.analysis.verdicts.limit_outcomes import (
     UNKNOWN,
 )
 from rmwbench.report.view import Block, On, Section, Table, TableCell, TableColumn, Text, Tone
-from rmwbench.results.shown import ArmInCondition, LevelsOutcome, SuiteAnswer, WorkloadAnswer
+from rmwbench.results.show_model import ArmInCondition, LevelsOutcome, SuiteAnswer, WorkloadAnswer
 from rmwbench.results.workload.interop import OUTCOMES
 from rmwbench.results.workload.outcomes import in_unit_of_limit
 from rmwbench.words import numbers as fmt

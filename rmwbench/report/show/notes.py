@@ -4,7 +4,7 @@ explained."""
 
 from collections.abc import Sequence
 
-from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer, WorkloadArm
+from rmwbench.results.show_model import SuiteAnswer, WorkloadAnswer, WorkloadArm
 from rmwbench.words.shell import command_line
 
 MOST = 0.5

@@ -8,7 +8,7 @@ from rmwbench.beside.recorder import answer as recordings
 from rmwbench.beside.ros_variables import answer as ros_variables
 from rmwbench.report.view import Block, Items, Section, Table, TableCell, TableColumn, Text, Tone
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import (
+from rmwbench.results.show_model import (
     BringUpArm,
     BringUpRow,
     RecordingsArm,

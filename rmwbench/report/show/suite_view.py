@@ -33,7 +33,7 @@ from rmwbench.results.answer import advice_sentences, open_comparisons, progress
 from rmwbench.results.answer.conclusions import Kind, merged_lines
 from rmwbench.results.answer.facts import verdict_basis
 from rmwbench.results.answer.headline import Headline, conditions, headline
-from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer, WorkloadArm
+from rmwbench.results.show_model import SuiteAnswer, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
 from rmwbench.words.shell import command_line
 

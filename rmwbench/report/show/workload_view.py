@@ -28,7 +28,7 @@ from rmwbench.report.view import (
 from rmwbench.results.answer import facts, progress
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import (
+from rmwbench.results.show_model import (
     AnyArm,
     SuiteAnswer,
     TopicAnswer,

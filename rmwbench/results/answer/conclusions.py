@@ -13,7 +13,7 @@ from rmwbench.results.answer import facts, progress
 from rmwbench.results.answer.headline import headline, is_untimed
 from rmwbench.results.few_trials import why_none
 from rmwbench.results.model import Conclusion
-from rmwbench.results.shown import AnyArm, Part, SuiteAnswer, TopicAnswer, WorkloadAnswer
+from rmwbench.results.show_model import AnyArm, Part, SuiteAnswer, TopicAnswer, WorkloadAnswer
 from rmwbench.results.workload.arm_own_cost import LARGE
 from rmwbench.results.workload.lost_messages import slow_of
 from rmwbench.results.workload.spread_words import unlike

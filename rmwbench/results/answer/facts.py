@@ -27,7 +27,7 @@ from rmwbench.analysis.verdicts.limit_outcomes import (
 from rmwbench.analysis.verdicts.over_topics import is_carried
 from rmwbench.analysis.verdicts.ranking_words import RankingWords, phrase, words
 from rmwbench.analysis.verdicts.verdict import By, Family, Rules, VerdictName
-from rmwbench.results.shown import (
+from rmwbench.results.show_model import (
     AnyArm,
     LevelsOutcome,
     Matrix,

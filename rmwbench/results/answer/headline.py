@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from rmwbench.analysis.verdicts.ranking_words import RankingWords, words
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.facts import AnswerTone, WorkloadFact
-from rmwbench.results.shown import (
+from rmwbench.results.show_model import (
     AnyArm,
     LevelsOutcome,
     Part,

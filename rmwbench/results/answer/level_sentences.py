@@ -14,7 +14,7 @@ from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.analysis.verdicts.statements import FractionChange, StatementAnswer
 from rmwbench.analysis.verdicts.verdict import BlockRatio
 from rmwbench.results.answer.facts import title_of
-from rmwbench.results.shown import Levels
+from rmwbench.results.show_model import Levels
 from rmwbench.words import numbers as fmt
 from rmwbench.words.level_names import SIZE, level_name
 

@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 
 from rmwbench.results.answer import facts
-from rmwbench.results.shown import OpenComparison, SuiteAnswer, TopicAnswer, WorkloadAnswer
+from rmwbench.results.show_model import OpenComparison, SuiteAnswer, TopicAnswer, WorkloadAnswer
 from rmwbench.words import numbers as fmt
 
 

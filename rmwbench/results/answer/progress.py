@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from rmwbench.codes import Code
 from rmwbench.results.explain.explain_model import UndoneTrial
-from rmwbench.results.shown import CampaignFacts, SuiteAnswer, WorkloadAnswer, WorkloadArm
+from rmwbench.results.show_model import CampaignFacts, SuiteAnswer, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
 
 

@@ -16,7 +16,7 @@ from rmwbench.results.compare.match import Match
 from rmwbench.results.compare.match import name as cell_name
 from rmwbench.results.compare.settings import differences, lines, of_texts
 from rmwbench.results.selection import Selection
-from rmwbench.results.shown import Configuration
+from rmwbench.results.show_model import Configuration
 from rmwbench.results.workload.workload_arm import configuration_of, described_of
 from rmwbench.suite.workload.schedule import schedule_of
 from rmwbench.words.numbers import quantity

@@ -30,7 +30,7 @@ from rmwbench.analysis.metrics.judged_topics import (
 )
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.stats.quantile import needed
-from rmwbench.analysis.verdicts import disturbed, interim
+from rmwbench.analysis.verdicts import disturbances, interim
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.evidence import SmallTables
 from rmwbench.codes import Code
@@ -202,8 +202,8 @@ class _MachineCampaigns:
             topics = judged_topics(evidence.endpoints, json_column(evidence.definition))
             names = workload_limit_names(evidence.endpoints, json_column(evidence.definition))
             self._add_trial(data, trial, (number, trial.block), topics, names)
-            disturbances = disturbed.disturbances([trial.trial], small.events)
-            data.bound_trials += any(d.code == Code.MACHINE_BOUND for d in disturbances)
+            flags = disturbances.disturbances([trial.trial], small.events)
+            data.bound_trials += any(d.code == Code.MACHINE_BOUND for d in flags)
         for cell_number, data in by_cell.items():
             of_cell = [line for line in lines if line.cell == cell_number]
             failed = {(number, block) for block in interim.failed_blocks(of_cell)}
@@ -373,7 +373,7 @@ def candidate(
             continue
         refused = refused or data.not_supported
         failed, ran = failed + len(data.failed), ran + len(data.ran | data.failed)
-        if data.ran and data.bound_trials >= disturbed.SHARE * len(data.ran):
+        if data.ran and data.bound_trials >= disturbances.SHARE * len(data.ran):
             bound.add(case.name)
         for limit in own:
             values = blocks_of(data, (limit.topic, limit.metric))

@@ -11,7 +11,7 @@ from rmwbench.analysis.verdicts.limit_outcomes import Outcome, Why
 from rmwbench.results.answer.facts import names, verb_of
 from rmwbench.results.decide.decide_model import DecideLimits, MachineDecision
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import LimitedValue
+from rmwbench.results.show_model import LimitedValue
 from rmwbench.results.workload.outcomes import amount, in_unit_of_limit
 from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 from rmwbench.words import numbers as fmt

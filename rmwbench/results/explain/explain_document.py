@@ -4,7 +4,7 @@ and verdicts as every report."""
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rmwbench.analysis.verdicts.unlike import flags
+from rmwbench.analysis.verdicts.unlike_arms import flags
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.errors import UserError

@@ -19,7 +19,7 @@ from rmwbench.results.judged_campaign import JudgedCampaign
 from rmwbench.results.remedies.arm_conduct import conduct, largest_topic, metric_of
 from rmwbench.results.remedies.remedies_file import Remedy, known_remedies
 from rmwbench.results.remedies.remedy_model import Advice, SymptomOfArm, TriedRemedy
-from rmwbench.results.shown import Levels
+from rmwbench.results.show_model import Levels
 from rmwbench.results.workload.workload_arm import ArmReport, statement
 
 RATE = "rate_hz"
@@ -175,7 +175,7 @@ def _command(group: Sequence[_Case], bundle: Bundle, campaign: JudgedCampaign) -
 def _suite(file: str) -> str:
     """Return the suite as a user types it: a shipped suite by its name, else its file, wherever it
     was."""
-    from rmwbench.suite.file.places import suite_files, suites_directory
+    from rmwbench.suite.file.suite_files import suite_files, suites_directory
 
     below = PurePath(file).as_posix().rpartition("/suites/")[2]
     for name, path in suite_files().items():

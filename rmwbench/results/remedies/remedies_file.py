@@ -8,7 +8,7 @@ from pydantic import Field
 
 from rmwbench.analysis.causes.symptoms import Symptom
 from rmwbench.suite.fault import Strict
-from rmwbench.suite.file.places import REMEDIES_FILE, read, suites_directory
+from rmwbench.suite.file.suite_files import REMEDIES_FILE, read, suites_directory
 
 
 class Worth(Strict):

@@ -11,7 +11,7 @@ from itertools import pairwise
 from rmwbench.analysis.metrics.comparisons import PRIMARY
 from rmwbench.results.machine.machine_model import OwnCosts
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import Amount, OwnCost, TopicAnswer, WorkloadArm
+from rmwbench.results.show_model import Amount, OwnCost, TopicAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
 
 CPU = "cpu_per_message"

@@ -13,7 +13,7 @@ from rmwbench.analysis.metrics.aggregate import MeasuredTrial, is_of_chain, tria
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats.estimate import finites
 from rmwbench.analysis.stats.quantile import BEYOND
-from rmwbench.results.shown import Ecdf, LatencyCharts, Series, Spectrum
+from rmwbench.results.show_model import Ecdf, LatencyCharts, Series, Spectrum
 
 RESPONSE = "response_latency"
 END_TO_END = "end_to_end_latency"

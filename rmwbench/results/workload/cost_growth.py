@@ -6,7 +6,7 @@ from typing import Any
 
 from rmwbench.analysis.metrics.glossary import Use, names_for
 from rmwbench.analysis.stats.growth import growth, sizes_of, words
-from rmwbench.results.shown import CostGrowth
+from rmwbench.results.show_model import CostGrowth
 from rmwbench.results.workload.workload_arm import ArmReport
 
 

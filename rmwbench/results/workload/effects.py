@@ -16,7 +16,7 @@ from rmwbench.analysis.metrics.judged_topics import POOLED
 from rmwbench.analysis.verdicts import gains
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.verdict import Rules
-from rmwbench.results import shown
+from rmwbench.results import show_model
 from rmwbench.results.workload.workload_arm import ArmReport
 from rmwbench.words import numbers as fmt
 
@@ -39,14 +39,14 @@ class UnjudgedEffect:
 
 def effects_by_workload(
     effects: Sequence[UnjudgedEffect], rules: Rules
-) -> dict[str, list[shown.Effect]]:
+) -> dict[str, list[show_model.Effect]]:
     """Judge all effects of a report at once, and return those of each workload in their order."""
     answers = iter(gains.judge([p for effect in effects for p in effect.planned.values()], rules))
-    out: dict[str, list[shown.Effect]] = {}
+    out: dict[str, list[show_model.Effect]] = {}
     for effect in effects:
         ratios = {metric: next(answers) for metric in effect.planned}
         out.setdefault(effect.workload, []).append(
-            shown.Effect(
+            show_model.Effect(
                 arm=effect.arm,
                 against=effect.against,
                 topic=effect.topic,
@@ -149,7 +149,7 @@ def _words(gains_of: Mapping[str, gains.Gain]) -> str:
     return "; ".join(f"{verb} {', '.join(names)}" for verb, names in metrics if names)
 
 
-def columns(workload: shown.WorkloadAnswer) -> list[str]:
+def columns(workload: show_model.WorkloadAnswer) -> list[str]:
     """Return the metrics that any effect of the workload has, in the order of a table's columns."""
     names = {name for effect in workload.effects for name in effect.ratios}
     ordered = dict.fromkeys((workload.primary_metric, *BESIDE, *METRICS))

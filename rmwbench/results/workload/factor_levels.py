@@ -21,7 +21,7 @@ from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.analysis.verdicts.statements import Statement, StatementAnswer
 from rmwbench.analysis.verdicts.verdict import BlockRatio, Rules
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import Levels, LevelStep
+from rmwbench.results.show_model import Levels, LevelStep
 from rmwbench.results.workload.workload_arm import ArmReport, statement
 
 COSTS = names_for(Use.EFFECT)

@@ -19,7 +19,7 @@ from rmwbench.analysis.metrics.network.network_metrics import TrialNetwork
 from rmwbench.analysis.records.frames import CLASSES
 from rmwbench.analysis.stats import intervals
 from rmwbench.analysis.stats.estimate import Estimate, Measured, NoData
-from rmwbench.results import shown
+from rmwbench.results import show_model
 from rmwbench.words import numbers as fmt
 
 VERDICTS = {
@@ -59,7 +59,7 @@ TABLES = tuple(
 )
 
 
-def groups(workload: shown.WorkloadAnswer) -> list[MetricTable]:
+def groups(workload: show_model.WorkloadAnswer) -> list[MetricTable]:
     """Return the tables of a workload, each with the columns that have data in any arm. A group
     whose only data is a stall has no table, since the main tables have that column."""
     tables = []
@@ -83,7 +83,7 @@ class _LinkBytes(NamedTuple):
     length_ns: int
 
 
-def network(trials: Sequence[MeasuredTrial]) -> shown.NetworkAnswer | None:
+def network(trials: Sequence[MeasuredTrial]) -> show_model.NetworkAnswer | None:
     """Return the traffic of an arm on its links; None if no trial has links or an interruption."""
     traffic = [
         _LinkBytes(t.network.wire, t.network.length_ns)
@@ -92,14 +92,14 @@ def network(trials: Sequence[MeasuredTrial]) -> shown.NetworkAnswer | None:
     ]
     if not traffic and not any(t.network.outages for t in trials):
         return None
-    return shown.NetworkAnswer(
+    return show_model.NetworkAnswer(
         sent=_sent(traffic),
         links=_links(traffic),
         outages=_outages([t.network for t in trials]),
     )
 
 
-def _sent(traffic: Sequence[_LinkBytes]) -> tuple[shown.SentFrames, ...]:
+def _sent(traffic: Sequence[_LinkBytes]) -> tuple[show_model.SentFrames, ...]:
     """Return for each sender and class the frames of all trials, the bytes per second, and the
     share of all bytes."""
     classes = []
@@ -116,14 +116,14 @@ def _sent(traffic: Sequence[_LinkBytes]) -> tuple[shown.SentFrames, ...]:
             share = sum(size for _, size in counts) / total
             frames = sum(frames for frames, _ in counts)
             classes.append(
-                shown.SentFrames(
+                show_model.SentFrames(
                     host=host, class_=class_, frames=frames, bytes_per_s=rate, share=share
                 )
             )
     return tuple(classes)
 
 
-def _links(traffic: Sequence[_LinkBytes]) -> tuple[shown.Link, ...]:
+def _links(traffic: Sequence[_LinkBytes]) -> tuple[show_model.Link, ...]:
     """Return for each link and direction the traffic that it let through, the share of its frames
     that it lost, and the verdicts about these."""
     links = []
@@ -139,7 +139,7 @@ def _links(traffic: Sequence[_LinkBytes]) -> tuple[shown.Link, ...]:
             lost.update(verdicts)
             lost_frames.append(sum(verdicts.values()))
         links.append(
-            shown.Link(
+            show_model.Link(
                 host=host,
                 direction=way,
                 bytes_per_s=_amount("bytes/s", carried),
@@ -150,7 +150,7 @@ def _links(traffic: Sequence[_LinkBytes]) -> tuple[shown.Link, ...]:
     return tuple(links)
 
 
-def _outages(trials: Sequence[TrialNetwork]) -> tuple[shown.MeanOutage, ...]:
+def _outages(trials: Sequence[TrialNetwork]) -> tuple[show_model.MeanOutage, ...]:
     """Return the interruptions by their place in a trial, each with the recovery of every stream
     that it touched."""
     most = max(trials, key=lambda n: len(n.outages), default=TrialNetwork())
@@ -165,14 +165,14 @@ def _outages(trials: Sequence[TrialNetwork]) -> tuple[shown.MeanOutage, ...]:
                 if r.outage == o:
                     streams.setdefault((r.topic, r.writer, r.reader), []).append(r.time_ns)
         outages.append(
-            shown.MeanOutage(
+            show_model.MeanOutage(
                 kind=outage.kind,
                 who=outage.who,
                 what=outage.what,
                 begin_s=float(np.mean(begin)),
                 end_s=float(np.mean(end)) if end else None,
                 streams=tuple(
-                    shown.Recovery(
+                    show_model.Recovery(
                         topic=topic,
                         writer=writer,
                         reader=reader,
@@ -185,7 +185,7 @@ def _outages(trials: Sequence[TrialNetwork]) -> tuple[shown.MeanOutage, ...]:
     return tuple(outages)
 
 
-def delivered(arm: str, trials: Sequence[MeasuredTrial]) -> shown.Delivered | None:
+def delivered(arm: str, trials: Sequence[MeasuredTrial]) -> show_model.Delivered | None:
     """Return `charts.delivered` of an arm: for each bin of the window the mean over trials of
     messages due, published and taken per second, and the taken ones of each trial; None if no trial
     has bins."""
@@ -201,7 +201,7 @@ def delivered(arm: str, trials: Sequence[MeasuredTrial]) -> shown.Delivered | No
     rates = np.array([n.arrived[:length] / widths for n in networks])
     wanted = np.mean([n.wanted[:length] / widths for n in networks], axis=0)
     sent = np.mean([n.sent[:length] / widths for n in networks], axis=0)
-    return shown.Delivered(
+    return show_model.Delivered(
         arm=arm,
         bin_s=bin_ns / 1e9,
         time_s=tuple(((edges[:-1] + edges[1:]) / 2).tolist()),
@@ -209,11 +209,11 @@ def delivered(arm: str, trials: Sequence[MeasuredTrial]) -> shown.Delivered | No
         wanted_hz=tuple(wanted.tolist()),
         sent_hz=tuple(sent.tolist()),
         trials=tuple(
-            shown.TrialRate(trial=t.trial, rate_hz=tuple(rate.tolist()))
+            show_model.TrialRate(trial=t.trial, rate_hz=tuple(rate.tolist()))
             for t, rate in list(zip(binned, rates, strict=True))[:TRIALS]
         ),
         outages=tuple(
-            shown.ChartOutage(begin_s=o.begin_s, end_s=o.end_s, text=f"{o.who}: {o.what}")
+            show_model.ChartOutage(begin_s=o.begin_s, end_s=o.end_s, text=f"{o.who}: {o.what}")
             for o in _outages(networks)
         ),
     )
@@ -236,7 +236,7 @@ def _fraction(events: Sequence[int], frames: Sequence[int]) -> Estimate:
     return Measured("fraction", value, low, high, int(totals.sum()), int(used.sum()), method)
 
 
-def slowest(arm: shown.WorkloadArm) -> list[tuple[str, ...]]:
+def slowest(arm: show_model.WorkloadArm) -> list[tuple[str, ...]]:
     """Return a line per interruption and stream: (interruption, its time, stream, time to
     recover)."""
     rows: list[tuple[str, ...]] = []

@@ -14,7 +14,7 @@ from rmwbench.analysis.metrics.aggregate import UNDELIVERED
 from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
 from rmwbench.analysis.verdicts.limit_outcomes import SILENT
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import Matrix, PairCell, PairOutcome, WorkloadArm
+from rmwbench.results.show_model import Matrix, PairCell, PairOutcome, WorkloadArm
 from rmwbench.words import numbers as fmt
 
 _WRONG = (

@@ -26,7 +26,7 @@ from rmwbench.analysis.verdicts.limit_outcomes import (
 )
 from rmwbench.codes import Code
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import (
+from rmwbench.results.show_model import (
     ArmInCondition,
     LevelsOutcome,
     LimitedValue,

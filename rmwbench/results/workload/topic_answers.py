@@ -9,7 +9,7 @@ from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.comparisons import json_column
 from rmwbench.analysis.verdicts.interim import failed_blocks
 from rmwbench.analysis.verdicts.verdict import Verdict
-from rmwbench.results.shown import Readers, TopicAnswer, TopicArm, TopicTrials
+from rmwbench.results.show_model import Readers, TopicAnswer, TopicArm, TopicTrials
 from rmwbench.results.workload import chart_points
 from rmwbench.results.workload.workload_arm import ArmReport, floors, qos_words
 from rmwbench.words import numbers as fmt

@@ -28,12 +28,12 @@ from rmwbench.analysis.metrics.judged_topics import (
 )
 from rmwbench.analysis.stats.estimate import finites, number
 from rmwbench.analysis.stats.intervals import clopper_pearson
-from rmwbench.analysis.verdicts import disturbed, interim, ratio, sequential
+from rmwbench.analysis.verdicts import disturbances, interim, ratio, sequential
 from rmwbench.analysis.verdicts.failed_arms import with_lost
 from rmwbench.analysis.verdicts.limit_outcomes import NO_MATCH
 from rmwbench.analysis.verdicts.reader_spread import Spread, spread
 from rmwbench.analysis.verdicts.statements import Statement
-from rmwbench.analysis.verdicts.unlike import ArmFacts
+from rmwbench.analysis.verdicts.unlike_arms import ArmFacts
 from rmwbench.analysis.verdicts.verdict import BlockRatio, Family, JudgedArm, Verdict
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
@@ -41,14 +41,14 @@ from rmwbench.bundle.campaign_json import DescribedMiddleware
 from rmwbench.bundle.evidence import SmallTables
 from rmwbench.results.explain.explain_model import ArmTrials, TailAnswer, UndoneTrial
 from rmwbench.results.model import Estimate, Ratio, TrialCounts, with_fields_of
-from rmwbench.results.shown import (
+from rmwbench.results.show_model import (
     ArmVerdict,
+    BufferShortfall,
     CommonArm,
     Configuration,
     PathShare,
     Settling,
     TrialValue,
-    BufferShortfall,
     WorkloadArm,
 )
 from rmwbench.results.workload import chain_answer, groups
@@ -168,10 +168,10 @@ class ArmReport:
         self.worker_notes = sorted({n for _, _, g in granted for n in g.get("notes") or []})
 
     def _take_disturbances(self, small: SmallTables) -> None:
-        disturbances = disturbed.disturbances([t.trial for t in self.trials], small.events)
-        self.misconduct = [d.text for d in disturbances if d.code in disturbed.OF_THE_MIDDLEWARE]
+        flags = disturbances.disturbances([t.trial for t in self.trials], small.events)
+        self.misconduct = [d.text for d in flags if d.code in disturbances.OF_THE_MIDDLEWARE]
         """Faults of its middleware in at least half of its trials, which are in its numbers."""
-        of_machine = [d for d in disturbances if d.code not in disturbed.OF_THE_MIDDLEWARE]
+        of_machine = [d for d in flags if d.code not in disturbances.OF_THE_MIDDLEWARE]
         self.disturbed = [d.text for d in of_machine]
         self.disturbed_by = {d.code: d.trials for d in of_machine}
 
@@ -199,7 +199,7 @@ class ArmReport:
             touch=self.touch,
             release_date=self.cell["release_date"],
             floor=self.floor,
-            conditions=disturbed.conditions(self.definition),
+            conditions=disturbances.conditions(self.definition),
             backend=network.get("backend", "switch") if network else None,
             host=self.host,
             take=self.take,
@@ -380,7 +380,7 @@ class ArmReport:
             unlike=(*unlike, *([SHARED] if self.schedule == "shared" else [])),
             disturbed=tuple(self.disturbed),
             disturbed_by=self.disturbed_by,
-            conditions=disturbed.conditions(self.definition),
+            conditions=disturbances.conditions(self.definition),
             notes=tuple(self.notes),
             path=self.path,
             paths=self.paths,

@@ -13,8 +13,8 @@ from rmwbench.errors import UserError, not_one_of
 from rmwbench.results.compare.compare_document import compare
 from rmwbench.results.compare.compare_model import Compared
 from rmwbench.results.selection import select
-from rmwbench.results.shown import ArmInCondition, LimitedValue
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
+from rmwbench.results.show_model import ArmInCondition, LimitedValue
 from rmwbench.robot.check.check_model import CheckedCandidate, MoreTime, RobotCheck
 
 EXIT_CODES: Mapping[Outcome, Literal[0, 1, 2]] = {Outcome.MEETS: 0, Outcome.MISSES: 1}

@@ -7,7 +7,7 @@ from typing import Literal
 
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome, Why
 from rmwbench.results.compare.compare_model import Compared
-from rmwbench.results.shown import LimitedValue
+from rmwbench.results.show_model import LimitedValue
 from rmwbench.words.fields import absent
 
 

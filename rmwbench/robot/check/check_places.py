@@ -10,7 +10,7 @@ from rmwbench import home
 from rmwbench.bundle import Bundle
 from rmwbench.campaign.calibrations import fingerprint
 from rmwbench.errors import UserError
-from rmwbench.lab.machine import card
+from rmwbench.lab.machine import machine_card
 
 
 def checks_of(suite: str, network: str | None = None) -> Path:
@@ -18,7 +18,7 @@ def checks_of(suite: str, network: str | None = None) -> Path:
     UserError where the user has no home."""
     title = suite if network is None else f"{suite} over {network}"
     name = re.sub(r"[^\w.-]+", "-", title).strip(".-") or "suite"
-    return home.state() / "checks" / fingerprint(card.describe()) / name
+    return home.state() / "checks" / fingerprint(machine_card.describe()) / name
 
 
 def new_place(checks: Path) -> Path:

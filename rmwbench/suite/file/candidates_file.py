@@ -8,7 +8,7 @@ from typing import Any
 from rmwbench.suite.fault import Fault, inside
 from rmwbench.suite.file import candidate_list
 from rmwbench.suite.file.candidate_list import PROFILE, Candidate, Candidates, CandidatesFile
-from rmwbench.suite.file.places import CANDIDATES_FILE, path_text, read, suites_directory
+from rmwbench.suite.file.suite_files import CANDIDATES_FILE, path_text, read, suites_directory
 from rmwbench.suite.file.tree import error_lines, locate, mapping_of, tree_of, values_of
 from rmwbench.suite.side import FORMAT_OF_SUFFIX
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.suite.file.places import path_text, read
+from rmwbench.suite.file.suite_files import path_text, read
 from rmwbench.suite.file.tree import validated
 from rmwbench.suite.limits import LimitsFile
 

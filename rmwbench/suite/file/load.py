@@ -23,7 +23,14 @@ from rmwbench.suite.file.candidate_list import NO_CHOICE, Candidate, Choice
 from rmwbench.suite.file.candidates_file import candidates_of, known_candidates, own_profile
 from rmwbench.suite.file.limits_file import read_limits
 from rmwbench.suite.file.lines import Place, put
-from rmwbench.suite.file.places import JSON, find, path_text, read, shipped_middlewares, suite_file
+from rmwbench.suite.file.suite_files import (
+    JSON,
+    find,
+    path_text,
+    read,
+    shipped_middlewares,
+    suite_file,
+)
 from rmwbench.suite.file.tree import (
     error_lines,
     locate,

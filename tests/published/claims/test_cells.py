@@ -14,7 +14,7 @@ from rmwbench.published.claims.derived_suite import (
 from rmwbench.published.claims.needed_cells import Need, Refusal, find_need
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse, plain
-from rmwbench.suite.file.places import find, read
+from rmwbench.suite.file.suite_files import find, read
 from tests.published.claims.asking import one_claim
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import BASE

@@ -9,7 +9,7 @@ from rmwbench.published.claims.campaign.claims_plan import undecidable
 from rmwbench.published.claims.claims_file import Conditions
 from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.derived_suite import LONGEST_S, MOST_BLOCKS
-from rmwbench.published.claims.judging.today import ConditionCounts, TrialLength
+from rmwbench.published.claims.judging.campaign_answers import ConditionCounts, TrialLength
 from rmwbench.published.claims.sentences import results
 from rmwbench.published.claims.summary import shipped_of
 from tests.published.claims.asking import judged, today

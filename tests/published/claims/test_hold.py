@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from rmwbench.campaign.blocks import DroppedCells, Hold
+from rmwbench.published.claims.campaign.claim_looks import ClaimCells, ClaimsHold
 from rmwbench.published.claims.campaign.claims_plan import OVERHEAD_S, choose_claims, shares_s
-from rmwbench.published.claims.campaign.hold import ClaimCells, ClaimsHold
 from rmwbench.published.claims.campaign.offers import Offer
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS
 from rmwbench.published.claims.judging.decision_rules import LOOKS

@@ -10,7 +10,7 @@ from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.summary import file_name, json_text, machine_summary
 from rmwbench.published.summaries import FOLDER, campaigns_of, shipped
 from rmwbench.results.model import Estimate, Fact
-from rmwbench.suite.file.places import suites_directory
+from rmwbench.suite.file.suite_files import suites_directory
 from tests.published.claims.asking import page, today
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import FAST, SLOW, arm, campaign, claims_with

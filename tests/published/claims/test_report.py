@@ -11,10 +11,10 @@ from rmwbench.published.campaign_section import evaluated
 from rmwbench.published.claims.claim_items import WIDTH, of_campaign, picture
 from rmwbench.published.claims.claims_file import ClaimTest
 from rmwbench.published.claims.claims_ledger import ledger
-from rmwbench.published.claims.judging.today import CellAnswer
+from rmwbench.published.claims.judging.campaign_answers import CellAnswer
 from rmwbench.published.claims.summary import shipped_of
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import TrialValue
+from rmwbench.results.show_model import TrialValue
 from tests.published.claims.asking import html as ledger_page
 from tests.published.claims.shipped import FILES
 from tests.report.example_document import example

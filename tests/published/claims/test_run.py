@@ -12,7 +12,7 @@ from rmwbench.campaign import trial_lab
 from rmwbench.campaign.stop import StopSignal
 from rmwbench.lab import machine
 from rmwbench.published.claims.campaign import claims_session as session
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from tests.lab import tools
 from tests.support.command import captured
 

@@ -4,7 +4,7 @@ from rmwbench.analysis.verdicts.interim import InterimCell
 from rmwbench.bundle import Bundle
 from rmwbench.published.campaign import RunningCampaign, of_shown
 from rmwbench.results import judged_campaign
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from tests.support import network_bundle, synthetic_bundle
 
 BLOCKS = 6

@@ -15,7 +15,7 @@ from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, longer_steady_
 from rmwbench.published.claims.summary import json_text, machine_summary
 from rmwbench.published.summaries import campaigns_of
 from rmwbench.results.model import Estimate
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import load
 from rmwbench.words.numbers import with_interval

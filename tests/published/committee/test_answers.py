@@ -6,9 +6,9 @@ import pytest
 from rmwbench.analysis.verdicts.over_topics import MOST_LOST
 from rmwbench.published.committee.answers import answer
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.shown import WorkloadAnswer
+from rmwbench.results.show_model import WorkloadAnswer
 from rmwbench.suite.file.limits_file import read_limits
-from rmwbench.suite.file.places import limits_directory
+from rmwbench.suite.file.suite_files import limits_directory
 from tests.support.typed import exact, typed
 
 P90 = "response_latency_p90"

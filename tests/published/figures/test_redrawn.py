@@ -24,7 +24,7 @@ from rmwbench.published.importers import import_published
 from rmwbench.published.importers.imported_bundle import collect
 from rmwbench.report.render.html import render_html
 from rmwbench.results.model import Estimate, Fact
-from rmwbench.results.shown import Delivered, Series
+from rmwbench.results.show_model import Delivered, Series
 from tests.published.importers.samples import SAMPLES, put
 from tests.support.command import captured
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from rmwbench.analysis.records.frames import counts_of, host_of, network_of
 from rmwbench.campaign.plan.profile import setups
-from rmwbench.campaign.plan.unsupported import few
+from rmwbench.campaign.plan.unsupported_cells import few
 from rmwbench.campaign.trial.attest.window_counts import (
     CarriedBytes,
     Snapshot,

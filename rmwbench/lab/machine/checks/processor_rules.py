@@ -1,6 +1,5 @@
 """Rules on cores, clocks and idle states, and on other programs that take processor time."""
 
-from rmwbench.lab.machine.card import CLOCK_SOURCES
 from rmwbench.lab.machine.finding import (
     Diagnosis,
     Facts,
@@ -10,6 +9,7 @@ from rmwbench.lab.machine.finding import (
     idle_state_text,
     rule,
 )
+from rmwbench.lab.machine.machine_card import CLOCK_SOURCES
 from rmwbench.lab.machine.timekeeping import keeper
 from rmwbench.lab.machine.void_rules import violations
 from rmwbench.words.numbers import counted

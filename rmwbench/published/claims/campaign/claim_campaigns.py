@@ -22,9 +22,9 @@ from rmwbench.campaign.start import new_campaign, resumed_campaign
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import MeasuredCampaign as Measured
 from rmwbench.published.campaign import RunningCampaign
+from rmwbench.published.claims.campaign.claim_looks import ClaimCells, ClaimsHold
 from rmwbench.published.claims.campaign.claims_plan import choose_claims, shares_s
 from rmwbench.published.claims.campaign.claims_session import ClaimsSession
-from rmwbench.published.claims.campaign.hold import ClaimCells, ClaimsHold
 from rmwbench.published.claims.campaign.offers import ClaimOfFile, GatheredOffers, Offer
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.derived_suite import place_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rmwbench.campaign.plan import unsupported
+from rmwbench.campaign.plan import unsupported_cells
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.lab.host import host_kind
 from rmwbench.lab.middleware import Worker, find_workers, names_here, why_not_ready
@@ -21,7 +21,7 @@ from rmwbench.published.claims.judging.decision_rules import ErrorShare, level_o
 from rmwbench.published.claims.needed_cells import CellPlace, Need, Refusal, find_need
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse, plain
-from rmwbench.suite.file.places import SUFFIXES, find, read
+from rmwbench.suite.file.suite_files import SUFFIXES, find, read
 from rmwbench.suite.side import FORMAT_OF_SUFFIX
 from rmwbench.suite.suite import Suite
 
@@ -111,7 +111,7 @@ def _offer(name: str, claims: Sequence[ClaimOfFile]) -> tuple[Offer | None, dict
             return None, refused
         places = frozenset().union(*(need.places for need in needs.values()))
         suite, derived_cells = _derive_suite(tree, places, name, path, {}, touch)
-        reasons = unsupported.described(derived_cells, workers, host_kind())
+        reasons = unsupported_cells.described(derived_cells, workers, host_kind())
         if not reasons:
             break
         barred |= {

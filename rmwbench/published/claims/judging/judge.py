@@ -19,6 +19,7 @@ from rmwbench.published.campaign import CampaignArm, MeasuredCampaign
 from rmwbench.published.claims.amounts import POINTS, RATIO, UNITLESS, title_of, unit_of
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest, Conditions
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS
+from rmwbench.published.claims.judging.campaign_answers import CellAnswer, Today
 from rmwbench.published.claims.judging.decision_rules import (
     DECIDED,
     Answer,
@@ -40,7 +41,6 @@ from rmwbench.published.claims.judging.proxies import (
     trial_length,
 )
 from rmwbench.published.claims.judging.sides import ArmOfWorkload, layers_of, sides_of
-from rmwbench.published.claims.judging.today import CellAnswer, Today
 from rmwbench.published.claims.judging.values import (
     ClaimValue,
     Sides,

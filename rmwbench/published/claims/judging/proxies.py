@@ -5,7 +5,11 @@ from collections.abc import Mapping, Sequence
 
 from rmwbench.published.campaign import CampaignArm, MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claim, Claims, Conditions
-from rmwbench.published.claims.judging.today import CellAnswer, ConditionCounts, TrialLength
+from rmwbench.published.claims.judging.campaign_answers import (
+    CellAnswer,
+    ConditionCounts,
+    TrialLength,
+)
 
 LEAST_LENGTH_RATIO = 0.9
 """A trial that has this part of the original's length counts as equally long."""

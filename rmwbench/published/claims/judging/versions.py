@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any
 
 from rmwbench.published.campaign import CampaignArm
-from rmwbench.published.claims.judging.today import Today
+from rmwbench.published.claims.judging.campaign_answers import Today
 from rmwbench.suite.side import bare
 
 Versions = Mapping[str, tuple[str, ...]]

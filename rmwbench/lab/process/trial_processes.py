@@ -76,7 +76,7 @@ class _Start:
     additions: Additions = NO_ADDITIONS
 
 
-class Crew:
+class TrialProcesses:
     """The processes of one trial in its hosts: workers, daemons of their middleware, tools of ours,
     and the network between several hosts. Use it as a context manager; its end closes the
     descriptors, not the hosts. A process for which no host is named is on the first one."""
@@ -94,7 +94,7 @@ class Crew:
         for host in self.hosts.all:
             self._selector.register(host, selectors.EVENT_READ, host)
 
-    def __enter__(self) -> "Crew":
+    def __enter__(self) -> "TrialProcesses":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -5,7 +5,7 @@ a second."""
 import re
 from functools import cache
 
-from rmwbench.suite.file.places import shipped_suites, source_directory, sources_with
+from rmwbench.suite.file.suite_files import shipped_suites, source_directory, sources_with
 
 OVER_RMWS = {
     f"rclcpp/{rmw}": rmw for rmw in ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp")

@@ -2,7 +2,7 @@
 service, mode or service. This is neither a failure nor a mistake of the user: a suite over many
 middlewares asks each for everything.
 
-This module has the reasons in a worker's description, `rehearse.py` those that only its `open`
+This module has the reasons in a worker's description, `rehearsal.py` those that only its `open`
 shows; the first trial shows the others.
 """
 

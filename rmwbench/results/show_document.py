@@ -22,7 +22,7 @@ from rmwbench.analysis.verdicts.over_topics import decisive, over_topics
 from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.analysis.verdicts.ratio import spread
 from rmwbench.analysis.verdicts.statements import Statement
-from rmwbench.analysis.verdicts.unlike import flags, outdated
+from rmwbench.analysis.verdicts.unlike_arms import flags, outdated
 from rmwbench.analysis.verdicts.variances import Prior
 from rmwbench.analysis.verdicts.verdict import Family, JudgedArm, Rules, Verdict
 from rmwbench.beside import from_features
@@ -36,7 +36,7 @@ from rmwbench.results.machine.machine_model import OwnCosts
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.results.remedies.advice import advice
 from rmwbench.results.selection import Selection, is_capacity, is_imported
-from rmwbench.results.shown import (
+from rmwbench.results.show_model import (
     BlockCorrelation,
     Charts,
     JudgedAt,

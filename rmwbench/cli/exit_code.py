@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rmwbench.bundle import Bundle
-    from rmwbench.results.shown import LevelsOutcome, SuiteAnswer
+    from rmwbench.results.show_model import LevelsOutcome, SuiteAnswer
 
 REACHED = "meets"
 OPEN = ("open", "unknown")
@@ -44,7 +44,7 @@ def own_arm_failed(bundle: "Bundle") -> bool:
 def _shipped_arms(bundle: "Bundle") -> set[str]:
     from rmwbench.suite.file.candidates_file import shipped_candidates
     from rmwbench.suite.file.load import plain
-    from rmwbench.suite.file.places import read, suites_directory
+    from rmwbench.suite.file.suite_files import read, suites_directory
 
     suite = Path((bundle.campaign.request or {}).get("suite_file") or "")
     names = set(shipped_candidates().by_name)

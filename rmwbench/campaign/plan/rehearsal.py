@@ -30,7 +30,7 @@ from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab.host import HostBroken, host_kind, make
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.process import records
-from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import WorkerFailed, WorkerProcess
 from rmwbench.lab.profile_file.host_setup import HostSetup, set_up
 from rmwbench.suite.cells import Cell, Process
@@ -139,24 +139,30 @@ def _opened(question: SessionQuestion, workers: Workers) -> dict[str, Any]:
     """Return the reply to `open` of the worker, or of the first daemon with a decisive error.
     Raises WorkerFailed, HostBroken."""
     worker, name = workers[question.middleware], "rehearsal"
-    with make(name) as host, Crew(host) as crew, records.open_records([], nonce=1) as fd:
+    with (
+        make(name) as host,
+        TrialProcesses(host) as processes,
+        records.open_records([], nonce=1) as fd,
+    ):
         host.wait_ready()
         domain = {"domain_id": host.domain_id or question.fields["domain_id"]}
-        set_up(crew, {host.name: question.setup} if question.setup != NO_SETUP else {})
+        set_up(processes, {host.name: question.setup} if question.setup != NO_SETUP else {})
         for daemon in question.daemons:
             environment = {**worker.environment, **daemon.environment}
-            process = crew.spawn_daemon(daemon.name, worker.executable, environment)
-            reply = _answer(crew, process, daemon.fields | domain)
+            process = processes.spawn_daemon(daemon.name, worker.executable, environment)
+            reply = _answer(processes, process, daemon.fields | domain)
             if (reply.get("error") or {}).get("kind") in question.decisive:
                 return reply
-        process = crew.spawn(name, worker.executable, fd, environment=worker.environment)
-        return _answer(crew, process, question.fields | domain)
+        process = processes.spawn(name, worker.executable, fd, environment=worker.environment)
+        return _answer(processes, process, question.fields | domain)
 
 
-def _answer(crew: Crew, process: WorkerProcess, fields: Mapping[str, Any]) -> dict[str, Any]:
-    crew.wait_hello(TIMEOUT_S)
+def _answer(
+    processes: TrialProcesses, process: WorkerProcess, fields: Mapping[str, Any]
+) -> dict[str, Any]:
+    processes.wait_hello(TIMEOUT_S)
     command = process.request("open", fields)
-    crew.wait(lambda: command.answered, TIMEOUT_S, "answer to open")
+    processes.wait(lambda: command.answered, TIMEOUT_S, "answer to open")
     return command.reply
 
 

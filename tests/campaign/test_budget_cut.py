@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.campaign.plan import cut
+from rmwbench.campaign.plan import budget_cut
 from rmwbench.campaign.plan.machine_limits import Excess, MachineLimits, handled_bytes_per_s
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
@@ -41,7 +41,7 @@ def suite(rates="30, 100, 300", more=""):
 
 def held(loaded, budget_s, last=(), cost_s=1.0):
     groups = comparisons(cells(loaded))
-    return set(cut.fitting(loaded, groups, dict.fromkeys(groups, cost_s), budget_s, last))
+    return set(budget_cut.fitting(loaded, groups, dict.fromkeys(groups, cost_s), budget_s, last))
 
 
 def key(size, rate):
@@ -64,7 +64,7 @@ def test_a_comparison_comes_with_what_it_is_held_against():
     held_against = [fits for fits, group in groups.items() if group[0].workload.against]
     assert held_against
     for budget_s in range(1, len(groups) + 1):
-        fits = cut.fitting(loaded, groups, costs, budget_s)
+        fits = budget_cut.fitting(loaded, groups, costs, budget_s)
         for one in held_against:
             workload = groups[one][0].workload
             assert one not in fits or f"{workload.against}{one.removeprefix(workload.name)}" in fits
@@ -73,7 +73,7 @@ def test_a_comparison_comes_with_what_it_is_held_against():
 def test_any_prefix_of_the_order_is_what_a_smaller_budget_keeps():
     loaded = load("degraded/collateral")
     groups = comparisons(cells(loaded))
-    order = cut.fitting(loaded, groups, dict.fromkeys(groups, 1.0), math.inf)
+    order = budget_cut.fitting(loaded, groups, dict.fromkeys(groups, 1.0), math.inf)
     assert sorted(order) == sorted(groups)
     for place, one in enumerate(order):
         workload = groups[one][0].workload
@@ -88,14 +88,14 @@ def test_the_words_name_every_comparison_that_was_not_run_and_no_other():
     that is gone."""
     loaded = suite()
     groups = comparisons(cells(loaded))
-    lines = cut.words(loaded, groups, {key(64, 30), key(1024, 300)})
+    lines = budget_cut.words(loaded, groups, {key(64, 30), key(1024, 300)})
     assert lines == (
         "stream: all with message=Bytes(128)|Bytes(256)|Bytes(512), all with rate_hz=100",
         "stream with message=Bytes(64), rate_hz=300",
         "stream with message=Bytes(1024), rate_hz=30",
     )
-    assert cut.words(loaded, groups, groups.keys()) == ()
-    assert cut.words(loaded, groups, set()) == ("workload stream",)
+    assert budget_cut.words(loaded, groups, groups.keys()) == ()
+    assert budget_cut.words(loaded, groups, set()) == ("workload stream",)
 
 
 @pytest.fixture

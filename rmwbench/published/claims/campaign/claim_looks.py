@@ -15,6 +15,7 @@ from rmwbench.campaign.blocks import DroppedCells
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
 from rmwbench.published.claims.derived_suite import MOST_BLOCKS
+from rmwbench.published.claims.judging.campaign_answers import CellAnswer, Today
 from rmwbench.published.claims.judging.decision_rules import (
     DECIDED,
     LOOKS,
@@ -24,7 +25,6 @@ from rmwbench.published.claims.judging.decision_rules import (
 )
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.sides import arms_of
-from rmwbench.published.claims.judging.today import CellAnswer, Today
 
 NOT_NEEDED, TIME = "decided", "time"
 

@@ -8,8 +8,8 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.schema import table_from_rows
-from rmwbench.results.shown import BufferShortfall, WorkloadArm
-from rmwbench.results.suite_document import summarise
+from rmwbench.results.show_document import summarise
+from rmwbench.results.show_model import BufferShortfall, WorkloadArm
 from tests.support import synthetic_bundle
 from tests.support.edited import campaign_json
 from tests.support.typed import typed

@@ -2,9 +2,9 @@
 
 import pytest
 
-from rmwbench.cli.gate import exit_code
+from rmwbench.cli.exit_code import exit_code
 from rmwbench.cli.verbs.capacity import code_of
-from rmwbench.results.shown import SuiteAnswer
+from rmwbench.results.show_model import SuiteAnswer
 from tests.support import synthetic_bundle
 from tests.support.command import rmwbench
 from tests.support.edited import campaign_json, limit_median
