@@ -9,6 +9,7 @@ need is to a committee.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from rmwbench.analysis.decide.chances import Met
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome
 from rmwbench.published.committee.needs import NeedAnswer, NeedCandidate, NeedCaseAnswer, NeedMark
 from rmwbench.report.view import Block, Items, Section, Table, TableCell, Text
@@ -123,18 +124,20 @@ def _rank(need: NeedAnswer, candidate: NeedCandidate) -> int:
 
 
 def _clause(need: NeedAnswer, candidate: NeedCandidate) -> str:
-    """Return, for example, `rclcpp/zenoh misses it with four of 1280 × 720 at 30 Hz: CPU 0.906
-    cores …`."""
+    """Return, for example, `rclcpp/zenoh misses “four of 1280 × 720 at 30 Hz”: CPU 0.906 cores …`."""
     name, mark = candidate.candidate, need.mark(candidate.candidate)
     if mark is NeedMark.PARTLY:
         return _partly_clause(need, name)
+    several = len(need.cases) > 1
+    if mark is NeedMark.MEETS:
+        case, limit = _nearest(need, name)
+        where = f", in {_case_title(case)}" if several else ""
+        return f"{name} meets it; nearest{where}: {decide_words.measured(limit)}."
     decisive = need.decisive(name)
     assert decisive is not None, "a candidate stands in a case"
     case, judged = decisive
-    where = f" ({case.case.title})" if len(need.cases) > 1 else ""
-    if mark is NeedMark.MEETS:
-        return f"{name} meets it; nearest{where}: {_nearest(need, name)}."
-    return f"{name} {_outcome(judged)}{where}: {decide_words.reason(judged.answer)}."
+    what = _case_title(case) if several else "it"
+    return f"{name} {_outcome(judged, what)}: {decide_words.reason(judged.answer)}."
 
 
 def _partly_clause(need: NeedAnswer, name: str) -> str:
@@ -145,19 +148,27 @@ def _partly_clause(need: NeedAnswer, name: str) -> str:
         *_cases(need, name, Outcome.OPEN, Outcome.UNKNOWN),
     ]
     clauses = [
-        f"{_outcome(judged)} ({case.case.title}): {decide_words.reason(judged.answer)}"
-        for case, judged in failing
+        f"meets {names([_case_title(case) for case, _ in _cases(need, name, Outcome.MEETS)])}",
+        *(
+            f"{_outcome(judged, _case_title(case))}: {decide_words.reason(judged.answer)}"
+            for case, judged in failing
+        ),
     ]
-    text = f"{name} meets it with {names(_titles(need, name, Outcome.MEETS))}"
-    if clauses:
-        text += f", and {'; '.join(clauses)}"
-    if absent := [case.case.title for case in need.cases if case.candidate(name) is None]:
-        text += f"; {names(absent)} {'was' if len(absent) == 1 else 'were'} not measured"
-    return f"{text}."
+    if absent := [_case_title(case) for case in need.cases if case.candidate(name) is None]:
+        clauses.append(f"{names(absent)} {'was' if len(absent) == 1 else 'were'} not measured")
+    return f"{name} {'; '.join(clauses)}."
 
 
-def _outcome(judged: NeedCandidate) -> str:
-    return "misses it" if judged.outcome is Outcome.MISSES else "is open"
+def _outcome(judged: NeedCandidate, what: str) -> str:
+    """Return `misses “ten clients”`; `what` is the case in quotation marks, or `it`."""
+    if judged.outcome is Outcome.MISSES:
+        return f"misses {what}"
+    return "is open" if what == "it" else f"is open in {what}"
+
+
+def _case_title(case: NeedCaseAnswer) -> str:
+    """Return the case's title in quotation marks, since it has words of its own."""
+    return f"“{case.case.title}”"
 
 
 def _cases(
@@ -170,15 +181,15 @@ def _titles(need: NeedAnswer, candidate: str, outcome: Outcome) -> list[str]:
     return [case.case.title for case, _ in _cases(need, candidate, outcome)]
 
 
-def _nearest(need: NeedAnswer, name: str) -> str:
-    """Return the limit with the least room, over all cases."""
+def _nearest(need: NeedAnswer, name: str) -> tuple[NeedCaseAnswer, Met]:
+    """Return the limit with the least room over all cases, and its case."""
     measured = [
-        limit
-        for _, judged in need.cases_of(name)
+        (case, limit)
+        for case, judged in need.cases_of(name)
         for limit in judged.answer.limits
         if limit.measured is not None
     ]
-    return decide_words.measured(max(measured, key=lambda limit: decide_words.times(limit) or 0.0))
+    return max(measured, key=lambda pair: decide_words.times(pair[1]) or 0.0)
 
 
 def default_sentences(needs: Sequence[NeedAnswer]) -> Iterator[str]:

@@ -26,10 +26,10 @@ from tests.support.typed import typed
 MEETS, MISSES, OPEN, UNKNOWN = Outcome
 
 
-def judged(name, outcome, *, installed=True, layer="rclcpp"):
+def judged(name, outcome, *, installed=True, layer="rclcpp", lost=0.01):
     limit = {"case": "c", "metric": "undelivered", "unit": "fraction", "at_most": 0.05}
     limit |= {"error": 0.05, "outcome": outcome, "blocks": 5}
-    limit["measured"] = {"value": 0.01, "low": 0.0, "high": 0.02}
+    limit["measured"] = {"value": lost, "low": 0.0, "high": 2 * lost}
     known = {"arm": name, "middleware": f"{layer}/{name.split()[0]}", "layer": layer}
     known |= {"outcome": outcome, "why": Why.LIMIT, "error": 0.05, "blocks": 5}
     answer = typed(Contender, {**known, "binding": limit, "limits": [limit]})
@@ -73,7 +73,14 @@ def test_a_case_that_was_not_measured_is_not_met():
     answer = need("n", [judged("a", MEETS)], [])
     assert answer.mark("a") is NeedMark.PARTLY
     (sentence,) = need_conclusions.sentences([answer])
-    assert "meets it with case 0; case 1 was not measured" in sentence.text
+    assert "meets “case 0”; “case 1” was not measured" in sentence.text
+
+
+def test_the_nearest_limit_is_named_with_its_own_case():
+    """It was named with the first case, whichever had it."""
+    answer = need("fleet", [judged("a", MEETS)], [judged("a", MEETS, lost=0.04)])
+    (sentence,) = need_conclusions.sentences([answer])
+    assert sentence.text.startswith("a meets it; nearest, in “case 1”: undelivered 4 %")
 
 
 def test_what_no_node_can_take_is_not_in_the_conclusions():
@@ -130,17 +137,17 @@ def test_a_default_is_told_as_a_trade_off_and_never_recommended():
 def test_a_need_that_is_met_in_part_names_each_case_that_is_missed_or_open():
     answer = need("services", [judged("a", MEETS)], [judged("a", MISSES)], [judged("a", OPEN)], [])
     (sentence,) = need_conclusions.sentences([answer])
-    assert sentence.text.startswith("a meets it with case 0, and misses it (case 1): ")
-    assert "; is open (case 2): " in sentence.text
-    assert sentence.text.endswith("; case 3 was not measured.")
+    assert sentence.text.startswith("a meets “case 0”; misses “case 1”: ")
+    assert "; is open in “case 2”: " in sentence.text
+    assert sentence.text.endswith("; “case 3” was not measured.")
     assert [fact.text for fact in sentence.facts] == [sentence.text]
 
 
 def test_a_missed_case_that_no_sentence_names_is_found():
-    fact = need_conclusions.NeedFact("n", "a", NeedMark.PARTLY, "a meets it with case 0.")
+    fact = need_conclusions.NeedFact("n", "a", NeedMark.PARTLY, "a meets “case 0”.")
     outcomes = [("case 0", "meets"), ("case 1", "misses")]
     assert list(consistency._unnamed_misses(fact, outcomes)) == ["case 1"]
-    named = dataclasses.replace(fact, text="a meets it with case 0, and misses it (case 1): x.")
+    named = dataclasses.replace(fact, text="a meets “case 0”; misses “case 1”: x.")
     assert not list(consistency._unnamed_misses(named, outcomes))
 
 
