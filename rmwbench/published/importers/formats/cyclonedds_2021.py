@@ -114,7 +114,7 @@ def _table(item: SourceFile, out: Published) -> None:
             wins[name].append(_add_ratio(first, second, name, label, out))
     if not pairs:
         raise item.wrong("a table without rows", "pairs of rows")
-    note = "corrected: without wins by the other's failure, or by 0 % CPU"
+    note = "corrected: without wins by the other's failure, by 0 % CPU, or of a tie"
     for name, decisions in wins.items():
         winners = [winner for winner, _ in decisions]
         for who in ("CYCLONE", "FAST"):
@@ -235,8 +235,8 @@ def _figures(
 def _add_ratio(
     first: SheetRow, second: SheetRow, name: str, label: str, out: Published
 ) -> tuple[str, bool]:
-    """Add the pair's ratio. Return who won as published, and whether both have a value: a failure
-    and a 0 decide nothing."""
+    """Add the pair's ratio. Return who won as published, and whether the values decide it: a
+    failure, a 0 and a tie decide nothing."""
     column, title = COMPARED[name]
     winner = first.one_of(f"{title} WIN", WINNERS)
     published = first.number(f"{title} COMPARE")
@@ -245,20 +245,22 @@ def _add_ratio(
     expected = ("CYCLONE" if smaller else "FAST") + (" BYDEF" if a is None or b is None else "")
     if a != b and winner != expected:
         raise first.wrong(f"{title} WIN is not the smaller of the pair", expected, winner)
-    corrected, note, is_decided = None, f"winner: {winner}", False
+    is_decided = a is not None and b is not None and 0 < min(a, b) < max(a, b)
+    corrected, note = None, f"winner: {winner}"
     if a is None or b is None:
         note = "no data: one of the two failed; the other wins by default"
     elif min(a, b) <= 0:
         note = "no data: one of the two is 0, so there is no ratio"
     elif name == "jitter":
-        is_decided = True
         note = f"no data: {known('cyclonedds-2021').limits['jitter ratios']}"
     else:
-        corrected, is_decided = max(a, b) / min(a, b), True
+        corrected = max(a, b) / min(a, b)
         own = max(a, b) / (min(a, b) + EPSILON)
         if abs(own - published) > 1e-6 * own:
             what = f"{title} COMPARE is not the ratio of the pair"
             raise first.wrong(what, f"{own:.9g}", f"{published:.9g}")
+        if a == b:
+            note = f"a tie; winner as published: {winner}"
     point = SeriesPoints(out, "cyclone_ratio", label, _series(first)[1])
     point(name, "ratio", published, corrected, note)
     return winner.partition(" ")[0], is_decided
