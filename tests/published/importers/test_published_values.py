@@ -15,6 +15,7 @@ from rmwbench.published.importers.data_source import SourceFile
 from rmwbench.published.importers.formats.eprosima_2019 import restore
 from rmwbench.published.importers.formats.gscam import _FORMULAS, _test
 from tests.published.importers.original import bundle, figures, path
+from tests.published.importers.test_malformed import encoded, read
 
 MININET = ("tsc-galactic-2020", "mininet_experiments")
 HUMBLE = ("tsc-humble-2021", "build_farm")
@@ -142,3 +143,34 @@ def test_no_latency_is_imported_from_two_clocks():
 )
 def test_decimal_commas_are_restored_where_one_reading_fits(rows, restored):
     assert restore(rows, 2, lambda values: values[1] <= values[0]) == restored
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        (
+            "16,100,0,0,218760.80,28.00\n16,200,0,0,227900.20,29.20\n",
+            "best without loss of 2 settings",
+        ),
+        (
+            "16,100,0,3,218760.80,28.00\n16,200,0,1,227900.20,29.20\n",
+            "no setting of this size was without loss",
+        ),
+        ("32,200,0,0,227900.20,29.20\n", "the grid has no setting of this size"),
+        (None, "the grid is not here"),
+    ],
+)
+def test_a_maximum_says_of_which_settings_it_is(rows, reason):
+    place = "throughput/localhost/cyclonedds"
+    _, files = encoded("eprosima-2019")
+    header, *_ = files[f"{place}/results_all_x"].decode().splitlines(keepends=True)
+    grid = rows and f"{header}{rows}32,100,0,0,1000,0.3\n"
+    files = {
+        f"{place}/results_max_x": f"{header}16,200,0,0,227900.20,29.20\n".encode(),
+        **({f"{place}/results_all_x": grid.encode()} if grid else {}),
+    }
+    (point,) = (
+        p for p in read("eprosima-2019", files).figures if p["figure"] == "eprosima_throughput_max"
+    )
+    assert reason in point["note"]
+    assert (point["as_corrected"] is None) == point["note"].startswith("no data")

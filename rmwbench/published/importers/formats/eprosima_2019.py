@@ -4,13 +4,15 @@ with points) and throughput test (demand × recovery time).
 The path says which vendor and how many hosts a file is about,
 `…/localhost|dualhost|intraprocess/VENDOR/…`; files have no header that does. In rows with decimal
 commas, `27,5,26,5` is 27.5 and 26.5, or 27, 5.26 and 5. A row is cut into its values in every way
-that has one or two parts per value. Two rules rule readings out: the values must be in order (a
+that has one or two parts per value. Two rules exclude readings: the values must be in order (a
 minimum is not above a mean), and they must have as many decimals as rows of the same file that have
 only one reading. A row that still has several readings has no value.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 from rmwbench.published.importers.data_source import Source, SourceFile, malformed
@@ -32,6 +34,7 @@ from rmwbench.published.importers.sheet import (
     unlike,
     whole,
 )
+from rmwbench.words import numbers as fmt
 
 FULL = columns("Bytes,Samples,stdev,mean,min,50%,90%,99%,99,99%,max")
 FULL_COMMA = columns("Bytes,Samples,stdev,mean,min,0,5,90%,99%,99,99%,max")
@@ -93,8 +96,8 @@ def _form(header: Sequence[str]) -> str | None:
 def read(source: Source, out: Published) -> None:
     """Read one cell for each vendor, place and size (and demand), with one trial each."""
     out.known("eprosima-2019")
-    tables: dict[tuple[str, str], dict[int, tuple[float, float]]] = {}
-    best: list[tuple[str, str, dict[int, tuple[float, str]]]] = []
+    grids: dict[tuple[str, str], Grid] = {}
+    maxima: list[tuple[str, str, dict[int, tuple[float, str]]]] = []
     once = Once("the same setting of the same test")
     for item in source:
         form = _form(item.header)
@@ -107,10 +110,10 @@ def read(source: Source, out: Published) -> None:
         elif form != "throughput":
             _latency(item, form, place, vendor, out, once)
         elif _is_grid(item):
-            tables[place, vendor] = _grid(item, place, vendor, out, once)
+            grids[place, vendor] = _grid(item, place, vendor, out, once)
         else:
-            best.append((place, vendor, _best(item)))
-    _maxima(tables, best, out)
+            maxima.append((place, vendor, _maxima(item)))
+    _add_maxima(grids, maxima, out)
 
 
 def _place(item: SourceFile) -> tuple[str, str]:
@@ -208,12 +211,18 @@ def _is_grid(item: SourceFile) -> bool:
     return len(set(sizes)) < len(sizes)
 
 
-def _grid(
-    item: SourceFile, place: str, vendor: str, out: Published, once: Once
-) -> dict[int, tuple[float, float]]:
-    """Return for each size the best throughput without loss (as printed, and from the sample rate),
-    Mbit/s."""
-    best: dict[int, tuple[float, float]] = {}
+@dataclass(frozen=True)
+class Grid:
+    """By size: how many settings a grid has, and the best throughput without loss (as printed, and
+    from the sample rate), Mbit/s."""
+
+    settings: Mapping[int, int]
+    best: Mapping[int, tuple[float, float]]
+
+
+def _grid(item: SourceFile, place: str, vendor: str, out: Published, once: Once) -> Grid:
+    settings: Counter[int] = Counter()
+    best_by_size: dict[int, tuple[float, float]] = {}
     for row in rows(item, (*DEMAND, *RECEIVED), at_least=True, plausible=PLAUSIBLE):
         size, demand, recovery = (row.whole(c, least=0) for c in DEMAND)
         once((place, vendor, size, demand, recovery), row.where)
@@ -237,12 +246,13 @@ def _grid(
         SeriesPoints(out, "eprosima", series, size)(
             "throughput", "Mbit/s", published, corrected, note
         )
-        if lost == 0 and (size not in best or published > best[size][0]):
-            best[size] = (published, corrected)
-    return best
+        settings[size] += 1
+        if lost == 0 and (size not in best_by_size or published > best_by_size[size][0]):
+            best_by_size[size] = (published, corrected)
+    return Grid(settings, best_by_size)
 
 
-def _best(item: SourceFile) -> dict[int, tuple[float, str]]:
+def _maxima(item: SourceFile) -> dict[int, tuple[float, str]]:
     """Return for each size (throughput in Mbit/s, FILE:LINE) of the vendor's own table of
     maxima."""
     return {
@@ -251,27 +261,28 @@ def _best(item: SourceFile) -> dict[int, tuple[float, str]]:
     }
 
 
-def _maxima(
-    tables: dict[tuple[str, str], dict[int, tuple[float, float]]],
-    best: list[tuple[str, str, dict[int, tuple[float, str]]]],
+def _add_maxima(
+    grids: Mapping[tuple[str, str], Grid],
+    maxima: Iterable[tuple[str, str, Mapping[int, tuple[float, str]]]],
     out: Published,
 ) -> None:
-    for place, vendor, maxima in best:
-        grid = tables.get((place, vendor))
-        for size, (published, where) in maxima.items():
-            corrected = grid[size][1] if grid and size in grid else None
-            if grid and size in grid and grid[size][0] != published:
-                raise malformed(
-                    where,
-                    "the maximum is not the best of the grid",
-                    f"{grid[size][0]:g}",
-                    f"{published:g}",
-                )
-            note = (
-                "best of 99 settings without loss, chosen after the fact"
-                if corrected is not None
-                else "no data: the grid is not here"
-            )
+    for place, vendor, maximum_by_size in maxima:
+        grid = grids.get((place, vendor))
+        for size, (published, where) in maximum_by_size.items():
+            corrected = None
+            if grid is None:
+                note = "no data: the grid is not here"
+            elif size not in grid.settings:
+                note = "no data: the grid has no setting of this size"
+            elif size not in grid.best:
+                note = "no data: no setting of this size was without loss"
+            else:
+                best, corrected = grid.best[size]
+                if best != published:
+                    what = "the maximum is not the best of the grid"
+                    raise malformed(where, what, f"{best:g}", f"{published:g}")
+                settings = fmt.counted(grid.settings[size], "setting")
+                note = f"best without loss of {settings}, chosen after the fact"
             point = SeriesPoints(out, "eprosima_throughput", f"{vendor} {place}", size)
             point("max", "Mbit/s", published, corrected, note)
 
@@ -283,10 +294,10 @@ Values = tuple[float, ...]
 
 def readings(parts: Sequence[str], values: int) -> Iterator[tuple[Values, tuple[int, ...]]]:
     """Yield every way to read `parts` as that many values: (values, decimals of each)."""
-    whole = 2 * values - len(parts)
-    if not 0 <= whole <= values or not all(p.isdigit() for p in parts):
+    single_parts = 2 * values - len(parts)
+    if not 0 <= single_parts <= values or not all(p.isdigit() for p in parts):
         return
-    for alone in combinations(range(values), whole):
+    for alone in combinations(range(values), single_parts):
         numbers, decimals, at = [], [], 0
         for k in range(values):
             if k in alone:
