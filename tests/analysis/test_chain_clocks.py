@@ -3,8 +3,8 @@ only the first and the last host count, and a chain that comes back is exact."""
 
 import pytest
 
-from rmwbench.analysis.metrics.chain.chain import Chains
-from rmwbench.analysis.metrics.trial_metrics import chain_bounds, measure_trial
+from rmwbench.analysis.metrics.chain.chain import Chain, ChainPart, Chains
+from rmwbench.analysis.metrics.trial_metrics import chain_bounds, measure_trial, with_clock_bounds
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.one_clock import clocks
 from tests.analysis.test_one_clock import LATENCY_NS, a_trial
@@ -28,17 +28,34 @@ def known(*hosts):
     return clocks(readings, rows)
 
 
+def chain():
+    """0 → 1 → 2."""
+    parts = [
+        ChainPart("transport", hop, "", 1, 0, {}, None, links=((hop - 1, hop),)) for hop in (1, 2)
+    ]
+    return Chain(1, (3, 3), 1, 1, 0, 0, tuple(parts))
+
+
+def bounds(clocks):
+    chains = Chains(ends=((0, 2),), chain=with_clock_bounds(clocks, chain(), WINDOW))
+    return chain_bounds(clocks, chains, WINDOW)
+
+
 def test_the_ends_of_a_chain_bound_it_and_not_what_lies_between():
     # 0 robot → 1 base → 2 robot: twice through a clock that is known to 30 µs.
-    chains = Chains(ends=((0, 2),), links=((0, 1), (1, 2)))
-    back = chain_bounds(known("robot", "base", "robot"), chains, WINDOW)
+    back = bounds(known("robot", "base", "robot"))
     assert not back.keys() & {"end_to_end_latency", "chain_transport", "hop_relay"}
     assert back["hop_transport"] >= 30_000
     # … → 2 station: what counts is the station's clock, which is known to 5 µs.
-    there = chain_bounds(known("robot", "base", "station"), chains, WINDOW)
+    there = bounds(known("robot", "base", "station"))
     whole = there["end_to_end_latency"]
     assert 5_000 <= whole == there["chain_transport"] < 30_000 <= there["hop_transport"]
-    assert not chain_bounds(known("robot"), Chains(ends=((0, 0),)), WINDOW)
+    assert not bounds(known("robot", "robot", "robot"))
+
+
+def test_a_transport_within_one_host_has_none_of_the_bound_of_the_one_between_hosts():
+    within, between = with_clock_bounds(known("robot", "robot", "base"), chain(), WINDOW).parts
+    assert within.clock_bound_ns == 0 and between.clock_bound_ns >= 30_000
 
 
 def test_a_call_that_comes_back_is_exact_however_the_other_clock_runs():

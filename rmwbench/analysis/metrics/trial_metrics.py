@@ -3,12 +3,12 @@ when they are done: both use this module, so that they cannot disagree."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rmwbench.analysis.metrics import bring_up, cost, cpu_by_second, discovery, memory, sending
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.chain import layers as chain_layers
-from rmwbench.analysis.metrics.chain.chain import Chains, measure_chains
+from rmwbench.analysis.metrics.chain.chain import Chain, Chains, measure_chains
 from rmwbench.analysis.metrics.chain.paths import paths
 from rmwbench.analysis.metrics.chain.trace import traces
 from rmwbench.analysis.metrics.context import Context, Evidence
@@ -97,6 +97,8 @@ class _Records:
         chains = measure_chains(
             columns, context.evidence.endpoints, window, context.lives, context.focus
         )
+        if chains.chain is not None:
+            chains.chain = with_clock_bounds(context.clocks, chains.chain, window)
         layers, no_shares = layers_of(context, chains)
         return cls(
             messages=messages,
@@ -275,17 +277,36 @@ def layers_of(context: Context, chains: Chains) -> tuple[chain_layers.Layers | N
     return layers, chain_layers.NOTHING_ARRIVED if layers is None else chain_layers.NOT_TRACED
 
 
+def with_clock_bounds(
+    known: one_clock.TrialClocks, chain: Chain, window: SteadyWindow | None
+) -> Chain:
+    """The chain, each of its transports with the bound of its own links, of which some may be
+    within one host."""
+    return replace(
+        chain,
+        parts=tuple(
+            replace(
+                part,
+                clock_bound_ns=max(
+                    (known.bound_ns(*link, window) for link in part.links), default=0.0
+                ),
+            )
+            for part in chain.parts
+        ),
+    )
+
+
 def chain_bounds(
     known: one_clock.TrialClocks, chains: Chains, window: SteadyWindow | None
 ) -> dict[str, float]:
     """The bounds of `clock_bounds` for chains: an end-to-end time depends only on the clocks of the
     first and the last host, because the errors between them cancel. The time of a relay is on one
     clock."""
-    if known.is_single or not chains.ends:
+    if known.is_single or chains.chain is None:
         return {}
     ends = max(known.bound_ns(first, last, window) for first, last in chains.ends)
-    links = max(known.bound_ns(writer, reader, window) for writer, reader in chains.links)
-    return _bounds({Clocks.ENDS: ends, Clocks.HOP: links})
+    hops = max(part.clock_bound_ns for part in chains.chain.parts)
+    return _bounds({Clocks.ENDS: ends, Clocks.HOP: hops})
 
 
 def leftovers(events: Sequence[Row]) -> Measures:

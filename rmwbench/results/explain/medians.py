@@ -15,7 +15,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.evidence import TrialEvidence, evidence
 from rmwbench.results.explain.explain_model import MedianAnswer, PhaseAnswer
 from rmwbench.results.judged_campaign import JudgedCampaign
-from rmwbench.results.workload.chain_answer import over_parts
+from rmwbench.results.workload.chain_answer import part_over_trials
 from rmwbench.results.workload.workload_arm import ArmReport
 
 NOT_STAMPED = "half of the messages or more did not arrive, or none near the median has all stamps"
@@ -81,7 +81,7 @@ def _median(
         share = None if phase is Phase.READ or not whole else sum(x or 0.0 for x in spent) / whole
         # only this phase is between two hosts, whose clocks are known to a bound
         bound_ns = arm.clock_bound(PRIMARY, topic) if phase is Phase.WAY else 0.0
-        time = over_parts(spent, count, bound_ns, absent=NOT_STAMPED)
+        time = part_over_trials(spent, count, bound_ns, absent=NOT_STAMPED)
         phases.append(PhaseAnswer(phase=phase, time=time, share=share))
     verdict = verdicts.get(topic, {}).get(arm.name)
     behind = verdict is not None and verdict.verdict != "best"

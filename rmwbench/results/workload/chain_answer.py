@@ -7,14 +7,12 @@ from typing import cast
 import numpy as np
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, over_trials, widened
-from rmwbench.analysis.metrics.chain.chain import PART_QUANTILES, TRANSPORT
+from rmwbench.analysis.metrics.chain.chain import PART_QUANTILES
 from rmwbench.analysis.metrics.chain.layers import WORDS
-from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Clocks, MetricScope
+from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope
 from rmwbench.analysis.metrics.glossary import Kind as KindOfMetric
 from rmwbench.analysis.stats.estimate import Estimate, NoData
 from rmwbench.results.explain.explain_model import ChainAnswer, ChainPartAnswer, Kind, Layer
-
-HOP = next(m.source for m in METRICS if m.clocks is Clocks.HOP)
 
 
 def applies(name: str, trials: Sequence[MeasuredTrial], primary: str) -> bool:
@@ -34,18 +32,19 @@ def applies(name: str, trials: Sequence[MeasuredTrial], primary: str) -> bool:
 
 def chain(trials: Sequence[MeasuredTrial]) -> ChainAnswer | None:
     """Return the parts of the way of relayed messages; None if nothing is relayed."""
-    chains = [(t, t.chain) for t in trials if t.chain is not None]
+    chains = [trial.chain for trial in trials if trial.chain is not None]
     if not chains:
         return None
-    first = chains[0][1]
-    bound = max(t.clock_bounds.get(HOP, 0.0) for t, _ in chains)
+    first = chains[0]
     parts = []
     for place, part in enumerate(first.parts):
-        of_trials = [chain.parts[place] for _, chain in chains if place < len(chain.parts)]
-        across = bound if part.kind == TRANSPORT else 0.0
-        count = sum(p.count for p in of_trials)
+        trial_parts = [chain.parts[place] for chain in chains if place < len(chain.parts)]
+        clock_bound_ns = max(p.clock_bound_ns for p in trial_parts)
+        count = sum(p.count for p in trial_parts)
         p50, p95 = (
-            over_parts([p.quantiles.get(q) for p in of_trials], count, across, kind="positive")
+            part_over_trials(
+                [p.quantiles.get(q) for p in trial_parts], count, clock_bound_ns, kind="positive"
+            )
             for q in PART_QUANTILES
         )
         parts.append(
@@ -54,8 +53,10 @@ def chain(trials: Sequence[MeasuredTrial]) -> ChainAnswer | None:
                 hop=part.hop,
                 name=part.name,
                 count=count,
-                lost=sum(p.lost for p in of_trials),
-                typical=over_parts([p.typical_ns for p in of_trials], count, across),
+                lost=sum(p.lost for p in trial_parts),
+                typical=part_over_trials(
+                    [p.typical_ns for p in trial_parts], count, clock_bound_ns
+                ),
                 p50=p50,
                 p95=p95,
             )
@@ -64,38 +65,40 @@ def chain(trials: Sequence[MeasuredTrial]) -> ChainAnswer | None:
     return ChainAnswer(
         ways=first.paths,
         nodes=(fewest, most),
-        wanted=sum(chain.wanted for _, chain in chains),
-        arrived=sum(chain.arrived for _, chain in chains),
-        under_way=sum(chain.under_way for _, chain in chains),
-        overdue=sum(chain.overdue for _, chain in chains),
+        wanted=sum(chain.wanted for chain in chains),
+        arrived=sum(chain.arrived for chain in chains),
+        under_way=sum(chain.under_way for chain in chains),
+        overdue=sum(chain.overdue for chain in chains),
         parts=tuple(parts),
     )
 
 
 def layers(trials: Sequence[MeasuredTrial]) -> tuple[Layer, ...] | None:
-    """Return each category with its time, all hops of a way together, and its share; None if
-    nothing was traced."""
-    traced = [t.layers for t in trials if t.layers is not None]
-    if not traced:
+    """Return each category with its time, all hops of a way together, and its share; None if no
+    trial has layers. Where some trials were traced, only these: others divide the time
+    differently."""
+    with_layers = [trial.layers for trial in trials if trial.layers is not None]
+    with_layers = [trial for trial in with_layers if trial.traced] or with_layers
+    if not with_layers:
         return None
-    whole = float(np.mean([trial.end_to_end_ns for trial in traced]))
+    whole = float(np.mean([trial.end_to_end_ns for trial in with_layers]))
     out = []
     for name in WORDS:
-        spent = [trial.spent_ns.get(name) for trial in traced]
-        if any(value is not None for value in spent):
-            mean = float(np.mean([value or 0.0 for value in spent]))
+        if any(name in trial.spent_ns for trial in with_layers):
+            spent = [trial.spent_ns.get(name, 0.0) for trial in with_layers]
+            mean = float(np.mean(spent))
             out.append(
                 Layer(
                     category=name,
                     text=WORDS[name],
-                    time=over_parts(spent, sum(trial.messages for trial in traced)),
+                    time=part_over_trials(spent, sum(trial.messages for trial in with_layers)),
                     share=mean / whole if whole else 0.0,
                 )
             )
     return tuple(out)
 
 
-def over_parts(
+def part_over_trials(
     values: Sequence[float | None],
     count: int,
     bound_ns: float = 0.0,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rmwbench.analysis.metrics.chain.paths import paths
+from rmwbench.analysis.metrics.chain.paths import ChainLink, paths
 from rmwbench.analysis.metrics.chain.trace import PathTrace, elapsed, traces
 from rmwbench.analysis.metrics.comparisons import history_depth, is_reliable
 from rmwbench.analysis.metrics.latency import thin_series
@@ -37,7 +37,9 @@ class ChainPart:
 
     `count` messages reached it, and `lost` of them never left it (once per path). `quantiles` of
     the time that messages spent in it, +inf for messages that did not leave it; only those that
-    rule 5 allows. `typical_ns`: the mean of that time over the typical messages."""
+    rule 5 allows. `typical_ns`: the mean of that time over the typical messages. `links`: (writer,
+    reader) of each path, of a transport; `clock_bound_ns`: how far these times may be from the
+    truth because of the clocks of their hosts."""
 
     kind: str
     hop: int
@@ -46,6 +48,8 @@ class ChainPart:
     lost: int
     quantiles: Mapping[float, float]
     typical_ns: float | None
+    links: tuple[ChainLink, ...] = ()
+    clock_bound_ns: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,6 @@ class Chains:
     reason: str | None = None
     ends: tuple[tuple[int, int], ...] = ()
     """First writer and last reader of each path; an end-to-end latency is between their clocks."""
-    links: tuple[tuple[int, int], ...] = ()
     traces: Sequence[PathTrace] = ()
 
 
@@ -108,10 +111,7 @@ def measure_chains(
     numbers = {number for way in ways for link in way for number in link}
     if any(life.percent < 100 for number, life in lives.items() if number in numbers):
         return Chains(reason=FILTERED)
-    chains = Chains(
-        ends=tuple((way[0].writer, way[-1].reader) for way in ways),
-        links=tuple(dict.fromkeys(link for way in ways for link in way)),
-    )
+    chains = Chains(ends=tuple((way[0].writer, way[-1].reader) for way in ways))
     reliable = {row["endpoint"]: history_depth(row) for row in rows if is_reliable([row])}
     path_traces = list(traces(columns, ways, window, lives, reliable))
     nodes = {row["endpoint"]: row["node"] for row in rows}
@@ -127,7 +127,7 @@ def measure_chains(
 class _Stretch:
     """A part of one path. `reached`: which of the source's messages came to it, shape (n,);
     `took_ns`: how long each took, +inf if it never left; `late`: which messages were late;
-    `reliable`: whether the link is reliable."""
+    `reliable`: whether the link is reliable; `link` of a transport alone."""
 
     kind: str
     hop: int
@@ -136,6 +136,7 @@ class _Stretch:
     took_ns: np.ndarray
     late: np.ndarray
     reliable: bool
+    link: ChainLink | None = None
 
     @property
     def passed(self) -> np.ndarray:
@@ -164,7 +165,8 @@ def _stretches(trace: PathTrace, nodes: Mapping[int, str]) -> Iterator[_Stretch]
         yield (before := _Stretch(kind, number, where, reached, took, hop.stopped, reliable))
         reached, reliable = before.passed, hop.reliable
         name, took = f"{where} → {nodes[link.reader]}", elapsed(hop.taken_ns, hop.call_ns)
-        yield (after := _Stretch(TRANSPORT, number + 1, name, reached, took, hop.late, reliable))
+        after = _Stretch(TRANSPORT, number + 1, name, reached, took, hop.late, reliable, link)
+        yield after
         reached = after.passed
         since, where = hop.taken_ns, nodes[link.reader]
 
@@ -275,6 +277,7 @@ def _chain(path_traces: Sequence[PathTrace], stretches: Sequence[Sequence[_Stret
                     if allowed(len(took), q)
                 },
                 typical_ns=spent / count if count else None,
+                links=tuple(dict.fromkeys(part.link for part, _ in here if part.link)),
             )
         )
     lengths = [len(trace.path) + 1 for trace in path_traces]
