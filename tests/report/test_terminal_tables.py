@@ -96,6 +96,16 @@ def test_however_a_table_is_printed_it_has_its_headings_and_says_what_is_left_ou
     assert text.index("family 1") < text.index("a protocol") < text.index("2 more")
 
 
+def test_a_heading_is_not_cut_to_the_width_of_the_first_column():
+    """Two families of arms with short names."""
+    rows = [
+        TableRow(["shm", "1"], heading="by loan"),
+        TableRow(["udp", "12"], heading="by copy of each message"),
+    ]
+    lines = printed(Table(("arm", ("µs", True)), rows), 80).splitlines()[-5:]
+    assert lines == ["arm  µs", "by loan", "shm   1", "by copy of each message", "udp  12"]
+
+
 def test_columns_stand_below_each_other_where_a_character_is_two_cells_wide():
     table = Table(("name", ("count", True)), [["雲雲雲雲", "1"], ["cloud", "12"]], wide=True)
     head, *lines = printed(table, 80).splitlines()[-3:]

@@ -185,7 +185,7 @@ def _print_columns(
         if place:
             console.print()
         widths = _widths(part, needed, wanted, console.width)
-        _print_part(_part(columns, rows, cells, widths), console)
+        _print_part(columns, rows, cells, widths, console)
 
 
 def _more(number: int, most: int | None, console: Console) -> None:
@@ -252,27 +252,42 @@ def _widths(
     return widths
 
 
-def _part(
+def _print_part(
     columns: Sequence[TableColumn],
     rows: Sequence[TableRow],
     cells: Sequence[Sequence[RichText]],
     widths: dict[int, int],
-) -> RichTable:
+    console: Console,
+) -> None:
+    """Print some columns of a table, and each heading of a row as a line of its own, which is not
+    bound to the width of a column."""
+    table = _empty(columns, widths, header=True)
+    for row, line in zip(rows, cells, strict=True):
+        if row.heading:
+            _print_aligned(table, console)
+            _paragraph(console, row.heading, style="dim italic")
+            table = _empty(columns, widths, header=False)
+        table.add_row(*(line[n] for n in widths))
+    _print_aligned(table, console)
+
+
+def _empty(columns: Sequence[TableColumn], widths: dict[int, int], *, header: bool) -> RichTable:
     table = RichTable(
-        box=None, padding=(0, GAP, 0, 0), header_style="dim", pad_edge=False, show_edge=False
+        box=None,
+        padding=(0, GAP, 0, 0),
+        show_header=header,
+        header_style="dim",
+        pad_edge=False,
+        show_edge=False,
     )
     for n, width in widths.items():  # set here: rich narrows columns below what they need
         column = columns[n]
         table.add_column(_head(column), justify="right" if column.right else "left", width=width)
-    for row, line in zip(rows, cells, strict=True):
-        if row.heading:
-            table.add_row(RichText(_plain(row.heading), style="dim italic"))
-        table.add_row(*(line[n] for n in widths))
     return table
 
 
-def _print_part(table: RichTable, console: Console) -> None:
-    """Print a part without the blanks that rich puts at the end of a line: people copy the lines,
+def _print_aligned(table: RichTable, console: Console) -> None:
+    """Print a table without the blanks that rich puts at the end of a line: people copy the lines,
     and tests compare them."""
     for line in console.render_lines(table, pad=False):
         while line and not line[-1].text.strip():
