@@ -92,7 +92,8 @@ def ended(connection: Connection) -> list[dict]:
     found, deadline = [], time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
-            found += [header for header, _ in connection.receive()]
+            for header, _ in connection.receive():
+                found.append(header)
         except Disconnected:
             connection.close()
             return found

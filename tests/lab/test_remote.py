@@ -5,6 +5,8 @@ import contextlib
 import os
 import select
 import socket
+import struct
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 
 from rmwbench.lab.clock import HostClocks
 from rmwbench.lab.host import Exited, Host, HostBroken, Hosts, RemoteHost
-from rmwbench.lab.host.connection import Connection, Disconnected
+from rmwbench.lab.host.connection import SILENCE_S, Connection, Disconnected
 from rmwbench.lab.process import records
 from rmwbench.lab.process.trial_processes import TrialProcesses
 from tests.lab import fake_worker
@@ -191,17 +193,71 @@ def test_a_host_in_the_machines_own_network_has_the_rest_to_itself():
 NAMES = ("net", "mnt", "pid", "ipc")
 
 
-def test_a_message_that_is_not_valid_ends_the_connection():
-    with (
-        socket.create_server(("127.0.0.1", 0)) as listener,
-        socket.create_connection(listener.getsockname()) as sender,
-    ):
+@contextlib.contextmanager
+def connection_and_socket() -> Iterator[tuple[Connection, socket.socket]]:
+    """Small buffers, so that most of a large message waits in the queue."""
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket() as far:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
+        far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+        far.connect(listener.getsockname())
         connection = Connection(listener.accept()[0])
+        try:
+            yield connection, far
+        finally:
+            connection.close()
+
+
+def test_a_message_that_is_not_valid_ends_the_connection():
+    with connection_and_socket() as (connection, sender):
         sender.sendall(b"GET / HTTP/1.1\r\n\r\n")
         assert select.select([connection], [], [], 5.0)[0]
         with pytest.raises(Disconnected):
             list(connection.receive())
-        connection.close()
+
+
+class SlowReader:
+    """A clock that goes on by 5 s at each look, when the other end reads a part."""
+
+    def __init__(self, far: socket.socket, part_bytes: int):
+        self.far, self.part_bytes, self.now_s, self.read_bytes = far, part_bytes, 0.0, 0
+
+    def monotonic(self) -> float:
+        self.now_s += 5.0
+        if self.part_bytes:
+            with contextlib.suppress(BlockingIOError):
+                self.read_bytes += len(self.far.recv(self.part_bytes))
+        return self.now_s
+
+
+@pytest.mark.parametrize("part_bytes", [1 << 18, 0])
+def test_one_message_that_takes_long_is_progress_and_silence_is_none(monkeypatch, part_bytes):
+    with connection_and_socket() as (connection, far):
+        far.setblocking(False)
+        reader = SlowReader(far, part_bytes)
+        connection.send({"piece": 0}, bytes(1 << 22))
+        monkeypatch.setattr("rmwbench.lab.host.connection.time", reader)
+        if part_bytes:
+            connection.drain()
+            assert reader.now_s > SILENCE_S and reader.read_bytes > 1 << 21
+        else:
+            with pytest.raises(Disconnected, match="reads nothing"):
+                connection.drain()
+
+
+@pytest.mark.parametrize("abort", [False, True])
+def test_the_last_message_comes_before_the_end(abort):
+    with connection_and_socket() as (connection, far):
+        other = Connection(far)
+        other.send({"failed": "why"})
+        if abort:  # RST instead of FIN
+            far.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        assert select.select([connection], [], [], 5.0)[0]
+        other.close()
+        received = []
+        with pytest.raises(Disconnected):
+            for header, _ in connection.receive():
+                received.append(header)
+        assert received == [{"failed": "why"}]
 
 
 def test_a_loss_that_comes_with_the_last_report_still_wakes_a_selector(machine):

@@ -2,8 +2,8 @@
 of bytes.
 
 Neither end waits for the other: bytes that do not fit into the socket are queued here. A connection
-that is silent for too long counts as closed, so that the host behind it ends, whichever end is
-gone.
+that is silent for too long counts as closed, so the remote host ends even if its orchestrator has
+vanished.
 
 A file is sent in compressed pieces without its holes and zeros: a records file is mostly zeros
 before a trial, and so is its unused rest afterwards.
@@ -25,6 +25,8 @@ from typing import Any
 _SIZES = struct.Struct("<II")
 LARGEST_HEADER_BYTES, LARGEST_BODY_BYTES = 1 << 20, 1 << 22
 READ_BYTES = 1 << 18
+WRITE_BYTES = 1 << 14
+"""The most bytes of one call: a TLS record, since a TLS socket reports only whole calls as sent."""
 SILENCE_S = 12
 """The longest silence of the other machine. Roaming in a WiFi takes seconds."""
 
@@ -41,7 +43,7 @@ class Disconnected(Exception):
     """The other end is gone, or speaks another protocol."""
 
 
-def _header(text: bytes) -> dict[str, Any]:
+def _parse_header(text: bytes) -> dict[str, Any]:
     try:
         header = json.loads(text)
     except (ValueError, RecursionError):
@@ -85,11 +87,13 @@ class Connection:
         self._outgoing.append(memoryview(_SIZES.pack(len(text), len(body)) + text + body))
         self.flush()
 
-    def flush(self) -> None:
-        """Sends the part of the queue that the socket takes. Raises Disconnected."""
+    def flush(self) -> bool:
+        """Sends the part of the queue that the socket takes, and returns whether it took any.
+        Raises Disconnected."""
+        sent = 0
         try:
             while self._outgoing:
-                sent = self._socket.send(self._outgoing[0])
+                sent = self._socket.send(self._outgoing[0][:WRITE_BYTES])
                 if sent == len(self._outgoing[0]):
                     self._outgoing.popleft()
                 else:
@@ -98,42 +102,44 @@ class Connection:
             pass
         except OSError as error:
             raise Disconnected(error.strerror or str(error)) from None
+        return sent > 0
 
     def drain(self) -> None:
         """Sends the whole queue. Raises Disconnected, also after SILENCE_S without progress."""
-        deadline, queued = time.monotonic() + SILENCE_S, len(self._outgoing)
+        deadline = time.monotonic() + SILENCE_S
         writable = select.poll()
         writable.register(self._socket, select.POLLOUT)
         while self._outgoing:
             writable.poll(500)
-            self.flush()
-            if len(self._outgoing) < queued:
-                deadline, queued = time.monotonic() + SILENCE_S, len(self._outgoing)
-            if time.monotonic() > deadline:
+            if self.flush():
+                deadline = time.monotonic() + SILENCE_S
+            elif time.monotonic() > deadline:
                 raise Disconnected("the other end reads nothing")
 
     def receive(self) -> Iterator[Message]:
-        """Yields every message that has arrived. Raises Disconnected."""
-        if not self._read():
-            return
+        """Yields every message that has arrived. Raises Disconnected, after the last of them."""
+        end_reason = self._read()
         begin = 0
         while len(self._incoming) - begin >= _SIZES.size:
-            head, body = _SIZES.unpack_from(self._incoming, begin)
-            if head > LARGEST_HEADER_BYTES or body > LARGEST_BODY_BYTES:
+            header_bytes, body_bytes = _SIZES.unpack_from(self._incoming, begin)
+            if header_bytes > LARGEST_HEADER_BYTES or body_bytes > LARGEST_BODY_BYTES:
                 raise Disconnected("the other end sent no message of ours")
-            end = begin + _SIZES.size + head + body
+            body_begin = begin + _SIZES.size + header_bytes
+            end = body_begin + body_bytes
             if len(self._incoming) < end:
                 break
-            header = _header(bytes(self._incoming[begin + _SIZES.size : end - body]))
-            message = header, bytes(self._incoming[end - body : end])
+            header = _parse_header(bytes(self._incoming[begin + _SIZES.size : body_begin]))
+            message = header, bytes(self._incoming[body_begin:end])
             begin = end
             yield message
         del self._incoming[:begin]
+        if end_reason is not None:
+            raise Disconnected(end_reason)
 
-    def _read(self) -> bool:
-        """Takes the bytes that have arrived, READ_BYTES or little more, and returns whether there
-        were any. A TLS record has at most 16 KiB and is taken whole, so none of it stays where a
-        selector does not see it."""
+    def _read(self) -> str | None:
+        """Takes the bytes that have arrived, READ_BYTES or little more, and returns why no more can
+        come; None if they can. A TLS record has at most 16 KiB and is taken whole, so none of it
+        stays where a selector does not see it."""
         size = len(self._incoming)
         while len(self._incoming) - size < READ_BYTES:
             try:
@@ -141,13 +147,11 @@ class Connection:
             except _NOT_NOW:
                 break
             except OSError as error:
-                raise Disconnected(error.strerror or str(error)) from None
+                return error.strerror or str(error)
             if not data:
-                if len(self._incoming) > size:
-                    break  # the next call meets the end of file again
-                raise Disconnected("the other end closed the connection")
+                return "the other end closed the connection"
             self._incoming += data
-        return len(self._incoming) > size
+        return None
 
     def close(self) -> None:
         self._socket.close()
