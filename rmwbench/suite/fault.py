@@ -5,7 +5,9 @@ makes a UserError of it. Pydantic keeps a ValueError that a validator raises, so
 later message (expected, actual, fix) travel in one.
 """
 
+import errno
 import math
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,7 +88,7 @@ def not_one_of(what: str, name: str, known: Collection[str], *, at: At = ()) -> 
 
 @contextmanager
 def inside(*at: str | int) -> Iterator[None]:
-    """A Fault that is raised within gets a longer path: `at` leads to the part that is checked."""
+    """Prefixes `at` to the path of a Fault raised in the block."""
     try:
         yield
     except Fault as fault:
@@ -125,11 +127,16 @@ def text_beside(
     try:
         return read_text(file, most_bytes)
     except (OSError, ValueError) as error:
+        expected = f"a file at {file}"
+        if isinstance(error, UnicodeDecodeError):
+            expected = "a text in UTF-8"
+        elif getattr(error, "errno", None) == errno.EFBIG:
+            expected = f"at most {most_bytes} bytes"
         raise Fault(
             f"{kind} `{path}` cannot be read",
-            expected=f"a file at {file}",
+            expected=expected,
             actual=getattr(error, "strerror", None) or str(error),
-            fix=f"paths are relative to the suite's file{fix}",
+            fix=None if os.path.exists(file) else f"paths are relative to the suite's file{fix}",
         ) from error
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.suite.file.load import load, parse
+from rmwbench.suite.side import MAX_PROFILE_BYTES
 
 from .suite_text import GOOD, edited, error, nodes
 
@@ -271,3 +272,16 @@ def test_a_topic_that_nobody_publishes_suggests_the_nearest():
         )
     )
     assert mistake.expected == "one of camera" and "`camera`" in mistake.fix
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [(bytes(MAX_PROFILE_BYTES + 1), f"at most {MAX_PROFILE_BYTES} bytes"), (b"\xff", "UTF-8")],
+)
+def test_a_profile_that_is_there_gets_no_advice_about_its_path(tmp_path, content, expected):
+    (tmp_path / "mine.json5").write_bytes(content)
+    suite = tmp_path / "f.yaml"
+    suite.write_text(edited(("zenoh}", "zenoh, profile: ./mine.json5}")))
+    with pytest.raises(UserError, match="cannot be read") as refused:
+        load(suite)
+    assert expected in refused.value.expected and refused.value.fix is None

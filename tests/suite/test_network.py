@@ -214,6 +214,10 @@ def test_a_network_beside_is_of_the_hosts_that_have_a_link_there():
             f"{{tun0: {{links: {{all: {{}}}}}}}}\n    interfaces: {{all: [{TUNNEL}]}}",
             "leads nowhere",
         ),
+        (
+            f"{{tun0-p: {{links: {{all: {{}}}}}}}}\n    interfaces: {{all: [{TUNNEL}]}}",
+            "at its other end",
+        ),
     ],
 )
 def test_a_network_beside_that_cannot_be_is_refused(beside, words):
@@ -230,6 +234,11 @@ def test_a_network_beside_that_cannot_be_is_refused(beside, words):
         ("{all: [{name: a, address: 10.77.0.1/16}]}", "those of the links between hosts", 14),
         (f"{{all: [{DOCKER}, {DOCKER}]}}", "two interfaces are called `docker0`", 14),
         (f"{{all: [{DOCKER}, {{name: b, address: 172.17.0.1/24}}]}}", "have the same address", 14),
+        (
+            f"{{all: [{{name: docker0-p, address: 172.18.0.1/16}}, {DOCKER}]}}",
+            "`docker0-p` is the device at the other end of `docker0`",
+            14,
+        ),
     ],
 )
 def test_an_interface_that_cannot_be_is_refused_at_its_line(interfaces, words, line):

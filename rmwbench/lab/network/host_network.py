@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from rmwbench.lab.host import Configured, Host
 from rmwbench.lab.host.host import NetlinkMessage, Write
 from rmwbench.lab.network import addresses, netlink
-from rmwbench.suite.network.interfaces import PEER, Interface
+from rmwbench.suite.network.interfaces import Interface
 from rmwbench.suite.network.network import Links, Port
 from rmwbench.suite.network.spec import Spec
 
@@ -235,7 +235,7 @@ def further_interfaces(devices: HostDevices, links: Links) -> list[tuple[int, In
 def _unconnected_device(index: int, interface: Interface) -> list[NetlinkMessage]:
     """Makes a pair of devices whose peer has no address: frames to it are counted and lost."""
     flags = netlink.CREATE | netlink.EXCL
-    pair = netlink.veth(index, interface.name, index + 1, interface.name + PEER)
+    pair = netlink.veth(index, interface.name, index + 1, interface.peer_name)
     name = interface.name
     messages: list[NetlinkMessage] = [(f"make {name}", netlink.NEWLINK, flags, pair)]
     if not interface.multicast:
@@ -243,7 +243,7 @@ def _unconnected_device(index: int, interface: Interface) -> list[NetlinkMessage
         messages.append((f"{name} without multicast", netlink.NEWLINK, 0, body))
     if interface.carrier:
         peer_up = netlink.link(index + 1, up=True)
-        messages.append((f"{name}{PEER} up", netlink.NEWLINK, 0, peer_up))
+        messages.append((f"{interface.peer_name} up", netlink.NEWLINK, 0, peer_up))
     own = netlink.address(index, interface.local, interface.prefix_bits, interface.broadcast)
     return [
         *messages,

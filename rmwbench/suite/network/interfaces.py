@@ -1,8 +1,8 @@
 """Further interfaces of a host besides the one that leads to the others (Docker's bridge, a VPN's
 tunnel, a second card), and the network of a cell whose hosts are machines.
 
-The further interfaces lead to no host: frames that a middleware sends into them are lost, and
-nobody can reach the addresses of them that it announces. Most robots and laptops have such
+The further interfaces lead to no host: frames that a middleware sends into them are lost, and the
+addresses that it announces for them cannot be reached. Most robots and laptops have such
 interfaces; a namespace with one `eth0` hides their effect. Nothing is emulated between machines, so
 such a network has only their names.
 """
@@ -20,8 +20,6 @@ TAKEN = ("lo", "eth0")
 MOST = 16
 OURS = ipaddress.IPv4Network("10.77.0.0/16")
 """The addresses of the links between hosts, the same in each network."""
-PEER = "-p"
-"""The end of the name of the veth's other end, which no process listens to."""
 
 
 def checked_name(name: str) -> str:
@@ -73,16 +71,25 @@ class Interface(Strict):
     carrier: bool = True
 
     @property
+    def peer_name(self) -> str:
+        """The device at the other end of the veth pair, which no process listens to."""
+        return f"{self.name}-p"
+
+    @property
+    def _parsed(self) -> ipaddress.IPv4Interface:
+        return ipaddress.IPv4Interface(self.address)
+
+    @property
     def local(self) -> bytes:
-        return ipaddress.IPv4Interface(self.address).ip.packed
+        return self._parsed.ip.packed
 
     @property
     def broadcast(self) -> bytes:
-        return ipaddress.IPv4Interface(self.address).network.broadcast_address.packed
+        return self._parsed.network.broadcast_address.packed
 
     @property
     def prefix_bits(self) -> int:
-        return ipaddress.IPv4Interface(self.address).network.prefixlen
+        return self._parsed.network.prefixlen
 
 
 def check_interfaces(interfaces: tuple[Interface, ...]) -> None:
@@ -95,6 +102,13 @@ def check_interfaces(interfaces: tuple[Interface, ...]) -> None:
         )
     check_distinct("interfaces", (interface.name for interface in interfaces))
     for index, interface in enumerate(interfaces):
+        for other in interfaces:
+            if interface.name == other.peer_name:
+                raise Fault(
+                    f"`{interface.name}` is the device at the other end of `{other.name}`",
+                    expected="another name",
+                    at=(index, "name"),
+                )
         for other in interfaces[:index]:
             if interface.local == other.local:
                 raise Fault(

@@ -288,9 +288,10 @@ class Network(Strict):
         with inside("beside", name):
             checked_name(name)
         for host, interfaces in self.interfaces.items():
-            if any(interface.name == name for interface in interfaces):
+            if any(name in (interface.name, interface.peer_name) for interface in interfaces):
                 raise Fault(
-                    f"`{name}` is a network beside, and an interface that leads nowhere",
+                    f"`{name}` is a network beside, and an interface that leads nowhere or the "
+                    "device at its other end",
                     expected="a name of its own for each",
                     at=("interfaces", host),
                 )
