@@ -415,8 +415,10 @@ class Fleet(Lab):
         """Choose the largest group of like machines, or the group of the campaign to resume."""
         facts = {remote.name: remote.facts for remote in remotes}
         required_facts = machine_likeness.facts(like) if like else None
-        groups = machine_likeness.groups(facts.items())
-        names = next((group for group in groups if required_facts in (None, facts[group[0]])), [])
+        if required_facts:
+            names = [n for n in facts if not machine_likeness.differences(required_facts, facts[n])]
+        else:
+            names = next(iter(machine_likeness.groups(facts.items())), [])
         expected = required_facts or (facts[names[0]] if names else {})
         others = "the machines that this campaign began on" if required_facts else "the others"
         for name, actual in facts.items():

@@ -1,13 +1,14 @@
-"""The likeness of machines: they are alike if all their facts are equal. Machines that differ are
-never in one comparison.
+"""The likeness of machines: they are alike if all their facts but the memory are equal. Machines
+that differ are never in one comparison.
 
-The memory of twins differs by some bytes, which the firmware keeps for itself, hence it is in whole
-GiB, and the buffers of TCP, whose maximum follows from it, are no facts. All other properties that
+Firmware keeps some memory, so identical machines report different sizes. Memory is compared in GiB,
+with a tolerance; TCP's buffer limits follow from it and are left out. All other properties that
 change the cost of a message are taken as the card has them.
 """
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -19,6 +20,9 @@ HARDWARE = (
     *("smt_active", "governor", "turbo", "virtualization"),
 )
 """The facts of the hardware beside the memory."""
+MEMORY = "memory_gib"
+MEMORY_TOLERANCE = 0.05
+"""The largest difference of the memory of like machines, as a share of the larger one."""
 OF_MEMORY = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 SETTINGS = tuple(name for name in SYSCTLS if name.startswith("net.") and name not in OF_MEMORY)
 """The kernel's limits for sockets and datagrams."""
@@ -31,15 +35,17 @@ def facts(card: Mapping[str, Any]) -> Facts:
     memory = hardware.get("memory_bytes")
     return {
         **{name: hardware.get(name) for name in HARDWARE},
-        "memory_gib": None if memory is None else round(memory / (1 << 30)),
+        MEMORY: None if memory is None else round(memory / (1 << 30), 2),
         "kernel": kernel.get("release"),
         **{name: sysctls.get(name) for name in SETTINGS},
     }
 
 
 def fingerprint(facts: Facts) -> str:
-    """Return a hash of the facts, as 12 hexadecimal digits."""
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
+    """Return a hash of the facts without the memory, as 12 hexadecimal digits: like machines have
+    the same."""
+    exact = {name: fact for name, fact in facts.items() if name != MEMORY}
+    return hashlib.sha256(json.dumps(exact, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def differences(expected: Facts, actual: Facts) -> str:
@@ -47,14 +53,24 @@ def differences(expected: Facts, actual: Facts) -> str:
     return ", ".join(
         f"{name} {actual.get(name)} instead of {fact}"
         for name, fact in expected.items()
-        if actual.get(name) != fact
+        if not _is_like(name, fact, actual.get(name))
     )
 
 
+def _is_like(name: str, fact: Any, other: Any) -> bool:
+    if name == MEMORY and fact is not None and other is not None:
+        return math.isclose(fact, other, rel_tol=MEMORY_TOLERANCE)
+    return bool(fact == other)
+
+
 def groups(machines: Iterable[tuple[str, Facts]]) -> list[list[str]]:
-    """Return the names of machines that are alike, the largest group first, and of equally large
-    groups the first one first."""
-    group_of_fingerprint: dict[str, list[str]] = {}
+    """Return the names of machines that are like the first one of their group, the largest group
+    first, and of equally large groups the first one first."""
+    found: list[tuple[Facts, list[str]]] = []
     for name, machine_facts in machines:
-        group_of_fingerprint.setdefault(fingerprint(machine_facts), []).append(name)
-    return sorted(group_of_fingerprint.values(), key=len, reverse=True)
+        alike = (names for first, names in found if not differences(first, machine_facts))
+        if (group := next(alike, None)) is not None:
+            group.append(name)
+        else:
+            found.append((machine_facts, [name]))
+    return sorted((names for _, names in found), key=len, reverse=True)
