@@ -1,5 +1,5 @@
-"""The drawn figures as a view: in a terminal one line per figure; on a page every chart, with what
-it has and has not in words beside it, as on an exported picture.
+"""The drawn figures as a view: in a terminal one line per figure; on a page, every chart, with a
+text that says which points exist; an exported picture has the short sentences of it.
 
 A campaign's own figures page has those figures of the published evaluations that it measures, with
 the shipped points of the originals. It lies beside the report, which links to it. A campaign of any
@@ -36,6 +36,7 @@ READ_FROM = {
 }
 NOTHING_CHANGES = "the same: no known error touches these points"
 _MOST_PLACES = 4
+_MOST_REASONS = 4
 
 
 def notes(part: DrawnPart) -> Iterator[tuple[str, str]]:
@@ -132,7 +133,7 @@ def _corrected_text(part: DrawnPart) -> str:
     if without_value <= 0:
         return text
     reasons = list(dict.fromkeys(point.note for point in corrected.points if point.note))
-    reason = f" ({'; '.join(reasons[:3])})" if reasons else ""
+    reason = f" ({_reasons_text(reasons)})" if reasons else ""
     return f"{text}, {without_value} have no value{reason}"
 
 
@@ -151,10 +152,18 @@ def _why_absent(measured: MeasuredPoints) -> str:
     for point in measured.points:
         if point.y is None and point.note:
             places_by_reason.setdefault((point.arm, point.note), {})[point.x] = None
-    return "; ".join(
-        f"{arm} at {_places_text(list(at))}: {note}"
-        for (arm, note), at in list(places_by_reason.items())[:_MOST_PLACES]
+    return _reasons_text(
+        [
+            f"{arm} at {_places_text(list(at))}: {note}"
+            for (arm, note), at in places_by_reason.items()
+        ]
     )
+
+
+def _reasons_text(reasons: Sequence[str]) -> str:
+    further = len(reasons) - _MOST_REASONS
+    more = [f"and {further} more"] if further > 0 else []
+    return "; ".join([*reasons[:_MOST_REASONS], *more])
 
 
 def _places_text(places: Sequence[str]) -> str:

@@ -170,6 +170,21 @@ def test_measured_are_the_cells_that_have_the_levels(file):
     ]
 
 
+@pytest.mark.parametrize(("arms", "end"), [("abcd", "d at 10: died"), ("abcdef", "; and 2 more")])
+def test_reasons_that_are_not_named_are_counted(file, arms, end):
+    absent = [cell(arm, {"no_data": "died"}, rate_hz=30, loss=0.1) for arm in arms]
+    answer = versions.draw([(file, {"k": ROWS}, "")], [measured(*absent)])
+    text = dict(notes(part(answer)))["measured"]
+    assert text.count("died") == 4 and text.endswith(end)
+
+
+def test_reasons_of_the_corrected_version_that_are_not_named_are_counted(answer):
+    points = tuple(FigurePoint(series="A", x=str(n), y=None, note=f"reason {n}") for n in range(6))
+    corrected = replace(part(answer).corrected, points=points)
+    text = dict(notes(replace(part(answer), corrected=corrected)))["corrected"]
+    assert text.endswith("reason 3; and 2 more)")
+
+
 def test_a_campaign_without_the_cells_says_which_are_missing(file):
     arms = [cell("slow", VALUE, rate_hz=100, loss=0.1)]
     of_part = drawn(file, measured(*arms))
