@@ -101,6 +101,10 @@ class Predicate(Strict):
         return tuple(dict.fromkeys(name for name in metrics if name))
 
     @property
+    def metric_of_right(self) -> str:
+        return self.right_metric or self.metric
+
+    @property
     def topics(self) -> tuple[str | None, str | None]:
         """The topics of the left and the right side; None for the whole workload."""
         return self.topic, self.right_topic or self.topic
@@ -111,10 +115,7 @@ class Predicate(Strict):
         left_topic, right_topic = self.topics
         pairs = [(self.metric, left_topic), (self.times_metric, left_topic)]
         if self.right is not None:
-            pairs += [
-                (self.right_metric or self.metric, right_topic),
-                (self.times_metric, right_topic),
-            ]
+            pairs += [(self.metric_of_right, right_topic), (self.times_metric, right_topic)]
         return tuple(dict.fromkeys((name, topic) for name, topic in pairs if name))
 
     @model_validator(mode="after")

@@ -1,6 +1,8 @@
 """Between blocks: decided claims are dropped, those that no further block decides are given up, and
 time ends the rest. And which claims fit into a budget."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -202,3 +204,28 @@ def test_a_ratio_of_nothing_to_nothing_is_not_waited_for():
     held = hold((claims_with(right="b"), {1, 2}), doc=campaign(("w", *sides)))
     assert held(5, 1.0, {1: 1.0, 2: 1.0}).cells == {1: "decided", 2: "decided"}
     assert "0 on both sides" in held.given_up["c"]
+
+
+def with_right_metric(value):
+    """Return an arm whose metric m was 0 in five blocks, and whose metric n had this value."""
+    made = arm("rclcpp/a", [0.0] * 5)
+    if value is None:
+        return made
+    other = renamed(arm("rclcpp/a", [value] * 5), "n")
+    return dataclasses.replace(
+        made, metrics=made.metrics | other.metrics, per_trial=made.per_trial | other.per_trial
+    )
+
+
+@pytest.mark.parametrize(
+    ("right", "given_up"), [(0.6, {}), (0.0, {"c": "m, n: 0 on both sides"}), (None, {})]
+)
+def test_the_right_side_is_read_with_its_own_metric(right, given_up):
+    """One arm against itself, in two metrics: shares of two layers. A value that is not there is
+    not 0."""
+    claims = claims_with(right="a", right_metric="n", relation="greater")
+    doc = campaign(("w", with_right_metric(right)), ("v", with_right_metric(0.0)))
+    held = hold((claims, {1}), doc=doc)
+    held(5, 1.0, {1: 1.0})
+    assert held.decided == {}
+    assert held.given_up == {id_: f"{reason}, in every block" for id_, reason in given_up.items()}

@@ -124,7 +124,7 @@ def test_what_never_happened_on_a_topic_is_given_up_whatever_the_others_do():
         doc=campaign(("w", *arms), suite="fixture"),
     )
     held(LEAST_BLOCKS, 1.0, EACH_S)
-    assert held.given_up == {"c": "undelivered was 0 on both sides, in every block"}
+    assert held.given_up == {"c": "undelivered: 0 on both sides, in every block"}
 
 
 def test_a_percentile_gets_the_messages_of_its_topic():

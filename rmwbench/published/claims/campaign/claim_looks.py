@@ -74,9 +74,9 @@ class ClaimsHold:
 
     def _judge(self, blocks: int) -> None:
         campaign = self._campaign()
-        for open_ in self._open_claims():
-            claim = open_.claim
-            todays = answers(open_.claims, claim, [campaign], earlier=open_.earlier)
+        for claim_cells in self._open_claims():
+            claim = claim_cells.claim
+            todays = answers(claim_cells.claims, claim, [campaign], earlier=claim_cells.earlier)
             by_layer = [today for today in todays if not today.superseded]
             decided = [today.answer for today in by_layer if today.answer in DECIDED]
             if decided:
@@ -107,28 +107,28 @@ def _why_test_undecidable(
     messages, and MOST_BLOCKS blocks would not bring them beyond the level."""
     if not cells:
         return None
-    estimates = {
-        (workload.workload, topic, arm.arm): arm.metrics.get(test.metric)
+    metrics = {
+        (workload.workload, topic, arm.arm): arm.metrics
         for workload in campaign.workloads
         for topic in test.topics
         for arm in arms_of(workload, topic)
     }
-    lefts = [estimates[cell.left_in, cell.left_topic, cell.left] for cell in cells]
-    rights = [
-        estimates.get((cell.right_in or "", cell.right_topic, cell.right or "")) for cell in cells
+    names = test.metric, test.metric_of_right
+    estimates = [
+        metrics[side.workload, side.topic, side.arm].get(name)
+        for cell in cells
+        for side, name in zip(cell.sides, names, strict=False)
     ]
-    if any(left is None or left.value != 0 for left in lefts):
-        return None
-    if any(right is not None and right.value != 0 for right in rights):
+    if any(estimate is None or estimate.value != 0 for estimate in estimates):
         return None
     if test.by == "difference":
-        part = blocks / MOST_BLOCKS
+        run_fraction = blocks / MOST_BLOCKS
         # The bound for trials that go wrong as a whole does not depend on messages: it shrinks with
         # blocks alone.
         level = level_of([MOST_BLOCKS], ErrorShare(earlier=0))
         wrong_share = wrong_trials(MOST_BLOCKS, level.confidence)
         intervals = [
-            (min(cell.low * part, -wrong_share), max(cell.high * part, wrong_share))
+            (min(cell.low * run_fraction, -wrong_share), max(cell.high * run_fraction, wrong_share))
             for cell in cells
             if cell.low is not None and cell.high is not None
         ]
@@ -141,8 +141,9 @@ def _why_test_undecidable(
             f"above {least:.2g}"
         )
     if test.right is not None:
-        return f"{test.metric} was 0 on both sides, in every block"
-    bound = max(left.high or 0.0 for left in lefts if left is not None) * blocks / MOST_BLOCKS
+        return f"{', '.join(dict.fromkeys(names))}: 0 on both sides, in every block"
+    bound = max(estimate.high or 0.0 for estimate in estimates if estimate is not None)
+    bound *= blocks / MOST_BLOCKS
     if test.relation == "less" and test.level and bound > test.level:
         return f"none seen, but {MOST_BLOCKS} blocks could only tell that it is below {bound:.2g}"
     return None

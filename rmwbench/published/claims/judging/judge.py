@@ -378,12 +378,11 @@ def _refusal(
 
 def _compared_metrics(test: ClaimTest, sides: Sides) -> Iterator[tuple[CampaignArm, str]]:
     """Yield each arm with each metric that the test takes from it. One arm may be both sides."""
-    right_metric = test.right_metric or test.metric
     arms = (
         (sides.left, test.metric),
         (sides.left_base, test.metric),
-        (sides.right, right_metric),
-        (sides.right_base, right_metric),
+        (sides.right, test.metric_of_right),
+        (sides.right_base, test.metric_of_right),
     )
     for arm, metric in arms:
         if arm is not None:

@@ -153,7 +153,7 @@ def left_values(test: ClaimTest, cell: Sequence[Sides]) -> dict[Block, float]:
 
 def right_values(test: ClaimTest, cell: Sequence[Sides]) -> dict[Block, float]:
     sides = [(x.campaign, x.right, x.right_base) for x in cell if x.right is not None]
-    return _values(test, sides, test.right_metric or test.metric)
+    return _values(test, sides, test.metric_of_right)
 
 
 def _values(
@@ -262,7 +262,7 @@ def _of_nothing_seen(
         return None
     if not np.isfinite(values).all() or all(side.any() for side in values):
         return None
-    names = (test.metric, test.right_metric or test.metric)
+    names = (test.metric, test.metric_of_right)
     campaigns = [campaign for campaign, _ in common]
     ends = []
     for name, arms, side in zip(names, _arms_by_side(cell), values, strict=True):
@@ -391,7 +391,7 @@ def _of_intervals(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> 
     left, right = _arms_by_side(cell)
     if test.times_metric or test.base_at:
         return _no_value(0)
-    right_metric = test.right_metric or test.metric
+    right_metric = test.metric_of_right
     trials = [_trials(arm, test.metric) for arm in left]
     blocks = min(sum(trials), sum(_trials(arm, right_metric) for arm in right))
     compared = [*((arm, test.metric) for arm in left), *((arm, right_metric) for arm in right)]
