@@ -6,6 +6,7 @@ leaves no half of it. Another kind of file (a pipe, /dev/stdout, /dev/null) is o
 since a rename would replace it. A symbolic link stays: the file that it names is written.
 """
 
+import errno
 import os
 import secrets
 import stat
@@ -85,7 +86,7 @@ def durable_files() -> Iterator[Callable[[Path], Path]]:
             "this file cannot be written",
             where=str(failed_path),
             actual=getattr(error, "strerror", None) or str(error),
-            fix="make room there",
+            fix="make room there" if _is_full(error) else "give access there",
         ) from error
 
 
@@ -131,7 +132,7 @@ def make_directory(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
-        raise _unwritable(path, error) from error
+        raise _unwritable(path, error, "directory") from error
 
 
 def check_writable(path: Path | str) -> None:
@@ -174,7 +175,7 @@ def check_page(path: Path | str, page_format: str = "HTML") -> None:
             f"no {other_format} is made here",
             where=str(path),
             expected=f"a file of {page_format}",
-            fix=f"name it {Path(path).stem}{'.md' if page_format == 'Markdown' else '.html'}",
+            fix=f"name it {Path(path).with_suffix('.md' if page_format == 'Markdown' else '.html')}",
         )
     check_writable(path)
 
@@ -189,8 +190,8 @@ def is_written_through(path: Path) -> bool:
 
 
 def _check_directory(path: Path) -> None:
-    """Raises UserError unless a file may be made beside `path`, which is no symbolic link, or a
-    dangling one."""
+    """Raises UserError unless a file can be created in the directory of `path`; `path` links to no
+    existing file."""
     directory = Path(os.path.realpath(path)).parent
     if not directory.is_dir():
         raise UserError(
@@ -249,11 +250,14 @@ def _write_all(descriptor: int, data: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def _unwritable(path: Path, error: Exception) -> UserError:
-    reason = getattr(error, "strerror", None) or str(error)
+def _unwritable(path: Path, error: Exception, kind: str = "file") -> UserError:
     return UserError(
         "the output cannot be written",
         where=str(path),
-        actual=reason,
-        fix="make room there, or name another file",
+        actual=getattr(error, "strerror", None) or str(error),
+        fix=("make room there, or " if _is_full(error) else "") + f"name another {kind}",
     )
+
+
+def _is_full(error: BaseException) -> bool:
+    return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)

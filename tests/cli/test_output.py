@@ -1,16 +1,19 @@
 """What stands at the place of an output is never destroyed, and an output that cannot be written is
 one clear error."""
 
+import errno
 import os
 import shutil
 import stat
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
+from rmwbench import whole_file
 from rmwbench.errors import UserError
-from rmwbench.whole_file import check_page, write_whole
+from rmwbench.whole_file import check_page, durable_file, make_directory, write_whole
 from tests.badinput.conftest import private_mounts
 from tests.support import command, synthetic_bundle
 from tests.support.command import COMMAND
@@ -200,3 +203,29 @@ def test_what_cannot_be_written_is_known_before(tmp_path):
     write_whole(tmp_path / "leads", "text \udc80")
     assert (tmp_path / "new.html").read_text() == "text \\udc80"
     assert (tmp_path / "leads").is_symlink()
+
+
+@pytest.mark.parametrize(
+    ("page_format", "name"), [("HTML", "report.html"), ("Markdown", "report.md")]
+)
+def test_another_name_is_advised_in_the_same_directory(page_format, name):
+    with pytest.raises(UserError) as refused:
+        check_page("out/report.pdf", page_format)
+    assert refused.value.fix == f"name it out/{name}"
+
+
+def test_only_a_full_disk_is_told_to_make_room(tmp_path, monkeypatch):
+    with pytest.raises(UserError) as refused:
+        make_directory(Path("/proc/xx/y"))
+    assert refused.value.fix == "name another directory"
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(whole_file.os, "write", full)
+    with pytest.raises(UserError) as refused:
+        write_whole(tmp_path / "page.html", "page")
+    assert refused.value.fix == "make room there, or name another file"
+    with pytest.raises(UserError) as refused, durable_file(tmp_path / "plan.json"):
+        raise OSError(errno.EACCES, "Permission denied")
+    assert refused.value.fix == "give access there"

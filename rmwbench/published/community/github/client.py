@@ -19,11 +19,11 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from rmwbench.errors import UserError
 
-PUBLIC = "https://api.github.com"
+PUBLIC_API = "https://api.github.com"
 PER_PAGE = 100
 TRIES = 4
-"""Attempts at a request that failed for no reason of ours: a cut answer, a broken connection, a
-5xx."""
+"""Attempts at a request that failed because of the server or the network: a cut answer, a broken
+connection, a 5xx."""
 PAUSE_S = 2.0
 """The pause before the second try; each further one is twice as long."""
 MOST_WAITS = 5
@@ -35,7 +35,7 @@ NEXT = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?next"?')
 LAST_PAGE = re.compile(r'<[^>]*[?&]page=(\d+)[^>]*>\s*;[^,]*\brel="?last"?')
 
 
-class Missing(Exception):
+class NoAnswer(Exception):
     """The API has no answer to this question for this repository; the text says why."""
 
 
@@ -53,7 +53,7 @@ class ApiClient:
 
     def __init__(
         self,
-        base: str = PUBLIC,
+        base: str = PUBLIC_API,
         token: str | None = None,
         *,
         max_wait_s: float = 120.0,
@@ -70,7 +70,7 @@ class ApiClient:
             or parts.username
         ):
             raise UserError(
-                "not the address of an API", where=base, expected=f"for example {PUBLIC}"
+                "not the address of an API", where=base, expected=f"for example {PUBLIC_API}"
             )
         if token is not None and not re.fullmatch(r"[\x21-\x7e]+", token):
             raise UserError("the token has characters that no token has", where="GITHUB_TOKEN")
@@ -83,7 +83,7 @@ class ApiClient:
         self.requests = 0
 
     def get(self, path: str, **query: object) -> Any:
-        """Return the answer to one question. Raise Missing if there is none."""
+        """Return the answer to one question. Raise NoAnswer if there is none."""
         return self._ask(self._url(path, query))[0]
 
     def pages(self, path: str, **query: object) -> Iterator[list[dict[str, Any]]]:
@@ -139,9 +139,9 @@ class ApiClient:
                 url = self._require_origin(urljoin(url, headers["location"]))
             elif status == 202:
                 if failures + 1 >= TRIES:
-                    raise Missing("GitHub was still computing it")
+                    raise NoAnswer("GitHub was still computing it")
+                self._sleep(PAUSE_S * 2**failures)
                 failures += 1
-                self._sleep(PAUSE_S * failures)
             elif status == 204:
                 return [], headers
             elif status == 200:
@@ -235,7 +235,7 @@ class ApiClient:
         except (ValueError, AttributeError):
             message = ""
         if status in (409, 410, 422, 451) or (status == 403 and "too large" in message):
-            raise Missing(f"GitHub says: {message or status}")
+            raise NoAnswer(f"GitHub says: {message or status}")
         if status == 401:
             raise UserError(
                 "the API does not accept the token",
