@@ -116,7 +116,7 @@ def look_at(
         (unit, arm, verdict)
         for unit in units
         for arm, verdict in verdicts[unit].items()
-        if verdict.verdict not in ("reference", "no data", "alone")
+        if verdict.ranks
     ]
     undecided = tuple(
         OpenComparisonLine(

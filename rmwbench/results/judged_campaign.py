@@ -253,7 +253,7 @@ def _with_decided(
         if not decisive or w.workload in decisive
         for by_arm in verdicts[w.name].values()
         for verdict in by_arm.values()
-        if verdict.verdict not in ("reference", "no data", "alone")
+        if verdict.ranks
     ]
     decided = sum(verdict != "undecided" for verdict in verdict_names)
     return replace(campaign, looks=replace(campaign.looks, decided=decided, of=len(verdict_names)))

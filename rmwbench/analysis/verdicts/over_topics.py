@@ -99,8 +99,9 @@ def _overall(
     noun: Noun,
 ) -> Overall:
     kinds = {v.verdict for v in per.values()}
-    if len(kinds) == 1 and kinds & {"reference", "no data", "alone"}:
-        return Overall(next(iter(per.values())), None)
+    first = next(iter(per.values()))
+    if len(kinds) == 1 and not first.ranks:
+        return Overall(first, None)
     for kind, pick in (("worse", _worst), ("undecided", _furthest)):
         if kind in kinds:
             of = f"{PREPOSITION[noun]} {{}} of {len(per)} {noun}s"

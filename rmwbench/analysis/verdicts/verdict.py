@@ -148,6 +148,12 @@ class Verdict:
     by: By | None = None
     fates: Fates | None = None
 
+    @property
+    def ranks(self) -> bool:
+        """Whether the arm was compared with others: the floor, an only contender and an arm
+        without data are not."""
+        return self.verdict not in ("reference", "no data", "alone")
+
 
 Verdicts = Mapping[str, Mapping[str, Verdict]]
 """Workload -> arm -> verdict."""
