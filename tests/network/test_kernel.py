@@ -311,7 +311,27 @@ def test_a_rate_in_the_path_drops_and_one_at_the_nic_blocks():
     path, nic = found["path"][0], found["nic"][0]
     assert path["queue_full"] > 500 and path["delivered"] < 500, path
     assert nic["queue_full"] == 0 and nic["delivered"] >= 800, nic
+    assert "bytes" not in path  # the kernel does not count those of frames that a queue drops
     assert found["nic"][1] > 0.4  # 11.5 Mbit at 20 Mbit/s, but for what socket and bucket hold
+
+
+@pytest.mark.usefixtures("joined")
+def test_what_a_queue_dropped_stays_counted_when_a_change_removes_it():
+    slow = "{rate_mbps: 1, queue_frames: 10}"
+    for way, sender, to in (("up", "robot", "10.77.0.2"), ("down", "base", "10.77.0.1")):
+        change = f"changes: [{{at_s: 0.1, host: robot, {way}: {{rate_mbps: 5, queue_kb: 50}}}}]"
+        with Lab(
+            links(f"{{backend: kernel, links: {{robot: {{{way}: {slow}}}}}, {change}}}")
+        ) as lab:
+            sent = int(lab.run(sender, SEND, to, 1000, 0))
+            lab.network.schedule(time.monotonic_ns(), END_NS)
+            before = lab.network._switch.mark().links["robot"][way]
+            lab.network.apply_due(END_NS)
+            lab.network.settle(lab.note)
+            lab.end()
+            after = lab.network.document["links"]["robot"][way]
+        assert sent == 1000 and before["queue_full"] > 500, before
+        assert after["queue_full"] >= before["queue_full"] and after["frames"] >= before["frames"]
 
 
 @pytest.mark.usefixtures("joined")

@@ -17,7 +17,7 @@ takes no seed. Their offsets count from the frame's Ethernet header.
 
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rmwbench.lab.host import Configured
@@ -27,6 +27,7 @@ from rmwbench.lab.network.host_network import (
     ETHERNET_BYTES,
     NIC_QUEUE_FRAMES,
     QUEUE_FRAMES,
+    QUEUES,
     NetworkBroken,
     burst_bytes,
     queue_limit,
@@ -217,7 +218,7 @@ def dumps(links: Links) -> list[NetlinkMessage]:
     """The messages that read the network back."""
     messages: list[NetlinkMessage] = [
         ("read links", netlink.GETLINK, netlink.DUMP, netlink.link(0)),
-        ("read schedulers", netlink.GETQDISC, netlink.DUMP, netlink.traffic_body(0)),
+        QUEUES,
     ]
     for number in range(1, len(links.hosts) + 1):
         for index in (Ports(number).b, Ports(number).c):
@@ -266,7 +267,7 @@ def change(
             continue
         if any(_structure(old)[:2]):
             root = netlink.traffic_body(ports.paced(direction), parent=netlink.ROOT)
-            messages.append(("remove the old rate", netlink.DELQDISC, 0, root))
+            messages += [QUEUES, ("remove the old rate", netlink.DELQDISC, 0, root)]
         messages += _rate_and_delay(ports, direction, new)
     return messages
 
@@ -286,20 +287,39 @@ def carrier(number: int, *, on: bool) -> list[NetlinkMessage]:
     return [("carrier", netlink.NEWLINK, 0, netlink.link(Ports(number).a, up=on))]
 
 
-def counters(links: Links, answers: list[bytes]) -> dict[str, dict[str, dict[str, int]]]:
-    """Host → direction → counters, with the names of the switch's, from a dump of GETQDISC."""
+def dropped_by_removed(
+    messages: Iterable[NetlinkMessage], answers: Iterable[bytes]
+) -> Iterator[tuple[int, int]]:
+    """Yields (device, frames that its queue had dropped) of each queue that the messages of
+    `change` removed, of whose counts the kernel keeps none."""
+    before = b""
+    for (_, kind, _, body), answer in zip(messages, answers, strict=True):
+        if kind == netlink.DELQDISC:
+            index = netlink.index_of(body)
+            yield index, _dropped_by_queue(netlink.schedulers_of(before), index)
+        before = answer
+
+
+def _dropped_by_queue(schedulers: Mapping[tuple[int, str], Mapping[str, int]], index: int) -> int:
+    queue = schedulers.get((index, "htb")) or schedulers.get((index, "netem"), {"dropped": 0})
+    return queue["dropped"]
+
+
+def counters(
+    links: Links, answers: list[bytes], dropped_before: Mapping[int, int]
+) -> dict[str, dict[str, dict[str, int]]]:
+    """Host → direction → counters, with the names of the switch's, from a dump of GETQDISC.
+    `dropped_before`: device → frames that queues which it no longer has had dropped."""
     schedulers = netlink.schedulers_of(b"".join(answers))
-    zeros = {"frames": 0, "bytes": 0, "dropped": 0}
 
     def direction_counters(ports: Ports, direction: str) -> dict[str, int]:
         paced = ports.paced(direction)
-        ingress = schedulers.get((ports.lossy(direction), "ingress"), zeros)
-        queue = schedulers.get((paced, "htb")) or schedulers.get((paced, "netem"), zeros)
+        ingress = schedulers.get((ports.lossy(direction), "ingress"), {"frames": 0, "dropped": 0})
+        queue_full = _dropped_by_queue(schedulers, paced) + dropped_before.get(paced, 0)
         return {
-            "frames": ingress["frames"] + queue["dropped"],
-            "bytes": ingress["bytes"] + ETHERNET_BYTES * ingress["frames"],
+            "frames": ingress["frames"] + queue_full,
             "lost": ingress["dropped"],
-            "queue_full": queue["dropped"],
+            "queue_full": queue_full,
             "delivered": ingress["frames"] - ingress["dropped"],
         }
 

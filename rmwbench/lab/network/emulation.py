@@ -183,11 +183,14 @@ class Emulation:
             configured = self._processes.configured.pop(token)
             if request.edge is not None:
                 self._take_dropped(request, configured)
-            elif configured.failed is not None:
+                continue
+            if configured.failed is not None:
                 step, number = configured.failed
                 change = request.words or "its link"
                 raise NetworkBroken(f"host {request.host}: {change}: {step}: errno {number}")
-            elif request.words is not None:
+            if request.where == NETWORK_HOST and self._kernel is not None:
+                self._kernel.changed(request.messages, configured.answers)
+            if request.words is not None:
                 note(request.host, request.words, configured.time_ns)
 
     def settle(self, note: Note) -> None:

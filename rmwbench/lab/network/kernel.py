@@ -11,7 +11,8 @@ import functools
 import json
 import marshal
 import os
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from rmwbench.lab.network import bridge, netlink
 from rmwbench.lab.network.host_network import (
     DEVICES,
     ETHERNET_BYTES,
+    QUEUES,
     NetworkBroken,
     dropped_frames,
 )
@@ -47,6 +49,7 @@ class KernelNetwork:
         # outages in force, as scheduled
         self._off: dict[str, set[str]] = {host: set() for host in links.hosts}
         self._dropped_before: dict[str, int] = {}
+        self._dropped_by_removed: Counter[int] = Counter()
 
     def spawn(self) -> None:
         """Does nothing: there is no process to start."""
@@ -70,7 +73,7 @@ class KernelNetwork:
         self._dropped_before = self._dropped_frames(self._read())
 
     def mark(self) -> Mark:
-        return Mark(0, bridge.counters(self._links, self._read().answers))
+        return Mark(0, self._counters(self._read()))
 
     def change_messages(self, change: NetworkChange) -> list[NetlinkMessage]:
         """The messages that make a change, which builds on the one before."""
@@ -98,6 +101,11 @@ class KernelNetwork:
             case name:
                 raise NetworkBroken(f"kernel backend: unknown change {name}")
 
+    def changed(self, messages: Iterable[NetlinkMessage], answers: Iterable[bytes]) -> None:
+        """Keeps the counts of the queues that the messages of a change have removed."""
+        for index, dropped in bridge.dropped_by_removed(messages, answers):
+            self._dropped_by_removed[index] += dropped
+
     def collect(self) -> tuple[dict[str, Any], bytes, None, int]:
         """Returns the document, parsed and as bytes. Raises NetworkBroken for joined frames."""
         configured = self._read()
@@ -114,7 +122,7 @@ class KernelNetwork:
             devices.setdefault(host, {})["dropped"] = dropped - self._dropped_before.get(host, 0)
         document = {
             "backend": "kernel",
-            "links": bridge.counters(self._links, configured.answers),
+            "links": self._counters(configured),
             "devices": devices,
             "changes": [],
         }
@@ -122,6 +130,9 @@ class KernelNetwork:
 
     def close(self) -> None:
         """Does nothing: the network ends with the hosts."""
+
+    def _counters(self, configured: Configured) -> dict[str, dict[str, dict[str, int]]]:
+        return bridge.counters(self._links, configured.answers, self._dropped_by_removed)
 
     def _dropped_frames(self, configured: Configured) -> dict[str, int]:
         """The frames that the devices before each host have dropped since they were made."""
@@ -193,8 +204,7 @@ class KernelNetwork:
         return {host.lstrip("/"): features for host, features in in_force.items()}
 
     def _read(self) -> Configured:
-        read = ("read schedulers", netlink.GETQDISC, netlink.DUMP, netlink.traffic_body(0))
-        return self._configure("counters", [read], reads=[DEVICES])
+        return self._configure("counters", [QUEUES], reads=[DEVICES])
 
     def _configure(
         self, change: str, messages: Any, writes: Any = (), reads: Any = ()

@@ -138,6 +138,12 @@ def traffic_body(index: int, handle: int = 0, parent: int = 0) -> bytes:
     return struct.pack("=BBHiIII", 0, 0, 0, index, handle, parent, 0)
 
 
+def index_of(traffic: bytes) -> int:
+    """The device of a message that begins with `traffic_body`."""
+    index: int = struct.unpack_from("=i", traffic, 4)[0]
+    return index
+
+
 def htb(index: int) -> bytes:
     """The scheduler HTB, with all frames in one class."""
     options = attribute(_HTB_INIT, struct.pack("=5I", 3, 10, HTB_CLASS & 0xFFFF, 0, 0))
