@@ -45,7 +45,6 @@ from rmwbench.report.view import (
     View,
 )
 from rmwbench.words import numbers as fmt
-from rmwbench.words.numbers import significant_count
 
 if TYPE_CHECKING:
     from rmwbench.published.claims.by_suite import SuiteRow
@@ -76,19 +75,24 @@ HEAD = (
     "and is undecided. The interval of a difference of two shares allows for trials that go wrong "
     "as a whole although none did; that of a share compared with a level does not. So ten trials "
     "without a loss can refute that a third is lost, but cannot decide a difference of three "
-    "points. If a bar needs more blocks, or longer ones, than `rmwbench published claims run` "
+    "points. If deciding a claim needs more or longer blocks than `rmwbench published claims run` "
     "allows, the claim is undecidable, and the run that it would need is stated. A statement that "
     "we infer and the source does not make is marked “ours” and not judged as the source's; a "
-    "statement of the source has its place below its heading. Each claim stands for itself: if the "
-    "truth of a hundred claims lies on their bar, up to five are decided wrongly. `rmwbench "
-    "published claims run` measures the open claims on your machine.",
+    "statement of the source has its place below its heading. Each claim stands for itself: if a "
+    "hundred claims were true exactly at their thresholds, about five would be decided wrongly. "
+    "`rmwbench published claims run` measures the open claims on your machine.",
 )
 BY_SUITE = (
-    "For each suite the table has the number of its conditions; how many of them the source's "
-    "original has (the others are ours); for how many some arm has at least five blocks in the "
-    "shipped measurements (– if these have no campaign of the suite), how many of these have "
-    "trials as long as the original's runs, and how many each RMW has; the states of the "
-    "statements that it tests; and the minutes that its trials took."
+    "conditions: of the whole suite",
+    "original: conditions that the source's original has; the others are ours",
+    "measured: conditions in which some arm has at least five blocks in the shipped measurements; "
+    "– if these have no campaign of the suite",
+    "original measured: conditions that are both",
+    "as long: those of these whose trials are as long as the original's runs; – if their length is "
+    "not known",
+    "with …: conditions in which an arm over that RMW has at least five blocks",
+    "statements: those that the suite tests, and then how many of them are in each state",
+    "minutes: the time of its trials; ≥ and > if some campaign does not say its time",
 )
 READING = (
     "The picture shows left ÷ right (or the value) with its interval of 95 % on a logarithmic "
@@ -113,7 +117,7 @@ def view(
     if not summary.answers:
         nothing = "Nothing was measured yet: `rmwbench published claims run`."
         about.append(Text(nothing, "warning", on=On.PAGE))
-    sections = [Section("By suite", [Text(BY_SUITE), suite_table(suites)])] if suites else []
+    sections = [Section("By suite", [Items(BY_SUITE), suite_table(suites)])] if suites else []
     drawn: list[dict[str, Any]] = []
     sources = [
         _source(ledger, place, source, depth, letters, link, drawn)
@@ -160,7 +164,11 @@ def _answer(ledger: ClaimsLedger, depth: Depth, letters: Mapping[str, str]) -> I
     if places:
         yield Text(f"Measured: {'; '.join(places)}.", on=On.DOCUMENT)
     if summary.states["open"]:
-        commands = {x.run for x in ledger.sources if any(y.state == "open" for y in x.claims)}
+        commands = {
+            source.run
+            for source in ledger.sources
+            if any(claim.state == "open" for claim in source.claims)
+        }
         command = commands.pop() if len(commands) == 1 else run_command("SOURCE")
         yield Text(f"Open claims have an experiment that nobody has run yet: `{command}`")
     if depth == "brief":
@@ -177,7 +185,7 @@ def _dates(ledger: ClaimsLedger) -> dict[str, list[str]]:
         for today in claim.today:
             if today.machine:
                 dates.setdefault(today.machine, []).append(str(today.date))
-    return dict(sorted(dates.items(), key=lambda item: -len(item[1])))
+    return dict(sorted(dates.items(), key=lambda dated: -len(dated[1])))
 
 
 def _letters(ledger: ClaimsLedger) -> dict[str, str]:
@@ -312,16 +320,18 @@ def _suite_cells(row: "SuiteRow", rmws: Sequence[str], states: Sequence[str]) ->
     suite is known."""
 
     def measured(count: int) -> str:
-        return significant_count(count) if row.campaigns else ABSENT
+        return fmt.significant_count(count) if row.campaigns else ABSENT
 
     return (
         row.source,
         row.suite,
-        *map(significant_count, (row.conditions, row.original)),
+        *map(fmt.significant_count, (row.conditions, row.original)),
         *map(measured, (row.measured, row.measured_original)),
-        ABSENT if row.as_long is None else significant_count(row.as_long),
+        ABSENT if row.as_long is None else fmt.significant_count(row.as_long),
         *(measured(row.by_rmw[rmw]) for rmw in rmws),
-        *map(significant_count, (row.statements, *(row.states.get(name, 0) for name in states))),
+        *map(
+            fmt.significant_count, (row.statements, *(row.states.get(name, 0) for name in states))
+        ),
         _minutes(row),
     )
 
@@ -330,8 +340,11 @@ def _minutes(row: "SuiteRow") -> str:
     """Return the minutes of the trials; a lower bound if some campaigns do not say their time."""
     if row.took_s is None:
         return ABSENT
-    least = "≥ " if row.untimed else ""
-    return least + significant_count(max(1, round(row.took_s / 60)))
+    if row.took_s < 60:
+        return "> 0" if row.untimed else "< 1"
+    if row.untimed:
+        return f"≥ {fmt.significant_count(int(row.took_s // 60))}"
+    return fmt.significant_count(round(row.took_s / 60))
 
 
 @cache

@@ -1,10 +1,13 @@
 """Suite by suite: which of its conditions the original has, and how long its trials took."""
 
+from dataclasses import replace
+
 import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.published.claims.by_suite import by_suite
 from rmwbench.published.claims.claims_ledger import ledger
+from rmwbench.published.claims.ledger_view import suite_table
 from tests.published.claims.shipped import FILES
 
 CHAIN = FILES["hop-chain-2026"]
@@ -41,3 +44,22 @@ def test_a_suite_that_no_claim_tests_belongs_to_its_source_by_its_whole_name():
     file = FILES["galactic-2020"]
     assert file.has("galactic-2020-wifi")
     assert not file.has("wifi"), "which is degraded/wifi"
+
+
+@pytest.mark.parametrize(
+    ("took_s", "untimed", "minutes"),
+    [
+        (20.0, 0, "< 1"),
+        (20.0, 1, "> 0"),
+        (100.0, 0, "2"),
+        (100.0, 1, "≥ 1"),
+        (120.0, 1, "≥ 2"),
+        (None, 1, "–"),
+    ],
+)
+def test_the_minutes_of_trials_are_a_lower_bound_where_some_campaign_does_not_say_them(
+    took_s, untimed, minutes
+):
+    (row,) = rows(CHAIN)
+    (cells,) = suite_table([replace(row, took_s=took_s, untimed=untimed)]).rows
+    assert cells[-1] == minutes
