@@ -133,6 +133,7 @@ DAEMON = {"pid": 8, "name": "iox-roudi", "what": "daemon", "why": "a daemon"}
         ("shm/used_bytes", 7 << 30, "/dev/shm", "yellow", "7 GiB used"),
         ("shm/leftovers", [LEFT], "leftover segments", "yellow", "Fast DDS"),
         ("state/memory_available_bytes", 1 << 28, "memory", "red", "256 MiB"),
+        ("state/memory_available_bytes", 1010 << 20, "memory", "yellow", "1010 MiB"),
         ("hardware/container", {"memory_bytes": 1 << 30}, "memory", "yellow", "limited to 1 GiB"),
         ("programs", [NODE, DAEMON], "running robots", "red", "talker (7, a ROS 2 node)"),
         ("programs", [DAEMON], "running robots", "yellow", "iox-roudi"),

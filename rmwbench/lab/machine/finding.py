@@ -123,7 +123,8 @@ def fact(facts: Mapping[str, Any], *path: str) -> Any:
 def bytes_text(value: float) -> str:
     for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if value >= size:
-            return f"{value / size:.3g} {unit}"
+            quantity = value / size  # up to 1023, which three digits would round
+            return f"{quantity:.0f} {unit}" if quantity >= 100 else f"{quantity:.3g} {unit}"
     return f"{value:.0f} B"
 
 
