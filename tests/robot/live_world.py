@@ -4,10 +4,10 @@ have in memory, open and in their environment what those of a middleware have.
     python -m tests.robot.live_world SPECIFICATION [OPTION…]     starts them, runs the doctor, ends them
     python -m tests.robot.live_world --node NODE                 is one of them
 
-A node is `{env, libraries, udp, listens, connects, shm, buffer, flooded, uid, own_shm, own_net}`:
-names of files that it maps; UDP ports; TCP ports at which it listens and to which it connects on
-this host; files in /dev/shm with their mode; the receive buffer of its UDP sockets; to how many
-datagrams it does not listen.
+A node is `{env, libraries, udp, listens, connects, shm, buffer, flooded, uid, own_shm, own_net,
+cwd}`: names of files that it maps; UDP ports; TCP ports at which it listens and to which it
+connects on this host; files in /dev/shm with their mode; the receive buffer of its UDP sockets; to
+how many datagrams it does not listen; its working directory.
 """
 
 import json
@@ -45,9 +45,8 @@ def _start(node):
     if node.get("own_shm"):
         mounted = 'mount -t tmpfs shm /dev/shm; exec "$@"'
         command = ["unshare", "--mount", "--ipc", "sh", "-ec", mounted, "sh", *command]
-    process = subprocess.Popen(
-        command, env={**os.environ, **node.get("env", {})}, stdout=subprocess.PIPE, text=True
-    )
+    environment = {**os.environ, **node.get("env", {})}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "ready\n"
     return process
 
@@ -78,6 +77,7 @@ def be_node(node):
         os.setgroups([])
         os.setgid(node["uid"])
         os.setuid(node["uid"])
+    os.chdir(node.get("cwd", "."))
     print("ready", flush=True)
     signal.pause()
 

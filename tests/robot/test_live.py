@@ -10,8 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.robot.live.live_model import LiveCode, LiveProcess
-from rmwbench.robot.live.live_rules import endpoints
+from rmwbench.robot.live.live_model import (
+    LiveCode,
+    LiveProcess,
+    LiveSystem,
+    SharedFile,
+    Socket,
+)
+from rmwbench.robot.live.live_rules import endpoints, findings
 
 ROOT = os.geteuid() == 0
 NAMESPACES = ["unshare", "--mount", "--net", "--ipc", "--pid", "--fork", "--mount-proc"]
@@ -131,6 +137,7 @@ def test_a_router_of_another_network_is_not_here():
     [
         ({"ZENOH_CONFIG_OVERRIDE": "connect/endpoints=[]"}, []),
         ({"ZENOH_CONFIG_OVERRIDE": 'connect/endpoints=["tcp/a:1","tls/[::1]:2"]'}, ["tcp/a:1", "tls/[::1]:2"]),
+        ({"ZENOH_CONFIG_OVERRIDE": 'connect/endpoints=["tcp/a:1'}, ["tcp/localhost:7447"]),
         ({"ZENOH_CONFIG_OVERRIDE": "scouting/multicast/enabled=true"}, ["tcp/localhost:7447"]),
     ],
 )  # fmt: skip
@@ -138,22 +145,52 @@ def test_where_a_session_is_told_to_connect(env, expected):
     assert endpoints(process(env)) == expected
 
 
-def test_where_a_configuration_file_tells_it_to_connect(tmp_path):
-    path = tmp_path / "session.json5"
-    path.write_text(
-        '{ // connect: {endpoints: ["tcp/no:1"]}\n mode: "peer",\n connect: { endpoints: {\n'
-        ' router: ["tcp/robot:7450"], /* "tcp/no:2" */ peer: [] } },\n'
-        ' listen: { endpoints: ["tcp/[::]:0"] } }'
-    )
-    env = {"ZENOH_SESSION_CONFIG_URI": str(path)}
-    assert endpoints(process(env)) == ["tcp/robot:7450"]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{ // connect: {endpoints: ["tcp/no:1"]}\n mode: "peer",\n connect: { endpoints: {\n'
+         ' peer: ["tcp/robot:7450#iface=eth0"], /* "tcp/no:2" */ router: ["tcp/no:3"] } },\n'
+         ' listen: { endpoints: ["tcp/[::]:0"] } }', ["tcp/robot:7450"]),
+        ("{ connect: { endpoints: [] } }", []),
+        ('{ mode: "peer" }', []),
+        ("{ connect", None),
+        (None, None),
+    ],
+)  # fmt: skip
+def test_where_a_configuration_file_tells_it_to_connect(text, expected):
+    configured = process({}, configurations={"ZENOH_SESSION_CONFIG_URI": text})
+    assert endpoints(configured) == expected
 
 
-def process(env):
-    more = {"network": 1, "ipc": 1, "shm": None, "udp": (), "tcp": (), "files": ()}
-    return LiveProcess(
-        pid=os.getpid(), name="node", uid=0, rmw="rmw_zenoh_cpp", environment=env, **more
+def test_a_variable_decides_over_a_file_that_cannot_be_read():
+    env = {"ZENOH_CONFIG_OVERRIDE": 'connect/endpoints=["tcp/a:1"]'}
+    assert endpoints(process(env, configurations={"ZENOH_SESSION_CONFIG_URI": None})) == ["tcp/a:1"]
+
+
+def test_files_are_those_of_the_process(tmp_path):
+    """Its relative paths begin at its working directory. A file that cannot be read is no fault."""
+    (tmp_path / "session.json5").write_text('{connect: {endpoints: ["tcp/localhost:7448"]}}')
+    there = {"libraries": ZENOH, "listens": [7448], "cwd": str(tmp_path)}
+    code, document = look({**there, "env": {"ZENOH_SESSION_CONFIG_URI": "session.json5"}})
+    assert (code, codes(document)) == (0, [])
+    code, document = look({**there, "env": {"ZENOH_SESSION_CONFIG_URI": "other.json5"}})
+    assert (code, codes(document)) == (2, [LiveCode.NO_ROUTER])
+    assert document["findings"][0]["level"] == "unknown"
+
+
+def process(env, **more):
+    fields = {"network": 1, "ipc": 1, "shm": None, "udp": (), "tcp": (), "files": ()}
+    fields |= {"pid": 7, "name": "node", "uid": 0, "rmw": "rmw_zenoh_cpp", "configurations": {}}
+    return LiveProcess(environment=env, **{**fields, **more})
+
+
+def found(*processes, sysctls=None):
+    udp = tuple(socket for process in processes for socket in process.udp)
+    tcp = tuple(socket for process in processes for socket in process.tcp)
+    system = LiveSystem(
+        processes=processes, udp={1: udp}, tcp={1: tcp}, unread=0, sysctls=sysctls or {}
     )
+    return findings(system)
 
 
 @pytest.mark.parametrize(("taken", "level"), [(29, None), (31, "yellow"), (33, "red")])
@@ -172,6 +209,21 @@ def test_more_indices_where_the_configuration_says_so():
     assert look({"libraries": CYCLONEDDS, "udp": udp, "env": env})[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("uri", "code"), [("file://{}", 0), ("<Tracing/>,{}", 0), ("{}", 0), ("other.xml", 2)]
+)
+def test_more_indices_where_a_configuration_file_says_so(tmp_path, uri, code):
+    path = tmp_path / "cyclonedds.xml"
+    path.write_text(
+        "<CycloneDDS><Domain><Discovery><MaxAutoParticipantIndex>119</MaxAutoParticipantIndex>"
+        "<!-- <MaxAutoParticipantIndex>9</MaxAutoParticipantIndex> --></Discovery></Domain>"
+        "</CycloneDDS>"
+    )
+    udp = [7400, *(7410 + 2 * index for index in range(40))]
+    env = {"CYCLONEDDS_URI": uri.format(path)}
+    assert look({"libraries": CYCLONEDDS, "udp": udp, "env": env})[0] == code
+
+
 def test_datagrams_that_a_full_socket_dropped():
     code, document = look(node(FASTDDS, buffer=16_384, flooded=50))
     assert (code, codes(document)) == (1, [LiveCode.DATAGRAMS_DROPPED])
@@ -186,10 +238,22 @@ def test_who_asks_for_no_buffer_has_the_kernels_default():
     assert "rmem_default" in finding["permanent"]
 
 
+def test_sizes_that_cannot_be_read_are_not_told():
+    """A network namespace may lack net.core.rmem_*."""
+    full = Socket(inode=1, port=7410, drops=3, buffer_bytes=212_992)
+    [finding] = found(process({}, rmw="rmw_fastrtps_cpp", udp=(full,)))
+    assert finding.evidence[-1] == (
+        "about half of 212992 bytes can hold payload: a message above 104 KiB does not fit"
+    )
+    assert finding.fix is not None and "sysctl" not in finding.fix
+
+
 @pytest.mark.parametrize(
     ("libraries", "env", "level"),
     [
         (ZENOH, {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}, "red"),
+        (ZENOH, {"ROS_LOCALHOST_ONLY": "1"}, "red"),
+        (ZENOH, {"ROS_LOCALHOST_ONLY": "0", "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}, None),
         (ZENOH, {"FASTRTPS_DEFAULT_PROFILES_FILE": "/a.xml"}, "yellow"),
         (FASTDDS, {"CYCLONEDDS_URI": "file:///a.xml"}, "yellow"),
         (CYCLONEDDS, {"RMW_IMPLEMENTATION": "rmw_fastrtps_cpp"}, "red"),
@@ -218,6 +282,31 @@ def test_discovery_ranges_that_differ(env, level):
     assert [(finding["code"], finding["level"]) for finding in document["findings"]] == (
         [] if level is None else [(LiveCode.DISCOVERY_RANGE, level)]
     )
+
+
+def test_one_range_by_two_variables_is_no_difference():
+    by_variable = ({"ROS_LOCALHOST_ONLY": "1"}, {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"})
+    assert not found(*(process(env, rmw="rmw_fastrtps_cpp") for env in by_variable))
+
+
+def test_the_fix_of_two_rmws_is_for_those_that_change():
+    """Also where as many processes have one as the other, or one has each of two others."""
+    rmws = ["rmw_fastrtps_cpp", "rmw_cyclonedds_cpp"]
+    [finding] = found(*(process({}, rmw=rmw, name=rmw) for rmw in rmws))
+    assert "RMW_IMPLEMENTATION=rmw_fastrtps_cpp where rmw_cyclonedds_cpp (7)" in finding.fix
+    rmws = [rmws[0], rmws[0], rmws[1], "rmw_connextdds"]
+    [finding] = found(*(process({}, rmw=rmw, name=rmw) for rmw in rmws))
+    assert "where rmw_cyclonedds_cpp (7), rmw_connextdds (7) are started" in finding.fix
+
+
+def test_shared_memory_of_many_is_one_finding_for_two_places():
+    file = SharedFile(name="fastrtps_port7410", middleware="Fast DDS", uid=0, mode=0o666)
+    here, there = (
+        [process({}, rmw=None, pid=pid + 1, shm=(shm, 1), files=(file,)) for pid in range(3)]
+        for shm in (1, 2)
+    )
+    [finding] = found(*here, *there)
+    assert (finding.code, len(finding.processes)) == (LiveCode.SHM_OTHER_PLACE, 6)
 
 
 def test_options_that_contradict_each_other():

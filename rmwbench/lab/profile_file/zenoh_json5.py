@@ -22,7 +22,7 @@ def needs(text: str) -> FileNeeds:
     if not isinstance(config, Mapping):
         return NO_NEEDS
     mode = str(_value_at(config, "mode") or "peer")
-    connects, listens = _endpoints(config, "connect", mode), _endpoints(config, "listen", mode)
+    connects, listens = endpoints(config, "connect", mode), endpoints(config, "listen", mode)
     if any("{" in endpoint for endpoint in [*connects, *listens]):
         return NO_NEEDS  # placeholders that the worker fills in
     scouts = _value_at(config, "scouting", "multicast", "enabled")
@@ -53,7 +53,7 @@ def _value_at(config: Mapping[str, Any], *path: str) -> Any:
     return value
 
 
-def _endpoints(config: Mapping[str, Any], key: str, mode: str) -> list[str]:
+def endpoints(config: Mapping[str, Any], key: str, mode: str) -> list[str]:
     """The endpoints of a mode; a file may give them for each mode, or for all together."""
     endpoints = _value_at(config, key, "endpoints")
     if isinstance(endpoints, Mapping):

@@ -57,7 +57,8 @@ class SharedFile:
 class LiveProcess:
     """`network` and `ipc` are the process's namespaces; `shm` is (device, inode) of its /dev/shm,
     None where that cannot be read. `rmw` is the loaded RMW, else the requested one. `environment`
-    has its initial variables of ROS 2 and of middlewares."""
+    has its initial variables of ROS 2 and of middlewares; `configurations` the texts that its
+    configuration variables give or name a file of, None where a file cannot be read."""
 
     pid: int
     name: str
@@ -67,6 +68,7 @@ class LiveProcess:
     shm: tuple[int, int] | None
     rmw: str | None
     environment: Mapping[str, str]
+    configurations: Mapping[str, str | None]
     udp: tuple[Socket, ...]
     tcp: tuple[Socket, ...]
     files: tuple[SharedFile, ...]
@@ -136,8 +138,10 @@ class LiveCheckup:
 
     @property
     def exit_code(self) -> int:
-        """1 with findings, 0 without, 2 without findings if some processes could not be read."""
-        return 1 if self.findings else 2 if self.system.unread else 0
+        """1 with findings, 0 without, 2 if there are none but of what could not be read."""
+        if any(finding.level != "unknown" for finding in self.findings):
+            return 1
+        return 2 if self.findings or self.system.unread else 0
 
     def document(self) -> dict[str, Any]:
         """The document that `rmwbench doctor --live --json` prints (docs/doctor.md)."""

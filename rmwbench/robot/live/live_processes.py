@@ -108,6 +108,7 @@ def _process(entry: Path, tables: _Tables) -> LiveProcess | None:
         shm=_shm(entry),
         rmw=rmw,
         environment=environment,
+        configurations=_configurations(entry, environment),
         udp=_own_sockets(tables.udp[network], open_files.sockets),
         tcp=_own_sockets(tables.tcp[network], open_files.sockets),
         files=open_files.files,
@@ -121,6 +122,31 @@ def _own_sockets(sockets: Iterable[Socket], inodes: frozenset[int]) -> tuple[Soc
 def _environment(raw: bytes) -> Mapping[str, str]:
     pairs = (variable.partition("=") for variable in raw.decode(errors="replace").split("\0"))
     return {name: value for name, _, value in pairs if VARIABLES.match(name)}
+
+
+def _configurations(entry: Path, environment: Mapping[str, str]) -> Mapping[str, str | None]:
+    """Cyclone DDS takes paths and XML, with commas between; rmw_zenoh takes one path."""
+    parts_of = {
+        "CYCLONEDDS_URI": re.findall(
+            r"<.*>|[^,<]+", environment.get("CYCLONEDDS_URI", ""), flags=re.DOTALL
+        ),
+        "ZENOH_SESSION_CONFIG_URI": [environment.get("ZENOH_SESSION_CONFIG_URI", "")],
+    }
+    configurations: dict[str, str | None] = {}
+    for variable, parts in parts_of.items():
+        stated = [part.strip() for part in parts if part.strip()]
+        texts = [part if part.startswith("<") else _configuration(entry, part) for part in stated]
+        if texts:
+            readable = [text for text in texts if text is not None]
+            configurations[variable] = "\n".join(readable) if readable == texts else None
+    return configurations
+
+
+def _configuration(entry: Path, path: str) -> str | None:
+    """The text of a process's file; a relative path begins at its working directory."""
+    name = path.removeprefix("file://")
+    file = Path(f"{entry}/root{name}") if name.startswith("/") else entry / "cwd" / name
+    return file_text(file) if os.path.isfile(file) else None
 
 
 def _rmw(maps: str) -> str | None:

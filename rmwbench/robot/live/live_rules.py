@@ -9,6 +9,7 @@ from typing import Any
 
 from rmwbench.lab.machine.checks.network_rules import WANTED_BUFFER_BYTES, sysctl
 from rmwbench.lab.machine.finding import bytes_text
+from rmwbench.lab.profile_file import zenoh_json5
 from rmwbench.robot.live.live_model import (
     BASE_PORT,
     DOMAIN_PORTS,
@@ -22,6 +23,8 @@ from rmwbench.robot.live.live_model import (
     SharedFile,
     Socket,
 )
+from rmwbench.words.json5 import json5_value
+from rmwbench.words.numbers import counted
 
 CYCLONEDDS, FASTDDS, ZENOH = "rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp"
 FASTDDS_DYNAMIC = "rmw_fastrtps_dynamic_cpp"
@@ -33,7 +36,9 @@ FASTDDS_VARIABLES = (
     *("FASTDDS_BUILTIN_TRANSPORTS", "RMW_FASTRTPS_PUBLICATION_MODE"),
     "RMW_FASTRTPS_USE_QOS_FROM_XML",
 )
-ZENOH_VARIABLES = ("ZENOH_SESSION_CONFIG_URI", "ZENOH_CONFIG_OVERRIDE", "ZENOH_ROUTER_CONFIG_URI")
+CONNECT = "connect/endpoints"
+SESSION_FILE = "ZENOH_SESSION_CONFIG_URI"
+ZENOH_VARIABLES = (SESSION_FILE, "ZENOH_CONFIG_OVERRIDE", "ZENOH_ROUTER_CONFIG_URI")
 IGNORED: Mapping[str, tuple[str, ...]] = {
     CYCLONEDDS: (*FASTDDS_VARIABLES, *ZENOH_VARIABLES),
     FASTDDS: (*CYCLONEDDS_VARIABLES, *ZENOH_VARIABLES),
@@ -57,57 +62,72 @@ def findings(system: LiveSystem) -> list[LiveFinding]:
 
 
 def shared_memory(system: LiveSystem) -> Findings:
-    """A middleware sends through shared memory to every process with its host's address: to all in
-    its network namespace, also those in other containers or of other users."""
-    users = [process for process in system.processes if process.files]
-    for a, b in combinations(users, 2):
-        shared = {file.middleware for file in a.files} & {file.middleware for file in b.files}
-        if a.network != b.network or not shared:
-            continue
-        middleware = min(shared)
-        if None not in (a.shm, b.shm) and a.shm != b.shm:
-            yield _finding(
-                LiveCode.SHM_OTHER_PLACE,
-                (a, b),
-                level="red",
-                found=f"two processes with {middleware} have one network and two /dev/shm",
-                expected="one /dev/shm, or another transport between them",
-                why="each takes the other for a process of its host and sends through shared memory "
-                "that the other does not have: topics are discovered, and nothing arrives",
-                evidence=[
-                    f"{process.pid}: /dev/shm is device {process.shm[0]}, inode {process.shm[1]}; IPC namespace "
-                    f"{process.ipc}"
-                    for process in (a, b)
-                    if process.shm
-                ],
-                proof=f"stat -c '%d %i' /proc/{a.pid}/root/dev/shm /proc/{b.pid}/root/dev/shm",
-                fix=_instead_of_shm(middleware, "docker run --ipc=host … (with --network=host)"),
-            )
-        elif refused := _refused_files(a, b, middleware) or _refused_files(b, a, middleware):
-            yield _finding(
-                LiveCode.SHM_OTHER_USER,
-                (a, b),
-                level="red",
-                found=f"processes of users {a.uid} and {b.uid} share memory of {middleware} that one "
-                "of them may not write",
-                expected="one user, or another transport between them",
-                why="senders write to a reader's file in /dev/shm: topics are discovered, and nothing "
-                "arrives",
-                evidence=[
-                    f"/dev/shm/{file.name}: user {file.uid}, mode {file.mode:o}" for file in refused
-                ],
-                proof=f"ls -ln {' '.join(f'/proc/{a.pid}/root/dev/shm/{file.name}' for file in refused)}",
-                fix=_instead_of_shm(middleware, f"docker run --user {a.uid} …: the same user"),
-            )
+    """A middleware sends through shared memory to every process of its network namespace, including
+    other containers and users. One finding for two groups of processes; a group's processes have
+    one /dev/shm and one user."""
+    groups_of: dict[tuple[int, str], dict[tuple[object, int], list[LiveProcess]]] = {}
+    for process in system.processes:
+        for middleware in sorted({file.middleware for file in process.files}):
+            groups = groups_of.setdefault((process.network, middleware), {})
+            groups.setdefault((process.shm, process.uid), []).append(process)
+    for (_, middleware), groups in groups_of.items():
+        for one, other in combinations(groups.values(), 2):
+            yield from _between_groups(one, other, middleware)
 
 
-def _refused_files(owner: LiveProcess, reader: LiveProcess, middleware: str) -> list[SharedFile]:
-    """At most four files of the owner that the reader may not read and write. Groups are
+def _between_groups(
+    one: Sequence[LiveProcess], other: Sequence[LiveProcess], middleware: str
+) -> Findings:
+    a, b = one[0], other[0]
+    if None not in (a.shm, b.shm) and a.shm != b.shm:
+        yield _finding(
+            LiveCode.SHM_OTHER_PLACE,
+            (*one, *other),
+            level="red",
+            found=f"processes with {middleware} have one network and two /dev/shm",
+            expected="one /dev/shm, or another transport between them",
+            why="each takes the other for a process of its host and sends through shared memory "
+            "that the other does not have: topics are discovered, and nothing arrives",
+            evidence=[
+                f"{process.pid}: /dev/shm is device {process.shm[0]}, inode {process.shm[1]}; IPC namespace "
+                f"{process.ipc}"
+                for process in (a, b)
+                if process.shm
+            ],
+            proof=f"stat -c '%d %i' /proc/{a.pid}/root/dev/shm /proc/{b.pid}/root/dev/shm",
+            fix=_instead_of_shm(middleware, "docker run --ipc=host … (with --network=host)"),
+        )
+    elif refused := _refused_files(one, b, middleware) or _refused_files(other, a, middleware):
+        yield _finding(
+            LiveCode.SHM_OTHER_USER,
+            (*one, *other),
+            level="red",
+            found=f"processes of users {a.uid} and {b.uid} share memory of {middleware} that one "
+            "of them may not write",
+            expected="one user, or another transport between them",
+            why="senders write to a reader's file in /dev/shm: topics are discovered, and nothing "
+            "arrives",
+            evidence=[
+                f"/dev/shm/{file.name}: user {file.uid}, mode {file.mode:o}" for file in refused
+            ],
+            proof=f"ls -ln {' '.join(f'/proc/{a.pid}/root/dev/shm/{file.name}' for file in refused)}",
+            fix=_instead_of_shm(middleware, f"docker run --user {a.uid} …: the same user"),
+        )
+
+
+def _refused_files(
+    owners: Iterable[LiveProcess], reader: LiveProcess, middleware: str
+) -> list[SharedFile]:
+    """At most four files of the owners that the reader may not read and write. Groups are
     ignored."""
     if reader.uid == 0:
         return []
-    files = [file for file in owner.files if file.middleware == middleware]
-    return [file for file in files if file.uid != reader.uid and file.mode & 0o006 != 0o006][:4]
+    files = dict.fromkeys(file for owner in owners for file in owner.files)
+    return [
+        file
+        for file in files
+        if file.middleware == middleware and file.uid != reader.uid and file.mode & 0o006 != 0o006
+    ][:4]
 
 
 def _instead_of_shm(middleware: str, first: str) -> str:
@@ -119,11 +139,14 @@ def _instead_of_shm(middleware: str, first: str) -> str:
 def router(system: LiveSystem) -> Findings:
     """Nodes of rmw_zenoh discover each other through a router."""
     alone: dict[tuple[int, str], list[LiveProcess]] = {}
+    unread: list[LiveProcess] = []
     for process in system.processes:
         if process.rmw != ZENOH:
             continue
         connect_to = endpoints(process)
-        if connect_to and not any(_reaches(process, end, system) for end in connect_to):
+        if connect_to is None:
+            unread.append(process)
+        elif connect_to and not any(_reaches(process, end, system) for end in connect_to):
             alone.setdefault((process.network, ", ".join(connect_to)), []).append(process)
     for (network, ends), processes in alone.items():
         port = ends.rpartition(":")[2]
@@ -147,40 +170,50 @@ def router(system: LiveSystem) -> Findings:
             proof=f"nsenter -n -t {first} ss -tan 'sport = :{port} or dport = :{port}'",
             fix="ros2 run rmw_zenoh_cpp rmw_zenohd",
         )
+    if unread:
+        yield _finding(
+            LiveCode.NO_ROUTER,
+            unread,
+            level="unknown",
+            found=f"the router of {counted(len(unread), 'process', 'processes')} is unknown",
+            expected=f"a file of {SESSION_FILE} that can be read",
+            why="the endpoints to which they connect are in it",
+            evidence=[
+                f"{process.pid}: {process.environment[SESSION_FILE]}" for process in unread[:4]
+            ],
+            proof=f"tr '\\0' '\\n' < /proc/{unread[0].pid}/environ | grep '^{SESSION_FILE}='",
+        )
 
 
-def endpoints(process: LiveProcess) -> list[str]:
+def endpoints(process: LiveProcess) -> list[str] | None:
     """The endpoints to which a session of rmw_zenoh connects, by its variables and its
-    configuration file."""
+    configuration file; None where the file cannot be read. A file replaces the one of rmw_zenoh, and
+    without `connect` a session connects to nothing."""
+    text = process.configurations.get(SESSION_FILE, f'{{connect: {{endpoints: ["{ROUTER}"]}}}}')
     override = process.environment.get("ZENOH_CONFIG_OVERRIDE", "")
-    match = re.search(r"connect/endpoints\s*=\s*(\[[^;]*\])", override)
-    text = match[1] if match else _connect(process)
-    configured = re.findall(r"[\"']((?:tcp|tls|quic|udp)/[^\"'\s]+:\d+)", text)
-    return configured or ([] if match else [ROUTER])
+    pairs = (pair.partition("=") for pair in override.split(";"))
+    changed = {key: _json5(value) for key, _, value in pairs if key in ("mode", CONNECT)}
+    config = _json5(text)
+    if changed.get(CONNECT) is not None:
+        config = {"mode": _mode(config), "connect": {"endpoints": changed[CONNECT]}}
+    if not isinstance(config, Mapping):
+        return None
+    mode = changed.get("mode") or _mode(config)
+    configured = zenoh_json5.endpoints(config, "connect", str(mode))
+    matches = (re.match(r"(?:tcp|tls|quic|udp)/[^\s#?]+:\d+", endpoint) for endpoint in configured)
+    return [match[0] for match in matches if match]
 
 
-def _connect(process: LiveProcess) -> str:
-    """The `connect` of its configuration file (JSON5), or an empty text."""
-    path = process.environment.get("ZENOH_SESSION_CONFIG_URI", "").removeprefix("file://")
-    if not path:
-        return ""
+def _mode(config: object) -> object:
+    return (config.get("mode") if isinstance(config, Mapping) else None) or "peer"
+
+
+def _json5(text: str | None) -> Any:
+    """None where there is no text, or it cannot be parsed."""
     try:
-        with open(f"/proc/{process.pid}/root{path}", encoding="utf-8", errors="replace") as file:
-            text = re.sub(r"(?<!:)//[^\n]*|/\*.*?\*/", "", file.read(1 << 20), flags=re.DOTALL)
-    except OSError:
-        return ""
-    match = re.search(r"\bconnect[\"']?\s*:\s*\{", text)
-    return "" if match is None else _block(text[match.end() :])
-
-
-def _block(text: str) -> str:
-    """The text up to the closing brace of its first block, whose opening brace is before it."""
-    depth = 1
-    for position, letter in enumerate(text):
-        depth += (letter == "{") - (letter == "}")
-        if depth == 0:
-            return text[:position]
-    return text
+        return None if text is None else json5_value(text)
+    except Exception:  # the errors of the YAML library
+        return None
 
 
 def _reaches(process: LiveProcess, endpoint: str, system: LiveSystem) -> bool:
@@ -206,21 +239,24 @@ def participant_index(system: LiveSystem) -> Findings:
             continue
         begin = BASE_PORT + DOMAIN_PORTS * domain + FIRST_INDEX
         ports = {socket.port for socket in system.udp[network]}
-        most = min(_most_index(process) for process in cyclone)
+        limits = [limit for process in cyclone if (limit := _most_index(process)) is not None]
+        most = min(limits, default=MOST_INDEX)
         count = sum(begin + 2 * index in ports for index in range(most + 1))
         if most + 1 - count > FEW_LEFT:
             continue
         yield _finding(
             LiveCode.PARTICIPANT_INDEX,
             members,
-            level="red" if count > most else "yellow",
-            found=f"{count} of {most + 1} participant indices of domain {domain} are taken",
+            level="unknown" if not limits else "red" if count > most else "yellow",
+            found=f"{count} of {'' if limits else 'the usual '}{most + 1} participant indices of "
+            f"domain {domain} are taken",
             expected="free indices for further processes",
             why="rmw_cyclonedds takes an index up to MaxAutoParticipantIndex; the next process says "
             '"Failed to find a free participant index" and ends',
             evidence=[
                 f"every second UDP port from {begin} to {begin + 2 * most}: 7400 + 250 × {domain} + 10 "
-                "+ 2 × index"
+                "+ 2 × index",
+                *(() if limits else ("a file of CYCLONEDDS_URI cannot be read",)),
             ],
             proof=f"nsenter -n -t {members[0].pid} ss -uan 'sport >= :{begin} and sport <= "
             f":{begin + 2 * most}'",
@@ -229,11 +265,15 @@ def participant_index(system: LiveSystem) -> Findings:
         )
 
 
-def _most_index(process: LiveProcess) -> int:
-    match = re.search(
-        r"<MaxAutoParticipantIndex>\s*(\d+)", process.environment.get("CYCLONEDDS_URI", "")
-    )
-    return int(match[1]) if match else MOST_INDEX
+def _most_index(process: LiveProcess) -> int | None:
+    """The largest index of a process with Cyclone DDS, None where a file of its configuration
+    cannot be read. The last of several settings is valid."""
+    text = process.configurations.get("CYCLONEDDS_URI", "")
+    if text is None:
+        return None
+    bare = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    numbers = re.findall(r"<MaxAutoParticipantIndex>\s*(\d+)", bare, flags=re.IGNORECASE)
+    return int(numbers[-1]) if numbers else MOST_INDEX
 
 
 def datagrams(system: LiveSystem) -> Findings:
@@ -268,9 +308,12 @@ def _larger(worst: Socket, most: int | None, default: int | None) -> tuple[str, 
     """The commands for a larger buffer, now and permanently: they depend on the origin of the
     present size."""
     size = worst.buffer_bytes
-    if None not in (size, most) and size not in (default, 2 * (most or 0)):
+    if default is not None and size == default:
+        name = "net.core.rmem_default"
+    elif most is not None and size in (None, 2 * most):
+        name = "net.core.rmem_max"
+    else:
         return IN_ITS_CONFIGURATION, None
-    name = "net.core.rmem_default" if size == default else "net.core.rmem_max"
     now, last = sysctl(name, WANTED_BUFFER_BYTES)
     return f"{now}, and start the process again", last
 
@@ -289,17 +332,18 @@ def _drop_text(socket: Socket) -> str:
 def _arithmetic(worst: Socket, most: int | None, default: int | None) -> str:
     """The sizes that explain the drops. The kernel doubles the size that a socket requests, since
     its own structures count as well (socket(7)); the default size is rmem_default, not doubled."""
-    limits = [
-        f"rmem_{name} = {value}" for name, value in (("max", most), ("default", default)) if value
-    ]
+    limits = (("max", most), ("default", default))
+    read = ", ".join(f"rmem_{name} = {value}" for name, value in limits if value)
+    parts = [read] if read else []
     if worst.buffer_bytes is None:
-        return f"{', '.join(limits)}; the socket's own buffer cannot be read"
-    half = bytes_text(worst.buffer_bytes / 2)
-    granted = "" if most is None else f"; at most 2 × {most} are granted on request"
-    return (
-        f"{', '.join(limits)}{granted}; of {worst.buffer_bytes} bytes about half are payload: no "
-        f"message above {half} can wait here whole"
+        return "; ".join([*parts, "the socket's own buffer cannot be read"])
+    if most is not None:
+        parts.append(f"at most 2 × {most} are granted on request")
+    parts.append(
+        f"about half of {worst.buffer_bytes} bytes can hold payload: a message above "
+        f"{bytes_text(worst.buffer_bytes / 2)} does not fit"
     )
+    return "; ".join(parts)
 
 
 def ignored_variables(system: LiveSystem) -> Findings:
@@ -307,7 +351,9 @@ def ignored_variables(system: LiveSystem) -> Findings:
     processes_of: dict[tuple[str, tuple[str, ...]], list[LiveProcess]] = {}
     for process in system.processes:
         names = tuple(
-            name for name in IGNORED.get(process.rmw or "", ()) if process.environment.get(name)
+            name
+            for name in IGNORED.get(process.rmw or "", ())
+            if _requests(name, process.environment.get(name, ""))
         )
         requested_rmw = process.environment.get("RMW_IMPLEMENTATION")
         if process.rmw and requested_rmw and requested_rmw != process.rmw:
@@ -331,6 +377,14 @@ def ignored_variables(system: LiveSystem) -> Findings:
         )
 
 
+def _requests(name: str, value: str) -> bool:
+    """Whether a variable with this value requests anything; rcl reads the first character of
+    ROS_LOCALHOST_ONLY."""
+    if name == LOCALHOST_ONLY:
+        return value.startswith("1")
+    return value not in ("", *(("SUBNET", "SYSTEM_DEFAULT") if name == RANGE else ()))
+
+
 ZENOH_INSTEAD = "separate nodes of rmw_zenoh by domains or routers"
 
 
@@ -338,8 +392,8 @@ def two_rmws(system: LiveSystem) -> Findings:
     for domain, groups in _differences(system, _rmw):
         counts = ", ".join(f"{name}: {len(processes)}" for name, processes in groups.items())
         members = _members(groups)
-        fewest = min(groups.values(), key=len)
         most = max(groups, key=lambda name: len(groups[name]))
+        others = _members({name: groups[name] for name in groups if name != most})
         yield _finding(
             LiveCode.TWO_RMWS,
             members,
@@ -353,14 +407,14 @@ def two_rmws(system: LiveSystem) -> Findings:
             evidence=_names_of_groups(groups),
             proof=f"grep -lE 'librmw_(fastrtps|cyclonedds|zenoh|connextdds)' "
             f"{' '.join(f'/proc/{process.pid}/maps' for process in members[:8])}",
-            fix=f"export RMW_IMPLEMENTATION={most} where {_pids(fewest)} are started",
+            fix=f"export RMW_IMPLEMENTATION={most} where {_pids(others)} are started",
         )
 
 
 def discovery_range(system: LiveSystem) -> Findings:
     for domain, groups in _differences(system, _range):
         counts = ", ".join(f"{name} ({len(processes)})" for name, processes in groups.items())
-        fewest = min(groups.values(), key=len)
+        firsts = [processes[0].pid for processes in groups.values()]
         off = "OFF" in groups
         yield _finding(
             LiveCode.DISCOVERY_RANGE,
@@ -373,8 +427,8 @@ def discovery_range(system: LiveSystem) -> Findings:
             else "other hosts do not discover a process that is limited to this host, and an RMW on "
             "this host may not discover it either",
             evidence=_names_of_groups(groups),
-            proof=f"tr '\\0' '\\n' < /proc/{fewest[0].pid}/environ | grep -E '^({RANGE}|"
-            f"{LOCALHOST_ONLY})='",
+            proof=f"grep -azE '^({RANGE}|{LOCALHOST_ONLY})=' "
+            f"{' '.join(f'/proc/{pid}/environ' for pid in firsts)} | tr '\\0' '\\n'",
             fix=f"the same {RANGE} everywhere, and {LOCALHOST_ONLY} nowhere",
         )
 
@@ -406,12 +460,12 @@ def _rmw(process: LiveProcess) -> str | None:
 
 
 def _range(process: LiveProcess) -> str | None:
-    """The discovery range of a process, None without an RMW that has one; ROS_LOCALHOST_ONLY=1 has
-    priority."""
+    """The discovery range of a process, None without an RMW that has one; ROS_LOCALHOST_ONLY=1 is
+    LOCALHOST, and has priority."""
     if not process.rmw or process.rmw == ZENOH:
         return None
-    if process.environment.get(LOCALHOST_ONLY) == "1":
-        return f"{LOCALHOST_ONLY}=1"
+    if _requests(LOCALHOST_ONLY, process.environment.get(LOCALHOST_ONLY, "")):
+        return "LOCALHOST"
     return process.environment.get(RANGE) or "SUBNET"
 
 
