@@ -85,7 +85,7 @@ def parse(text: str) -> Placing:
         match = _WORD.fullmatch(word.strip())
         if match is None:
             raise UserError(
-                "this does not say which machine a host is",
+                f"`{word.strip()}` is not HOST=MACHINE",
                 where=PLACE,
                 expected="HOST=MACHINE,HOST=MACHINE; a machine by the name or address that `ray "
                 "status -v` shows, with @ADDRESS behind it where the others reach it at another "
@@ -104,7 +104,7 @@ def parse(text: str) -> Placing:
         hosts[host] = machine, match["address"]
     if len(hosts) < 2:
         raise UserError(
-            "one host alone is on one machine",
+            f"{PLACE} needs at least two hosts",
             where=PLACE,
             expected="two hosts or more",
             actual=text,

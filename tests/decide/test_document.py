@@ -324,5 +324,5 @@ def test_who_never_came_to_an_end_does_not_meet_what_nobody_could_measure(tmp_pa
 
 
 def test_limits_of_nothing_that_was_measured_are_refused(tmp_path, imu):
-    with pytest.raises(UserError, match="no cell of these campaigns"):
+    with pytest.raises(UserError, match="no measured cell matches the case"):
         decided(tmp_path, imu, more="of: {workload: lidar}\n")

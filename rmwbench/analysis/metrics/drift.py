@@ -5,11 +5,11 @@ of the measurement.
 The messages of a pair that arrived are taken in the order of sending and divided into ten parts of
 equal size, or into fewer parts of two messages each; the latency of a part is its median. A trial
 drifts where the parts rise, or fall, at most of the steps, and the last two parts differ from the
-first two by at least half of the median of all parts. Most of the steps means a Kendall's tau of at
-least 0.6 over ten parts, and more over fewer, which a series without trend reaches, in either
-direction, in at most 3 % of cases (Kendall, Biometrika 30, 1938). A single stall fulfils neither
-condition. An arm drifts where at least half of its trials, and at least three, drift in the same
-direction: by chance in one of several thousand arms.
+first two by at least half of the median of all parts. Required is a Kendall's tau of at least ±0.6
+with ten parts, more with fewer. Without a trend, at most 3 % of series reach it (Kendall,
+Biometrika 30, 1938). A single stall fulfils neither condition. An arm drifts where at least half of
+its trials, and at least three, drift in the same direction: by chance in one of several thousand
+arms.
 
 `stability.py` asks the same question of a queue, in messages, at an overload. Here the question is
 about the latency, in any campaign, and a falling latency is a drift too."""

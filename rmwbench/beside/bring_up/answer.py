@@ -32,9 +32,9 @@ HEADINGS = {m.heading: m.name for m in METRICS if m.group is BRING_UP and m.head
 """Heading of a column -> its metric."""
 TEXT = (
     "Time counts from the launch of the nodes, whose programs had been started before; a node is "
-    "active when the manager knows it. Half and all: until so many are active; complete: trials in "
-    "which all were, as Nav2's manager demands, which ends at the first node that fails. This one "
-    "leaves such a node alone and goes on."
+    "active when the manager knows it. Half, all: the time until that many are active. Complete: "
+    "trials in which all became active. Nav2's manager stops at the first node that fails; the one "
+    "used here skips it and continues."
 )
 
 

@@ -314,7 +314,7 @@ def write_pictures(drawn: DrawnFigures, directory: Path) -> list[Path]:
     for source in drawn.sources:
         for figure in source.figures:
             for number, part in enumerate(figure.parts):
-                for place, (title, spec) in enumerate(specs(part, legend=True)):
+                for title, spec in specs(part, legend=True):
                     titles = (figure.original.title, part.original.title, title)
                     heading = ": ".join(filter(None, titles))
                     origin = f"{source.file.title} ({source.file.published})"
@@ -322,8 +322,7 @@ def write_pictures(drawn: DrawnFigures, directory: Path) -> list[Path]:
                     words = (source.file.figures, figure.original.id, str(number + 1), title)
                     name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(words)).strip("-").lower()
                     svg = svg_of(for_export(spec, heading, card))
-                    if not place or title:
-                        files += [directory / f"{name}.svg", directory / f"{name}.png"]
+                    files += [directory / f"{name}.svg", directory / f"{name}.png"]
                     write_whole(files[-2], svg)
                     write_whole(files[-1], vl_convert.svg_to_png(svg, scale=1.5))
     return files

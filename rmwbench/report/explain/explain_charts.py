@@ -21,7 +21,7 @@ _LETTER = 6.4  # px of a letter of a label in a part
 _HEIGHT, _TINT = 18, 0.16
 
 
-def shares(bars: Sequence[ShareBar], title: str, *, narrow: bool = False) -> Spec | None:
+def draw_share_bars(bars: Sequence[ShareBar], title: str, *, narrow: bool = False) -> Spec | None:
     """Draw `bars` from zero, in their order from top to bottom; None without any."""
     if not bars:
         return None
@@ -100,7 +100,7 @@ class Stretch(NamedTuple):
     pale: float
 
 
-def stretches(
+def draw_stacked_bars(
     workload: WorkloadAnswer, parts: Mapping[str, Sequence[Stretch]], *, narrow: bool = False
 ) -> Spec | None:
     """Draw the parts of each arm as a stacked bar, in the order of the arms; None where no message
@@ -109,7 +109,7 @@ def stretches(
     values = [value for name in names for value in _stacked(name, parts[name])]
     if not any(value["end"] for value in values):
         return None
-    rows = [frame.labelled(name, _whole(parts[name])) for name in names]
+    rows = [frame.labelled(name, _total_text(parts[name])) for name in names]
     y = frame.by_arm(rows, narrow)
     axis = frame.axis(title="time of a typical message", labelExpr=frame.TIME_LABEL, tickCount=5)
     bars = (
@@ -127,7 +127,7 @@ def stretches(
     return frame.finish_bars([bars], y, rows, values, narrow)
 
 
-def _whole(parts: Sequence[Stretch]) -> str:
+def _total_text(parts: Sequence[Stretch]) -> str:
     whole = sum(part.ns for part in parts)
     return fmt.quantity(whole, "ns") if whole else "nothing arrived"
 

@@ -8,8 +8,7 @@ from rmwbench.analysis.metrics.network.link_bytes import BYTES
 from rmwbench.analysis.records.frames import CLASSES
 from rmwbench.report.chart.frame import drawn
 from rmwbench.report.explain import shares
-from rmwbench.report.explain.explain_charts import Stretch, stretches
-from rmwbench.report.explain.explain_charts import shares as draw
+from rmwbench.report.explain.explain_charts import Stretch, draw_share_bars, draw_stacked_bars
 from rmwbench.report.explain.shares import (
     CLAIMED,
     COUNTED,
@@ -82,7 +81,9 @@ def _paths(arms: Sequence[WorkloadArm]) -> Picture:
     bars = shares.paths(arms)
     title = "Where the bytes went"
     if not bars:
-        return Picture("paths", title, "No data: nobody looked at the paths of these trials.", None)
+        return Picture(
+            "paths", title, "No data: the paths of these trials were not recorded.", None
+        )
     reading = "The share of the payload that took each path."
     meanings = {
         COUNTED: ("filled", "counted by the kernel"),
@@ -111,7 +112,7 @@ def _paths(arms: Sequence[WorkloadArm]) -> Picture:
         for path in arm.paths
     ]
     table = _numbers("", ("arm", "path", "interface", "how it is known", "share"), rows, 4)
-    drawing = drawn(draw, bars, "share of the payload")
+    drawing = drawn(draw_share_bars, bars, "share of the payload")
     return Picture("paths", title, reading, keys=keys, tables=(table,), **drawing)
 
 
@@ -121,15 +122,15 @@ def _places(arms: Sequence[WorkloadArm]) -> Picture:
     under_way = "".join(f" {arm.arm}: {text}." for arm in arms if (text := slow_of(arm.losses)))
     if not bars:
         done = sum(bool(arm.trials.done) for arm in arms)
-        which = "" if done == len(arms) else " of those with a trial that was done"
+        which = "" if done == len(arms) else " with a completed trial"
         reading = f"Nowhere: no arm{which} misses a message.{under_way}"
         if not done:
-            reading = "No data: no trial was done."
+            reading = "No data: no trial was completed."
         return Picture("places", title, reading, None, wide=True)
     reading = (
         "The share of the wanted messages that did not arrive sound and in time, only of arms that "
-        "miss some. Filled: counted there. Outlined: at most so many, because the place counts "
-        f"something else than messages. Dashed: inferred, or not located.{under_way}"
+        "miss some. Filled: counted there. Outlined: an upper limit: the counter there does "
+        f"not count messages. Dashed: inferred, or not located.{under_way}"
     )
     rows = []
     for arm in arms:
@@ -145,7 +146,7 @@ def _places(arms: Sequence[WorkloadArm]) -> Picture:
             count = fmt.counted(losses.not_located, "message")
             rows.append((arm.arm, "not located", "", count, share))
     table = _numbers("", ("arm", "place", "what it means", "messages", "of the wanted"), rows, 4)
-    drawing = drawn(draw, bars, "share of the wanted messages")
+    drawing = drawn(draw_share_bars, bars, "share of the wanted messages")
     keys = shares.place_keys(arms)
     return Picture("places", title, reading, wide=True, keys=keys, tables=(table,), **drawing)
 
@@ -191,7 +192,7 @@ def _causes(arms: Sequence[WorkloadArm]) -> Picture:
         ),
         _numbers("All by cause", ("arm", "cause", "messages", "share"), rows, 2),
     )
-    drawing = drawn(draw, bars, "share of the slowest messages")
+    drawing = drawn(draw_share_bars, bars, "share of the slowest messages")
     keys = shares.cause_keys(arms)
     return Picture("causes", title, reading, keys=keys, tables=tables, **drawing)
 
@@ -219,7 +220,7 @@ def _links(arms: Sequence[WorkloadArm]) -> Iterator[Picture]:
         wide=True,
         keys=keys,
         tables=tables,
-        **drawn(draw, bars, "share of the bytes"),
+        **drawn(draw_share_bars, bars, "share of the bytes"),
     )
 
 
@@ -309,7 +310,7 @@ def _along(workload: WorkloadAnswer) -> Picture:
         wide=True,
         keys=keys,
         tables=(_numbers("Part by part", columns, rows, 2),),
-        **drawn(stretches, workload, parts),
+        **drawn(draw_stacked_bars, workload, parts),
     )
 
 
@@ -346,7 +347,7 @@ def _by_layer(workload: WorkloadAnswer) -> Picture:
         wide=True,
         keys=keys,
         tables=(_numbers("Layer by layer", ("arm", "layer", "time", "share"), rows, 2),),
-        **drawn(stretches, workload, parts),
+        **drawn(draw_stacked_bars, workload, parts),
     )
 
 

@@ -167,10 +167,10 @@ def _print_columns(
 ) -> None:
     heads = [_head(column) for column in columns]
     needed = [
-        max(map(_whole if column.right else _longest_word, texts))
+        max(map(_widest_line if column.right else _longest_word, texts))
         for column, texts in zip(columns, zip(heads, *cells, strict=True), strict=True)
     ]
-    wanted = [max(map(_whole, column)) for column in zip(heads, *cells, strict=True)]
+    wanted = [max(map(_widest_line, column)) for column in zip(heads, *cells, strict=True)]
     keys = _keys([[cell.plain for cell in line] for line in cells], len(columns))
     for n in keys:  # names stay on a line where there is room
         needed[n] = max(needed[n], min(wanted[n], console.width // 3))
@@ -208,7 +208,7 @@ def _head(column: TableColumn) -> RichText:
     return RichText(_plain(column.title))
 
 
-def _whole(text: RichText) -> int:
+def _widest_line(text: RichText) -> int:
     return max(map(cell_len, text.plain.split("\n")))
 
 

@@ -66,12 +66,14 @@ def conditions(doc: SuiteAnswer) -> Iterator[Section]:
     if judged is None:
         return
     all_conditions = judged.conditions
-    places = {workload.workload: place for place, workload in enumerate(doc.workloads)}
+    workload_index = {workload.workload: n for n, workload in enumerate(doc.workloads)}
     names = dict.fromkeys(name for condition in all_conditions for name in condition.levels)
     levels = {
         name: [_level(condition.levels.get(name)) for condition in all_conditions] for name in names
     }
-    workloads = [doc.workloads[places[condition.workload]].name for condition in all_conditions]
+    workloads = [
+        doc.workloads[workload_index[condition.workload]].name for condition in all_conditions
+    ]
     axes = {"workload": workloads} if len(set(workloads)) > 1 or not levels else {}
     axes |= {name: texts for name, texts in levels.items() if len(set(texts)) > 1}
     common = ", ".join(f"{name}={texts[0]}" for name, texts in levels.items() if name not in axes)
@@ -84,17 +86,19 @@ def conditions(doc: SuiteAnswer) -> Iterator[Section]:
     ]
     rows: list[list[TableCell | str]] = []
     for number, condition in enumerate(all_conditions):
-        cells = {arm.arm: _arm(doc, arm, places[condition.workload]) for arm in condition.arms}
+        index = workload_index[condition.workload]
+        cells = {arm.arm: _arm(doc, arm, index) for arm in condition.arms}
         labels = [axis[number] for axis in axes.values()]
-        rows.append([*labels, *(cells.get(arm, TableCell("")) for arm in arms), _whole(condition)])
+        by_arm = (cells.get(arm, TableCell("")) for arm in arms)
+        rows.append([*labels, *by_arm, _overall_cell(condition)])
     yield Section(
         "What becomes of each condition",
         [
             Text(f"{judged.summary}{everywhere}", on=On.DOCUMENT),
-            Text(everywhere.strip(), "muted", on=On.TERMINAL if everywhere else On(0)),
+            *([Text(everywhere.strip(), "muted", on=On.TERMINAL)] if everywhere else ()),
             Table(columns, rows, look="matrix outcomes"),
             Text(
-                f"{judged.text} The number is of the metric that decided, or leaves it open.",
+                f"{judged.text} The number is the metric that decided the outcome or left it open.",
                 "muted",
             ),
         ],
@@ -104,7 +108,7 @@ def conditions(doc: SuiteAnswer) -> Iterator[Section]:
     )
 
 
-def _whole(condition: LevelsOutcome) -> TableCell:
+def _overall_cell(condition: LevelsOutcome) -> TableCell:
     """The outcome of a condition, with the arms that meet it or the outcomes that it may have."""
     words = f"{ONLY} {condition.only}" if condition.only else condition.outcome
     good = [arm.arm for arm in condition.arms if arm.outcome == MEETS]
@@ -115,15 +119,15 @@ def _whole(condition: LevelsOutcome) -> TableCell:
     return TableCell(f"{MARKS[condition.outcome]} {words}", TONES.get(condition.outcome, ""), more)
 
 
-def _arm(doc: SuiteAnswer, arm: ArmInCondition, at: int) -> TableCell:
+def _arm(doc: SuiteAnswer, arm: ArmInCondition, workload_index: int) -> TableCell:
     """The outcome of an arm, with the value that decided, or why none did; its cell links to the
     arm."""
-    workload = doc.workloads[at]
-    place = [measured.arm for measured in workload.arms].index(arm.arm)
-    metrics = workload.arms[place].metrics
+    workload = doc.workloads[workload_index]
+    arm_index = [measured.arm for measured in workload.arms].index(arm.arm)
+    metrics = workload.arms[arm_index].metrics
     if arm.topic:
         (topic,) = [t for t in workload.topics if t.topic == arm.topic]
-        metrics = topic.arms[place].metrics
+        metrics = topic.arms[arm_index].metrics
     value = arm.brief if arm.outcome in (OPEN, UNKNOWN) else ""
     if arm.metric and arm.outcome != NONE:
         shown = fmt.metric(in_unit_of_limit(metrics.get(arm.metric)))
@@ -132,7 +136,8 @@ def _arm(doc: SuiteAnswer, arm: ArmInCondition, at: int) -> TableCell:
     if arm.topic and value:
         value = f"{arm.topic} {value}"
     text, tone = f"{MARKS[arm.outcome]} {arm.outcome}", TONES.get(arm.outcome, "muted")
-    return TableCell(text, tone, value, arm.reason, f"#arm-{at}-{place}")
+    link = f"#arm-{workload_index}-{arm_index}"
+    return TableCell(text, tone, value, arm.reason, link)
 
 
 def _level(value: Any) -> str:
@@ -147,18 +152,18 @@ def pairs(workload: WorkloadAnswer) -> Iterator[Block]:
         return
     judged = [topic for topic in workload.topics if topic.judged]
     parts = [{arm.arm: arm for arm in part.arms} for part in judged or (workload,)]
-    at = {(cell.talker, cell.listener): cell for cell in workload.matrix.cells}
+    cell_of_pair = {(cell.talker, cell.listener): cell for cell in workload.matrix.cells}
     primary = workload.primary_metric
     medians: dict[tuple[str, str], float] = {}
-    for place, cell in at.items():
+    for pair, cell in cell_of_pair.items():
         if cell.outcome in ("delivers", "degraded"):
             values = [fmt.finite(part[cell.arm].value(primary)) for part in parts]
             if any(values):
-                medians[place] = max(filter(None, values))
+                medians[pair] = max(filter(None, values))
     best = min(medians.values(), default=0.0)
 
-    def pair(talker: str, listener: str) -> TableCell:
-        cell, median = at.get((talker, listener)), medians.get((talker, listener))
+    def table_cell(talker: str, listener: str) -> TableCell:
+        cell, median = cell_of_pair.get((talker, listener)), medians.get((talker, listener))
         if cell is None:
             return TableCell("")
         texts = [fmt.metric(part[cell.arm].metrics.get(primary)).text for part in parts]
@@ -175,10 +180,10 @@ def pairs(workload: WorkloadAnswer) -> Iterator[Block]:
     columns = [TableColumn("talker ↓  listener →")]
     columns += [TableColumn(listener, right=True) for listener in listeners]
     rows: list[list[TableCell | str]] = [
-        [talker, *(pair(talker, listener) for listener in listeners)]
+        [talker, *(table_cell(talker, listener) for listener in listeners)]
         for talker in workload.matrix.talkers
     ]
-    outcomes = {cell.outcome for cell in at.values()}
+    outcomes = {cell.outcome for cell in cell_of_pair.values()}
     meanings = " ".join(f"{name}: {text}." for name, text in OUTCOMES.items() if name in outcomes)
     about = "The median of the primary metric where messages arrived"
     yield Table(columns, rows, title="Who talks to whom", look="matrix")

@@ -41,8 +41,8 @@ VERDICTS = {
     "best": "decided: every other contender is worse",
     "equivalent": "as good as the best, within the margin",
     "undecided": "these trials do not tell",
-    "worse": "decided: slower than the arm it is compared with (larger, or more costly, where "
-    "that is judged), delivering less, or never working",
+    "worse": "decided: its judged metric is worse than that of the arm it is compared with, it "
+    "delivers less, or it never worked",
     "alone": "the only contender with data; of a factor, its levels are compared with each other",
     "reference": "the floor: a bound, not a contender",
     "no data": "nothing to compare",
@@ -229,7 +229,7 @@ def _last(doc: SuiteAnswer) -> Iterator[Block]:
     yield Facts(facts, on=On.TERMINAL)
     if lines := open_comparisons.lines(doc):
         yield Text(
-            "Open, and what would decide it, were ratios and scatter what they are now:",
+            "Still open. If ratios and scatter stay as they are, this would decide:",
             "open",
             on=On.TERMINAL,
         )
@@ -295,7 +295,7 @@ def _growth(doc: SuiteAnswer) -> Iterator[Section]:
 
 def _more(doc: SuiteAnswer) -> Iterator[Section]:
     if lines := open_comparisons.lines(doc):
-        meaning = Text("Were the ratios and their scatter what they are now.", "muted")
+        meaning = Text("This assumes that ratios and scatter stay as they are.", "muted")
         yield Section(
             "What more blocks would decide",
             [meaning, Items(lines)],

@@ -79,13 +79,14 @@ def _decided(machine: MachineData, limits: LimitsFile, rules: Rules) -> _Decided
         for name in machine.arms
         if any(name in machine.candidates[case.name] for case in selected)
     ]
-    # With several cases half of the error is for all of them together, half for one by one.
-    half = replace(rules, alpha=rules.alpha / 2) if len(machine.cases) > 1 else rules
-    each = replace(half, alpha=half.alpha / len(machine.cases))
+    # With several cases, half of alpha is for the answer over all cases; the single cases share the
+    # other half.
+    overall_rules = replace(rules, alpha=rules.alpha / 2) if len(machine.cases) > 1 else rules
+    case_rules = replace(overall_rules, alpha=overall_rules.alpha / len(machine.cases))
     user_limits = limits_in(selected, machine)
     candidates = [candidate(name, selected, machine, user_limits) for name in names]
-    answers = decide(candidates, user_limits, half)
-    by_case = {case.name: _of_case(case, machine, each) for case in machine.cases}
+    answers = decide(candidates, user_limits, overall_rules)
+    by_case = {case.name: _of_case(case, machine, case_rules) for case in machine.cases}
     at = [
         CaseOutcomes(
             f"{case.workload}{case.defined}",

@@ -19,9 +19,10 @@ def read_limits(path: Path) -> LimitsFile:
 
 
 def check_topics(limits: LimitsFile, known: Collection[str]) -> None:
-    """Raises UserError for limits of a topic, or a reader, that no campaign has. `known` is empty
-    where no trial ended, and then no name is refused."""
-    names = sorted(name for name in known if " " not in name)  # `image → control` is `control`, too
+    """Raises UserError if a limit names a topic or reader that no campaign has. If `known` is empty
+    (no trial ended), every name passes."""
+    # leave out `image → control`: `control` is listed
+    names = sorted(name for name in known if " " not in name)
     for topic in limits.topics:
         if known and topic not in known:
             raise UserError(
@@ -34,11 +35,11 @@ def check_topics(limits: LimitsFile, known: Collection[str]) -> None:
 
 
 def no_such_case(limits: LimitsFile, cases: Sequence[str]) -> UserError:
-    """The error for limits whose case no measured cell is in. `cases` are those of the cells."""
+    """The error for limits whose case no measured cell matches. `cases` are those of the cells."""
     case = [limits.of.workload] if limits.of.workload else []
     case += [f"{name}={level}" for name, level in limits.of.levels.items()]
     return UserError(
-        f"no cell of these campaigns is in the case of limits `{limits.limits}`",
+        f"no measured cell matches the case (`of:`) of limits `{limits.limits}`",
         where="of",
         expected="; ".join(cases) or "a campaign with a workload",
         actual=" ".join(case) or "any",
