@@ -9,7 +9,7 @@ from typing import Any
 
 from rmwbench.lab.machine import machine_card, machine_facts
 from rmwbench.lab.machine.checks import checks, warnings
-from rmwbench.lab.machine.finding import LEVELS, Finding
+from rmwbench.lab.machine.finding import SEVERITIES, Finding
 
 SCHEMA, VERSION = "rmwbench/doctor", 1
 
@@ -34,7 +34,7 @@ class Checkup:
     def document(self) -> dict[str, Any]:
         """The document that `rmwbench doctor --json` prints (docs/doctor.md)."""
         counts = {
-            level: sum(finding.level == level for finding in self.findings) for level in LEVELS
+            level: sum(finding.level == level for finding in self.findings) for level in SEVERITIES
         }
         return {
             "schema": SCHEMA,

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Level = Literal["red", "yellow", "unknown", "green"]
-LEVELS: tuple[Level, ...] = ("red", "yellow", "unknown", "green")
+Severity = Literal["red", "yellow", "unknown", "green"]
+SEVERITIES: tuple[Severity, ...] = ("red", "yellow", "unknown", "green")
 """Worst first."""
 
 
@@ -32,7 +32,7 @@ class Finding:
     """
 
     check: str
-    level: Level
+    level: Severity
     found: str
     expected: str
     why: str
@@ -66,14 +66,14 @@ class Absent(Exception):
     """A fact that a rule needs was not gathered, so the rule makes no finding."""
 
 
-Facts = Mapping[str, Any]
+MachineFacts = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Diagnosis:
     """The fields of a Finding that depend on the facts; None stands for the rule's own text."""
 
-    level: Level
+    level: Severity
     found: str
     fix: str | None = None
     permanent: str | None = None
@@ -91,9 +91,9 @@ class DoctorRule:
     check: str
     expected: str
     why: str
-    judge: Callable[[Facts], Diagnosis]
+    judge: Callable[[MachineFacts], Diagnosis]
 
-    def __call__(self, facts: Facts) -> Finding:
+    def __call__(self, facts: MachineFacts) -> Finding:
         fields = vars(self.judge(facts))
         given_fields = {name: value for name, value in fields.items() if value is not None}
         return Finding(
@@ -103,7 +103,7 @@ class DoctorRule:
 
 def rule(
     check: str, *, expected: str, why: str
-) -> Callable[[Callable[[Facts], Diagnosis]], DoctorRule]:
+) -> Callable[[Callable[[MachineFacts], Diagnosis]], DoctorRule]:
     """Turns a function that judges facts into a row of the table."""
     return lambda judge: DoctorRule(check, expected, why, judge)
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from rmwbench.errors import UserError
-from rmwbench.lab.machine.finding import LEVELS
+from rmwbench.lab.machine.finding import SEVERITIES
 from rmwbench.robot.live.live_model import LiveCheckup
 from rmwbench.robot.live.live_processes import PROC, read_system
 from rmwbench.robot.live.live_rules import findings
@@ -25,7 +25,7 @@ def checkup(domain: int | None) -> LiveCheckup:
     if domain is not None:
         of_domain = tuple(process for process in system.processes if domain in process.domains)
         system = replace(system, processes=of_domain)
-    sorted_findings = sorted(findings(system), key=lambda finding: LEVELS.index(finding.level))
+    sorted_findings = sorted(findings(system), key=lambda finding: SEVERITIES.index(finding.level))
     return LiveCheckup(domain=domain, system=system, findings=tuple(sorted_findings))
 
 

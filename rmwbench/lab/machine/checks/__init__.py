@@ -7,7 +7,7 @@ rules to the facts that are cheap to gather.
 """
 
 from rmwbench.lab.machine.checks import ability_rules, memory_rules, network_rules, processor_rules
-from rmwbench.lab.machine.finding import LEVELS, Absent, DoctorRule, Facts, Finding
+from rmwbench.lab.machine.finding import SEVERITIES, Absent, DoctorRule, Finding, MachineFacts
 
 RULES: tuple[DoctorRule, ...] = (
     *ability_rules.RULES,
@@ -18,7 +18,7 @@ RULES: tuple[DoctorRule, ...] = (
 )
 
 
-def checks(facts: Facts) -> list[Finding]:
+def checks(facts: MachineFacts) -> list[Finding]:
     """The findings on these facts, worst first, otherwise in the order of the rules."""
     findings = []
     for rule in RULES:
@@ -26,10 +26,10 @@ def checks(facts: Facts) -> list[Finding]:
             findings.append(rule(facts))
         except Absent:
             continue
-    return sorted(findings, key=lambda finding: LEVELS.index(finding.level))
+    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.level))
 
 
-def warnings(facts: Facts) -> list[str]:
+def warnings(facts: MachineFacts) -> list[str]:
     """The warnings of a report: the red and yellow findings that spoil trials, red ones marked."""
     return [
         ("RED " if finding.level == "red" else "") + finding.warning()

@@ -2,7 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from rmwbench.lab.machine.finding import Diagnosis, DoctorRule, Facts, FixChange, Level, fact, rule
+from rmwbench.lab.machine.finding import (
+    Diagnosis,
+    DoctorRule,
+    FixChange,
+    MachineFacts,
+    Severity,
+    fact,
+    rule,
+)
 from rmwbench.lab.middleware.workspace import build_command
 from rmwbench.lab.open_files import ENOUGH
 
@@ -17,7 +25,7 @@ WANTED_MEMLOCK_BYTES = 128 << 20
     why="a trial in namespaces of its own never touches a live robot, and sees nothing of the "
     "machine's network",
 )
-def hosts(facts: Facts) -> Diagnosis:
+def hosts(facts: MachineFacts) -> Diagnosis:
     problem, fix = fact(facts, "abilities", "host"), facts["abilities"].get("host_fix")
     if problem == "":
         return Diagnosis("green", "a host was made and ended")
@@ -31,7 +39,7 @@ def hosts(facts: Facts) -> Diagnosis:
     expected="every middleware that you want to compare",
     why="only a middleware that is built can be measured",
 )
-def workers(facts: Facts) -> Diagnosis:
+def workers(facts: MachineFacts) -> Diagnosis:
     problem_of = fact(facts, "tools", "middlewares")
     ready = [name for name, problem in problem_of.items() if problem == ""]
     unbuilt = [name for name, problem in problem_of.items() if problem]
@@ -55,14 +63,14 @@ def _build_fix(unbuilt: Sequence[str], commands: Mapping[str, str]) -> str | Non
     why="no campaign starts without the sampler, and none with a background without the load "
     "generator",
 )
-def tools(facts: Facts) -> Diagnosis:
+def tools(facts: MachineFacts) -> Diagnosis:
     tools = fact(facts, "tools", "tools")
     expected = ", ".join(tools)
     missing = [name for name, problem in tools.items() if problem]
     if not missing:
         return Diagnosis("green", expected, expected=expected)
     text = "; ".join(f"{name}: {tools[name]}" for name in missing)
-    level: Level = "red" if "sampler" in missing else "yellow"
+    level: Severity = "red" if "sampler" in missing else "yellow"
     return Diagnosis(level, text, build_command(), expected=expected)
 
 
@@ -72,7 +80,7 @@ def tools(facts: Facts) -> Diagnosis:
     why="it proves on this machine that known values are recovered and that equal arms are judged "
     "equal",
 )
-def calibration(facts: Facts) -> Diagnosis:
+def calibration(facts: MachineFacts) -> Diagnosis:
     newest, fix = fact(facts, "calibration"), "rmwbench calibrate --quick"
     if newest is None:
         return Diagnosis("yellow", "none of this machine", fix)
@@ -81,7 +89,7 @@ def calibration(facts: Facts) -> Diagnosis:
 
 
 def _ability(check: str, key: str, expected: str, why: str, fix: str | None = None) -> DoctorRule:
-    def ability(facts: Facts) -> Diagnosis:
+    def ability(facts: MachineFacts) -> Diagnosis:
         problem = fact(facts, "abilities", key)
         if problem == "":
             return Diagnosis("green", "yes")
@@ -141,7 +149,7 @@ real_time = _ability(
     f"memory unlimited or {WANTED_MEMLOCK_BYTES >> 20} MiB",
     why="each worker costs descriptors and threads, and zenoh's shared memory must be lockable",
 )
-def limits(facts: Facts) -> Diagnosis:
+def limits(facts: MachineFacts) -> Diagnosis:
     files, memlock, processes = (
         fact(facts, "limits", name) for name in ("files", "memlock_bytes", "processes")
     )
@@ -165,7 +173,7 @@ def limits(facts: Facts) -> Diagnosis:
         "lines in /etc/security/limits.d/60-rmwbench.conf: `* - nofile 65536` and `* - "
         "memlock unlimited`"
     )
-    level: Level = "red" if files is not None and files < 256 else "yellow"
+    level: Severity = "red" if files is not None and files < 256 else "yellow"
     fix = "; ".join(p[p.index("(") + 1 : -1] for p in problems)
     return Diagnosis(level, "; ".join(problems), fix, permanent, changes=tuple(changes))
 

@@ -1,6 +1,14 @@
 """Rules on memory, on shared memory, and on files of dead processes in it."""
 
-from rmwbench.lab.machine.finding import Diagnosis, Facts, FixChange, Level, bytes_text, fact, rule
+from rmwbench.lab.machine.finding import (
+    Diagnosis,
+    FixChange,
+    MachineFacts,
+    Severity,
+    bytes_text,
+    fact,
+    rule,
+)
 
 LITTLE_SHM_BYTES, FAIR_SHM_BYTES = 128 << 20, 512 << 20
 LITTLE_MEMORY_BYTES, FAIR_MEMORY_BYTES = 512 << 20, 2 << 30
@@ -12,7 +20,7 @@ LITTLE_MEMORY_BYTES, FAIR_MEMORY_BYTES = 512 << 20, 2 << 30
     why="shared-memory transports take their pools from it, and fall back to sockets or fail "
     "when it is too small",
 )
-def shared_memory(facts: Facts) -> Diagnosis:
+def shared_memory(facts: MachineFacts) -> Diagnosis:
     """Judges the machine's own /dev/shm, which robots use, and trials do not."""
     size, used = fact(facts, "shm", "bytes"), fact(facts, "shm", "used_bytes")
     if size is None:
@@ -20,7 +28,7 @@ def shared_memory(facts: Facts) -> Diagnosis:
         why = "no trial can run without it, nor any shared-memory transport"
         return Diagnosis("red", "there is none", fix, why=why, spoils=True)
     text = f"{bytes_text(size)}, {bytes_text(used)} used; trials have one of their own"
-    level: Level = (
+    level: Severity = (
         "red"
         if size < LITTLE_SHM_BYTES
         else "yellow"
@@ -37,11 +45,13 @@ def shared_memory(facts: Facts) -> Diagnosis:
     why="segments that no process maps occupy memory for ever, and may disturb the start of a "
     "middleware",
 )
-def leftovers(facts: Facts) -> Diagnosis:
+def leftovers(facts: MachineFacts) -> Diagnosis:
     files, unseen = fact(facts, "shm", "leftovers"), fact(facts, "shm", "unseen_processes")
     note = f" ({unseen} processes of other users could not be looked into)" if unseen else ""
     if not files:
-        level: Level = "unknown" if unseen and fact(facts, "shm", "middleware_files") else "green"
+        level: Severity = (
+            "unknown" if unseen and fact(facts, "shm", "middleware_files") else "green"
+        )
         text = "none" + note if level == "green" else f"cannot tell whose the files are{note}"
         return Diagnosis(level, text)
     size = sum(file["bytes"] for file in files)
@@ -59,7 +69,7 @@ def leftovers(facts: Facts) -> Diagnosis:
     expected=f"at least {bytes_text(FAIR_MEMORY_BYTES)} available",
     why="records and message pools stay in memory; when it runs out the kernel swaps or kills",
 )
-def available(facts: Facts) -> Diagnosis:
+def available(facts: MachineFacts) -> Diagnosis:
     value = fact(facts, "state", "memory_available_bytes")
     swap = fact(facts, "hardware", "swap_bytes")
     limit = fact(facts, "hardware", "container").get("memory_bytes")
@@ -70,7 +80,7 @@ def available(facts: Facts) -> Diagnosis:
         f", limited to {bytes_text(limit)} by the container" if limit else ""
     )
     text += "" if swap is None else f", {bytes_text(swap)} of swap" if swap else ", no swap"
-    level: Level = (
+    level: Severity = (
         "red" if least < LITTLE_MEMORY_BYTES else "yellow" if least < FAIR_MEMORY_BYTES else "green"
     )
     fix = "end other programs, or give the container more memory" if level != "green" else None
@@ -82,7 +92,7 @@ def available(facts: Facts) -> Diagnosis:
     expected="madvise or never",
     why="with `always` the kernel may stop a process for a millisecond to make a huge page",
 )
-def huge_pages(facts: Facts) -> Diagnosis:
+def huge_pages(facts: MachineFacts) -> Diagnosis:
     value = fact(facts, "kernel", "transparent_hugepages")
     if value is None:
         return Diagnosis("green", "not in this kernel")

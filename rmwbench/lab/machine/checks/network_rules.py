@@ -3,9 +3,9 @@
 from rmwbench.lab.machine.finding import (
     Diagnosis,
     DoctorRule,
-    Facts,
     FixChange,
-    Level,
+    MachineFacts,
+    Severity,
     bytes_text,
     fact,
     rule,
@@ -51,7 +51,7 @@ def _buffer(
     """Makes the rule of a buffer. Only with a measured `worth` is a small buffer red."""
 
     @rule(check, expected=f"{name} of at least {enough} ({purpose})", why=why)
-    def buffer(facts: Facts) -> Diagnosis:
+    def buffer(facts: MachineFacts) -> Diagnosis:
         value = fact(facts, "sysctls", name)
         if value is None:
             return Diagnosis("unknown", f"{name} cannot be read")
@@ -92,7 +92,7 @@ send_buffer = _buffer(
     expected="any; a middleware should ask for what it needs",
     why="a middleware that does not set its socket's buffer, as some do untouched, gets this one",
 )
-def default_buffer(facts: Facts) -> Diagnosis:
+def default_buffer(facts: MachineFacts) -> Diagnosis:
     """Shows the buffer of sockets that request none; no value is a fault."""
     value = fact(facts, "sysctls", "net.core.rmem_default")
     most = fact(facts, "sysctls", "net.core.rmem_max")
@@ -107,7 +107,7 @@ def default_buffer(facts: Facts) -> Diagnosis:
     expected=f"{BACKLOG_NAME} of at least {BACKLOG}",
     why="frames between virtual interfaces wait here, and bursts beyond it are dropped silently",
 )
-def backlog(facts: Facts) -> Diagnosis:
+def backlog(facts: MachineFacts) -> Diagnosis:
     value = fact(facts, "sysctls", BACKLOG_NAME)
     if value is None:
         return Diagnosis("unknown", f"{BACKLOG_NAME} cannot be read")
@@ -129,7 +129,7 @@ def backlog(facts: Facts) -> Diagnosis:
     why="incomplete datagrams occupy this memory for this time; when it is full, large UDP "
     "messages stop arriving",
 )
-def fragments(facts: Facts) -> Diagnosis:
+def fragments(facts: MachineFacts) -> Diagnosis:
     """Judges settings that belong to a network namespace and are never inherited: they hold for the
     robot's own processes, and trials run with the kernel's defaults. Hence no warning in
     reports."""
@@ -164,7 +164,7 @@ def fragments(facts: Facts) -> Diagnosis:
     why="TCP middlewares behave differently on a lossy link under another algorithm, so results "
     "travel badly",
 )
-def congestion_control(facts: Facts) -> Diagnosis:
+def congestion_control(facts: MachineFacts) -> Diagnosis:
     name = "net.ipv4.tcp_congestion_control"
     value = fact(facts, "sysctls", name)
     if value is None:
@@ -185,9 +185,9 @@ def congestion_control(facts: Facts) -> Diagnosis:
     why="it decides which frames wait and which are dropped at a physical interface; trials on "
     "one machine do not use it",
 )
-def queue_discipline(facts: Facts) -> Diagnosis:
+def queue_discipline(facts: MachineFacts) -> Diagnosis:
     value = fact(facts, "sysctls", "net.core.default_qdisc")
-    level: Level = "unknown" if value is None else "green"
+    level: Severity = "unknown" if value is None else "green"
     return Diagnosis(level, f"net.core.default_qdisc = {value}")
 
 
@@ -197,7 +197,7 @@ def queue_discipline(facts: Facts) -> Diagnosis:
     why="frames on a bridge pass iptables, connection tracking and IP reassembly, which costs "
     "time and may drop them",
 )
-def bridge_filter(facts: Facts) -> Diagnosis:
+def bridge_filter(facts: MachineFacts) -> Diagnosis:
     value = fact(facts, "network", "bridge_nf_call_iptables")
     name = "net.bridge.bridge-nf-call-iptables"
     if value in (None, "0"):
@@ -212,7 +212,7 @@ def bridge_filter(facts: Facts) -> Diagnosis:
     expected="a datagram to a multicast group on lo comes back",
     why="middlewares find each other by multicast, on a robot without a network by that on lo",
 )
-def multicast_on_loopback(facts: Facts) -> Diagnosis:
+def multicast_on_loopback(facts: MachineFacts) -> Diagnosis:
     problem = fact(facts, "network", "multicast_lo")
     if problem == "":
         return Diagnosis("green", "a datagram came back")
@@ -227,7 +227,7 @@ def multicast_on_loopback(facts: Facts) -> Diagnosis:
     why="a middleware without a configured interface sends by the route, and finds no peer "
     "without one",
 )
-def multicast_route(facts: Facts) -> Diagnosis:
+def multicast_route(facts: MachineFacts) -> Diagnosis:
     problem = fact(facts, "network", "multicast_route")
     if problem == "":
         return Diagnosis("green", "a route exists")
@@ -240,7 +240,7 @@ def multicast_route(facts: Facts) -> Diagnosis:
     expected="a datagram to a multicast group comes back on lo and on eth0 of a host",
     why="without it the middlewares of a trial cannot find each other as they do in the field",
 )
-def multicast_in_host(facts: Facts) -> Diagnosis:
+def multicast_in_host(facts: MachineFacts) -> Diagnosis:
     problem = fact(facts, "network", "multicast_host")
     if problem is None:
         return Diagnosis("unknown", "no host could be made for the test")
@@ -255,7 +255,7 @@ def multicast_in_host(facts: Facts) -> Diagnosis:
     why="`backend: kernel` is for links above 1 Gbit/s, and checks the switch, which needs none "
     "of this",
 )
-def kernel_backend(facts: Facts) -> Diagnosis:
+def kernel_backend(facts: MachineFacts) -> Diagnosis:
     """Tells which parts of the backend work. Few suites need it; no part is yellow."""
     works = fact(facts, "network", "kernel_backend")
     if works is None:
@@ -276,7 +276,7 @@ def kernel_backend(facts: Facts) -> Diagnosis:
     why="discovery announces every address, and peers may choose one that leads through a VPN "
     "or a container's bridge",
 )
-def interfaces(facts: Facts) -> Diagnosis:
+def interfaces(facts: MachineFacts) -> Diagnosis:
     names = fact(facts, "network", "interfaces")
     if names is None:
         return Diagnosis("unknown", "the kernel does not list them")

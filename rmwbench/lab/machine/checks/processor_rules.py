@@ -2,9 +2,9 @@
 
 from rmwbench.lab.machine.finding import (
     Diagnosis,
-    Facts,
     FixChange,
-    Level,
+    MachineFacts,
+    Severity,
     fact,
     idle_state_text,
     rule,
@@ -34,7 +34,7 @@ AWAKE_WORTH = "`host_idle: awake` cut the p99 of a futex round trip from 200-277
     why="publisher, subscriber and the middleware's own threads share them, so nothing here "
     "says how middlewares scale",
 )
-def cores(facts: Facts) -> Diagnosis:
+def cores(facts: MachineFacts) -> Diagnosis:
     online = fact(facts, "hardware", "cores_online") or 1
     usable = fact(facts, "hardware", "cores_usable")
     if usable < online:
@@ -49,14 +49,14 @@ def cores(facts: Facts) -> Diagnosis:
     why="when it is used up everything stops for the rest of the period: tails show the quota, "
     "not the middleware",
 )
-def quota(facts: Facts) -> Diagnosis:
+def quota(facts: MachineFacts) -> Diagnosis:
     limits = fact(facts, "hardware", "container")
     usable = fact(facts, "hardware", "cores_usable")
     value = limits.get("cpu_quota_cores")
     if value is None:
         return Diagnosis("green", "none")
     text = f"{value:g} cores of {usable}"
-    level: Level = "red" if value < usable else "green"
+    level: Severity = "red" if value < usable else "green"
     return Diagnosis(level, text, "start the container without --cpus", spoils=True)
 
 
@@ -65,7 +65,7 @@ def quota(facts: Facts) -> Diagnosis:
     expected="bare metal",
     why="neighbours on the same hardware disturb tails; medians and ratios within a block are safer",
 )
-def virtualization(facts: Facts) -> Diagnosis:
+def virtualization(facts: MachineFacts) -> Diagnosis:
     signs = fact(facts, "hardware", "virtualization")
     if not signs:
         return Diagnosis("green", "no sign of one")
@@ -79,11 +79,11 @@ def virtualization(facts: Facts) -> Diagnosis:
     expected=f"less than {100 * STEAL_YELLOW:.0f} % of all processor time",
     why="the time that the hypervisor takes is in every latency, most of all in tails",
 )
-def steal_since_boot(facts: Facts) -> Diagnosis:
+def steal_since_boot(facts: MachineFacts) -> Diagnosis:
     value = fact(facts, "state", "steal_fraction_since_boot")
     if value is None:
         return Diagnosis("unknown", "the kernel does not count it")
-    level: Level = "yellow" if value >= STEAL_YELLOW else "green"
+    level: Severity = "yellow" if value >= STEAL_YELLOW else "green"
     return Diagnosis(level, f"{100 * value:.2f} %", worth=STEAL_WORTH, spoils=True)
 
 
@@ -93,7 +93,7 @@ def steal_since_boot(facts: Facts) -> Diagnosis:
     why="red: a trial with as much steal would be void, and so would all of a campaign now; yellow: "
     "the tails of a trial would be this machine's",
 )
-def steal_now(facts: Facts) -> Diagnosis:
+def steal_now(facts: MachineFacts) -> Diagnosis:
     """Judges the sampled steal by the rule of trials, as if the sample were a window: steal is a
     share of the demanded time, which is small while nothing runs."""
     probes, seconds = fact(facts, "sampled", "probes"), fact(facts, "sampled", "seconds")
@@ -101,7 +101,7 @@ def steal_now(facts: Facts) -> Diagnosis:
     if "steal" not in value:
         return Diagnosis("unknown", "no processor time passed while looking")
     kinds = [violation.kind for violation in violations(probes) if violation.rule == "steal"]
-    level: Level = "green" if not kinds else "red" if kinds[0] == "void" else "yellow"
+    level: Severity = "green" if not kinds else "red" if kinds[0] == "void" else "yellow"
     text = (
         f"{100 * value['steal']:.1f} % of what was asked for, "
         f"{counted(int(value['stolen_ticks']), 'tick')} of 10 ms in {seconds:.1f} s"
@@ -115,7 +115,7 @@ def steal_now(facts: Facts) -> Diagnosis:
     expected=f"less than {100 * OTHERS_YELLOW:.0f} % in use",
     why="other programs take turns with the middleware on the same cores",
 )
-def load_now(facts: Facts) -> Diagnosis:
+def load_now(facts: MachineFacts) -> Diagnosis:
     """Judges the sampled share of busy time where there is one, and else the load average."""
     usable = fact(facts, "hardware", "cores_usable")
     if "sampled" in facts and fact(facts, "sampled", "busy") is not None:
@@ -126,7 +126,7 @@ def load_now(facts: Facts) -> Diagnosis:
         ]
         users = ": " + ", ".join(top) if top and share > 0.02 else ""
         text = f"{100 * share:.0f} % of the processor time is in use{users}"
-        level: Level = (
+        level: Severity = (
             "red" if share > OTHERS_RED else "yellow" if share > OTHERS_YELLOW else "green"
         )
     else:
@@ -142,7 +142,7 @@ def load_now(facts: Facts) -> Diagnosis:
     expected="performance",
     why="a middleware that works in short bursts may run at a low clock, and another one not",
 )
-def governor(facts: Facts) -> Diagnosis:
+def governor(facts: MachineFacts) -> Diagnosis:
     value = fact(facts, "hardware", "governor")
     if value is None:
         text = "the kernel exposes no frequency control"
@@ -168,7 +168,7 @@ def governor(facts: Facts) -> Diagnosis:
     expected="off for the smallest noise, on as on a robot",
     why="the clock falls when the machine warms up, so early and late blocks differ",
 )
-def turbo(facts: Facts) -> Diagnosis:
+def turbo(facts: MachineFacts) -> Diagnosis:
     return Diagnosis("green", fact(facts, "hardware", "turbo") or "not exposed")
 
 
@@ -178,7 +178,7 @@ def turbo(facts: Facts) -> Diagnosis:
     why="a message that wakes a core from a deep state is later, so latency rises when the rate "
     "falls",
 )
-def idle_states(facts: Facts) -> Diagnosis:
+def idle_states(facts: MachineFacts) -> Diagnosis:
     states = fact(facts, "hardware", "idle_states")
     deep = [
         state
@@ -201,7 +201,7 @@ def idle_states(facts: Facts) -> Diagnosis:
     expected="off, or known",
     why="two threads of one core share it: a publisher and a subscriber on both are slower",
 )
-def siblings(facts: Facts) -> Diagnosis:
+def siblings(facts: MachineFacts) -> Diagnosis:
     value = fact(facts, "hardware", "smt_active")
     if value is None:
         return Diagnosis("green", "not exposed")
@@ -217,7 +217,7 @@ def siblings(facts: Facts) -> Diagnosis:
     expected=f"one of {', '.join(GOOD_CLOCKS)}",
     why="every stamp reads it; a slow one adds a microsecond or more to each, and may step",
 )
-def clock_source(facts: Facts) -> Diagnosis:
+def clock_source(facts: MachineFacts) -> Diagnosis:
     value = fact(facts, "kernel", "clocksource")
     if value is None:
         return Diagnosis("unknown", "the kernel does not name it")
@@ -242,7 +242,7 @@ def clock_source(facts: Facts) -> Diagnosis:
     "too long or short",
     why="it matters only over several machines, whose clocks each trial compares in any case",
 )
-def timekeeping(facts: Facts) -> Diagnosis:
+def timekeeping(facts: MachineFacts) -> Diagnosis:
     state = fact(facts, "state", "timekeeping")
     if state is None:
         return Diagnosis("unknown", "the service that keeps it is unknown")
@@ -261,7 +261,7 @@ def timekeeping(facts: Facts) -> Diagnosis:
     why="every sleep ends this much later; it is inherited, so a middleware started from here "
     "has it too",
 )
-def timer_slack(facts: Facts) -> Diagnosis:
+def timer_slack(facts: MachineFacts) -> Diagnosis:
     value = fact(facts, "limits", "timer_slack_ns")
     if value is None:
         return Diagnosis("unknown", "the kernel does not say")
@@ -277,7 +277,7 @@ def timer_slack(facts: Facts) -> Diagnosis:
     expected="no ROS 2, ROS 1 or DDS process",
     why="a campaign cannot reach them, but it takes the processor from them, and they from it",
 )
-def robot(facts: Facts) -> Diagnosis:
+def robot(facts: MachineFacts) -> Diagnosis:
     """Judges running robots, which share processors and memory with trials."""
     programs = fact(facts, "programs")
     if programs is None:
