@@ -55,7 +55,7 @@ def _needs(report: Report, document: "_MarkdownText") -> Iterator[DocumentFault]
     columns = [column.candidate for column in need_conclusions.subjects(report.needs)]
     marks = {row[0]: row[1:] for row in document.table(need_conclusions.TITLE)}
     limits = document.table(need_conclusions.LIMITS_TITLE)
-    measured = {arm.candidate for part in report.measured for arm in part.arms.values()}
+    measured = {arm.candidate_name for part in report.measured for arm in part.arms.values()}
     for sentence in need_conclusions.sentences(report.needs):
         title = sentence.title
         if f"{title}. {sentence.text}" not in document.plain:

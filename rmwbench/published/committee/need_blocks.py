@@ -74,7 +74,7 @@ def _limited_shares(case: NeedCase, cells: Sequence[Cell]) -> Iterator[tuple[Sha
     cells_of_case = [cell for cell in cells if limits.of.has(cell.workload.name, cell.factors)]
     candidates = Counter(cell.comparison for cell in cells_of_case)
     cell_by_comparison = {
-        cell.comparison: cell for cell in cells_of_case if case.asks_for(cell.arm.modes)
+        cell.comparison: cell for cell in cells_of_case if case.applies_to(cell.arm.modes)
     }
     for comparison, cell in cell_by_comparison.items():
         yield list(_shares(limits.document(), cell)), candidates[comparison]

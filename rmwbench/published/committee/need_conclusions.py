@@ -86,7 +86,7 @@ class RmwColumn:
     def mark(self, need: NeedAnswer) -> NeedMark:
         """Return the mark as installed; unknown if it was not measured as installed."""
         installed = self.installed(need)
-        return need.mark(installed.candidate) if installed else NeedMark.UNKNOWN
+        return need.mark(installed.candidate_name) if installed else NeedMark.UNKNOWN
 
     def _own_candidates(self, need: NeedAnswer) -> list[NeedCandidate]:
         return [x for x in need.candidates if x.arm.middleware == self.middleware]
@@ -101,7 +101,7 @@ def subjects(needs: Sequence[NeedAnswer]) -> tuple[RmwColumn, ...]:
     for middleware in dict.fromkeys(candidate.arm.middleware for candidate in chosen):
         own = [candidate for candidate in chosen if candidate.arm.middleware == middleware]
         installed = [candidate for candidate in own if candidate.as_installed]
-        name = min((candidate.candidate for candidate in installed or own), key=len)
+        name = min((candidate.candidate_name for candidate in installed or own), key=len)
         columns.append(RmwColumn(middleware, name))
     return tuple(columns)
 
@@ -110,7 +110,9 @@ def sentences(needs: Sequence[NeedAnswer]) -> Iterator[NeedSentence]:
     columns = subjects(needs)
     for need in needs:
         facts = [
-            NeedFact(need.need.need, x.candidate, need.mark(x.candidate), _clause(need, x))
+            NeedFact(
+                need.need.need, x.candidate_name, need.mark(x.candidate_name), _clause(need, x)
+            )
             for column in columns
             for x in filter(None, (column.installed(need), column.better(need)))
         ]
@@ -120,12 +122,12 @@ def sentences(needs: Sequence[NeedAnswer]) -> Iterator[NeedSentence]:
 
 
 def _rank(need: NeedAnswer, candidate: NeedCandidate) -> int:
-    return _MARKS_BY_WORTH.index(need.mark(candidate.candidate))
+    return _MARKS_BY_WORTH.index(need.mark(candidate.candidate_name))
 
 
 def _clause(need: NeedAnswer, candidate: NeedCandidate) -> str:
     """Return, for example, `rclcpp/zenoh misses “four of 1280 × 720 at 30 Hz”: CPU 0.906 cores …`."""
-    name, mark = candidate.candidate, need.mark(candidate.candidate)
+    name, mark = candidate.candidate_name, need.mark(candidate.candidate_name)
     if mark is NeedMark.PARTLY:
         return _partly_clause(need, name)
     several = len(need.cases) > 1
@@ -230,7 +232,7 @@ def _missed_need(need: NeedAnswer, column: RmwColumn) -> str | None:
     """Return `“services” (ten clients)`: the need, with the cases that are missed as installed if
     others are met; None if none is missed."""
     installed = column.installed(need)
-    cases = [] if installed is None else _titles(need, installed.candidate, Outcome.MISSES)
+    cases = [] if installed is None else _titles(need, installed.candidate_name, Outcome.MISSES)
     if not cases:
         return None
     partly = column.mark(need) is NeedMark.PARTLY
@@ -261,7 +263,7 @@ def _cell(need: NeedAnswer, column: RmwColumn) -> TableCell:
     mark, better = column.mark(need), column.better(need)
     if better is None:
         return TableCell(mark)
-    tuned = f"{better.candidate} {need.mark(better.candidate)}"
+    tuned = f"{better.candidate_name} {need.mark(better.candidate_name)}"
     return TableCell(f"{mark}, {tuned}" if column.installed(need) else tuned)
 
 
@@ -277,5 +279,7 @@ def limits_table(needs: Iterable[NeedAnswer]) -> Table:
             for judged in case.judged:
                 probability = decide_words.probability(judged.answer)
                 reason = decide_words.reason(judged.answer)
-                rows.append([title, judged.candidate, str(judged.outcome), probability, reason])
+                rows.append(
+                    [title, judged.candidate_name, str(judged.outcome), probability, reason]
+                )
     return Table(("need: case", "candidate", "all limits", "P", "because"), rows)

@@ -38,7 +38,7 @@ class NeedCase(Strict):
     levels: dict[str, Scalar] = Field(default_factory=dict)
     modes: dict[str, Scalar] = Field(default_factory=dict)
 
-    def asks_for(self, modes: Mapping[str, Scalar]) -> bool:
+    def applies_to(self, modes: Mapping[str, Scalar]) -> bool:
         """Whether the case is about an arm with these modes."""
         return all(modes.get(name) == value for name, value in self.modes.items())
 
@@ -71,8 +71,8 @@ def shipped_needs() -> tuple[RobotNeed, ...]:
 
 
 class NeedMark(StrEnum):
-    """What a candidate does for a need. `PARTLY`: it meets the limits of a case, and those of
-    another it misses or is not shown to meet."""
+    """What a candidate does for a need. `PARTLY`: it meets the limits of a case; it misses
+    another case, or the data do not decide it."""
 
     MEETS = "✓"
     PARTLY = "!"
@@ -92,13 +92,13 @@ class NeedMark(StrEnum):
 
 @dataclass(frozen=True)
 class MeasuredArm:
-    """An arm of a campaign. `candidate`: its name in a report; `sets`: whether it sets anything
-    besides its `modes`."""
+    """An arm of a campaign. `candidate_name`: its name in a report; `has_settings`: whether
+    it sets anything besides its `modes`."""
 
-    candidate: str
+    candidate_name: str
     middleware: str
     is_rmw: bool
-    sets: bool
+    has_settings: bool
     modes: Mapping[str, Scalar]
 
 
@@ -119,8 +119,8 @@ class NeedCandidate:
     answer: Contender
 
     @property
-    def candidate(self) -> str:
-        return self.arm.candidate
+    def candidate_name(self) -> str:
+        return self.arm.candidate_name
 
     @property
     def outcome(self) -> Outcome:
@@ -136,7 +136,7 @@ class NeedCaseAnswer:
     why: str | None = None
 
     def candidate(self, name: str) -> NeedCandidate | None:
-        return next((judged for judged in self.judged if judged.candidate == name), None)
+        return next((judged for judged in self.judged if judged.candidate_name == name), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +150,7 @@ class NeedAnswer:
     def candidates(self) -> tuple[NeedCandidate, ...]:
         """Each candidate once, from the first case that has it; those as installed come first."""
         by_name = {
-            judged.candidate: judged for case in reversed(self.cases) for judged in case.judged
+            judged.candidate_name: judged for case in reversed(self.cases) for judged in case.judged
         }
         return tuple(sorted(by_name.values(), key=lambda candidate: not candidate.as_installed))
 
@@ -161,13 +161,13 @@ class NeedAnswer:
             return None
         return "; ".join(dict.fromkeys(case.why for case in self.cases if case.why))
 
-    def mark(self, candidate: str) -> NeedMark:
-        answers = [case.candidate(candidate) for case in self.cases]
+    def mark(self, candidate_name: str) -> NeedMark:
+        answers = [case.candidate(candidate_name) for case in self.cases]
         return NeedMark.of([None if answer is None else answer.outcome for answer in answers])
 
-    def cases_of(self, candidate: str) -> list[tuple[NeedCaseAnswer, NeedCandidate]]:
+    def cases_of(self, candidate_name: str) -> list[tuple[NeedCaseAnswer, NeedCandidate]]:
         """Return the cases in which the candidate was judged."""
-        pairs = ((case, case.candidate(candidate)) for case in self.cases)
+        pairs = ((case, case.candidate(candidate_name)) for case in self.cases)
         return [(case, judged) for case, judged in pairs if judged is not None]
 
     def document(self) -> dict[str, Any]:
@@ -175,7 +175,7 @@ class NeedAnswer:
             "need": self.need.need,
             "title": self.need.title,
             "why": self.why,
-            "marks": {x.candidate: self.mark(x.candidate).name for x in self.candidates},
+            "marks": {x.candidate_name: self.mark(x.candidate_name).name for x in self.candidates},
             "cases": [
                 {
                     "section": case.case.section,
@@ -183,7 +183,7 @@ class NeedAnswer:
                     "title": case.case.title,
                     "why": case.why,
                     "candidates": {
-                        judged.candidate: {
+                        judged.candidate_name: {
                             "outcome": str(judged.outcome),
                             "probability": judged.answer.probability,
                         }
@@ -194,11 +194,11 @@ class NeedAnswer:
             ],
         }
 
-    def decisive(self, candidate: str) -> tuple[NeedCaseAnswer, NeedCandidate] | None:
+    def decisive(self, candidate_name: str) -> tuple[NeedCaseAnswer, NeedCandidate] | None:
         """Return the case on which the mark rests: a missed case before an open case, otherwise the
         first."""
         order = (Outcome.MISSES, Outcome.OPEN, Outcome.UNKNOWN, Outcome.MEETS)
-        cases = self.cases_of(candidate)
+        cases = self.cases_of(candidate_name)
         return min(cases, key=lambda pair: order.index(pair[1].outcome), default=None)
 
 
@@ -229,6 +229,6 @@ def _candidates(
 ) -> Iterable[NeedCandidate]:
     for contender in contenders:
         arm = arms.get(contender.arm)
-        if arm is not None and case.asks_for(arm.modes):
-            as_installed = not arm.sets and arm.modes.keys() <= case.modes.keys()
+        if arm is not None and case.applies_to(arm.modes):
+            as_installed = not arm.has_settings and arm.modes.keys() <= case.modes.keys()
             yield NeedCandidate(arm=arm, as_installed=as_installed, answer=contender)

@@ -101,7 +101,9 @@ def costs(report: Report) -> Iterator[Block]:
 def _pairs(part: SectionPart) -> Iterator[tuple[str, str]]:
     """Yield (library, RMW): the arms of a section that set nothing."""
     arm_as_installed = {
-        arm.middleware: name for name, arm in part.arms.items() if not arm.sets and not arm.modes
+        arm.middleware: name
+        for name, arm in part.arms.items()
+        if not arm.has_settings and not arm.modes
     }
     for rmw, library in LIBRARIES.items():
         if rmw in arm_as_installed and library in arm_as_installed:

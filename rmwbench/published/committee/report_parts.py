@@ -327,7 +327,7 @@ def _arms(bundle: Bundle, shown: SuiteAnswer) -> dict[str, MeasuredArm]:
             candidate(arm),
             middleware=arm.middleware,
             is_rmw=arm.layer == "rclcpp",
-            sets=not as_installed({**definitions[arm.arm], "modes": {}}, arm.profile),
+            has_settings=not as_installed({**definitions[arm.arm], "modes": {}}, arm.profile),
             modes=definitions[arm.arm].get("modes", {}),
         )
         for workload in shown.workloads

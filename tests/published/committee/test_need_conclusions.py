@@ -37,7 +37,7 @@ def judged(name, outcome, *, installed=True, layer="rclcpp", lost=0.01):
         name,
         middleware=answer.middleware,
         is_rmw=layer == "rclcpp",
-        sets=not installed,
+        has_settings=not installed,
         modes={},
     )
     return NeedCandidate(arm=arm, as_installed=installed, answer=answer)

@@ -212,7 +212,7 @@ def test_needs_are_answered_by_their_own_section_or_say_why_not(report, text):
     assert "| A robot over WiFi | ? |" in told
     limits = section(text, need_conclusions.LIMITS_TITLE)
     for one in asked.candidates:
-        assert f"| A small robot: a camera | {one.candidate} | {one.outcome} |" in limits
+        assert f"| A small robot: a camera | {one.candidate_name} | {one.outcome} |" in limits
 
 
 def test_a_section_without_a_good_trial_is_not_called_measured(tmp_path, session):
