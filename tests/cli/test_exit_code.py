@@ -100,7 +100,7 @@ def test_show_ends_with_the_answer(tmp_path, at_most_ns, blocks, minimum, code):
     [
         ("1000", "imu", 0, "mine"),
         ("0.000001", "imu", 1, "imu"),
-        ("1", "camera", 2, "no cell of these campaigns"),
+        ("1", "camera", 2, "no measured cell matches"),
         ("fast", "imu", 2, "limits.yaml:2"),
     ],
 )

@@ -61,9 +61,9 @@ def test_a_list_of_machines_is_read():
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ("robot", "does not say"),
-        ("robot=", "does not say"),
-        ("robot=a=b,base=c", "does not say"),
+        ("robot", "is not HOST=MACHINE"),
+        ("robot=", "is not HOST=MACHINE"),
+        ("robot=a=b,base=c", "is not HOST=MACHINE"),
         ("robot=a", "at least two hosts"),
         ("robot=a,robot=b", "host `robot` is placed twice"),
         ("robot=a,base=a@10.0.0.1", "machine `a` is placed twice"),
