@@ -5,9 +5,9 @@ and within a time.
     make fuzz                                             5 000 cases, 0 where all ended gracefully
     .venv/bin/python -m tests.badinput.fuzz --cases 500 --seed 7 --keep
 
-A case is a document that says all of itself, so that one that was found stays what it is when this
-generator changes: `--keep` adds those that ended ungracefully to corpus.jsonl, which test_corpus.py
-runs with the ordinary tests. Each case runs in a process of its own, forked from one that has
+A case is a complete document, so that a case that was found stays the same when this generator
+changes: `--keep` adds the cases that ended ungracefully to corpus.jsonl, which test_corpus.py runs
+with the ordinary tests. Each case runs in a process of its own, forked from one that has
 imported everything.
 """
 
@@ -33,8 +33,8 @@ from tests.support import synthetic_bundle
 
 CORPUS = Path(__file__).with_name("corpus.jsonl")
 PROCESSOR_S = 60
-"""That a case may take. Of time on the wall it has more: how busy the machine is says nothing of a
-case."""
+"""CPU seconds per case; the wall-clock limit is higher, since a busy machine is not the case's
+fault."""
 TIMEOUT_S = 600.0
 SUITE = """\
 suite: mini
@@ -167,7 +167,7 @@ class Material:
         self.tables = sorted(path.name for path in (self.campaign / "tables").iterdir())
 
 
-def case(draw: random.Random, material: Material) -> dict[str, Any]:
+def draw_case(draw: random.Random, material: Material) -> dict[str, Any]:
     """One bad input, as a document of JSON."""
     often = ("suite", "suite", "campaign.json", "campaign.json")
     kind = draw.choice((*often, "journal", "table", "archive", "options"))
@@ -184,11 +184,11 @@ def case(draw: random.Random, material: Material) -> dict[str, Any]:
             return {"input": kind, "path": path, "value": draw.choice(NASTY), "verb": verb}
         case "journal":
             number = draw.randrange(len(material.lines))
-            one = {"input": kind, "line": number, "verb": verb}
+            case = {"input": kind, "line": number, "verb": verb}
             if draw.random() < 0.2:
-                return one | {"raw": _bent(draw, json.dumps(material.lines[number]))}
+                return case | {"raw": _bent(draw, json.dumps(material.lines[number]))}
             path = _place(draw, material.lines[number])
-            return one | {"path": path, "value": draw.choice(NASTY)}
+            return case | {"path": path, "value": draw.choice(NASTY)}
         case "table":
             return _bent_table(draw, material) | {"verb": verb}
         case "archive":
@@ -312,58 +312,58 @@ def _64(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-def arguments(one: dict[str, Any], material: Material, place: Path) -> list[str]:
-    """Makes the input in `place`; the words of the command line."""
+def arguments(case: dict[str, Any], material: Material, place: Path) -> list[str]:
+    """Writes the input of the case below `place`; returns the arguments of the command."""
     campaign = place / "campaign"
-    if "C" in one["verb"]:
+    if "C" in case["verb"]:
         shutil.copytree(material.campaign, campaign)
-    match one["input"]:
+    match case["input"]:
         case "suite":
-            (place / "suite.yaml").write_bytes(one["text"].encode("utf-8", "surrogatepass"))
+            (place / "suite.yaml").write_bytes(case["text"].encode("utf-8", "surrogatepass"))
         case "campaign.json":
             document = copy.deepcopy(material.document)
-            _put(document, one["path"], one["value"])
+            _put(document, case["path"], case["value"])
             (campaign / "campaign.json").write_text(json.dumps(document))
         case "journal":
             lines = list(map(json.dumps, material.lines))
-            line = copy.deepcopy(material.lines[one["line"]])
-            if "raw" in one:
-                lines[one["line"]] = one["raw"]
+            line = copy.deepcopy(material.lines[case["line"]])
+            if "raw" in case:
+                lines[case["line"]] = case["raw"]
             else:
-                _put(line, one["path"], one["value"])
-                lines[one["line"]] = json.dumps(line)
+                _put(line, case["path"], case["value"])
+                lines[case["line"]] = json.dumps(line)
             (campaign / "journal.jsonl").write_text("\n".join(lines) + "\n", errors="surrogatepass")
         case "table":
-            _bend_file(one, campaign / "tables" / one["table"] / one["file"])
+            _bend_file(case, campaign / "tables" / case["table"] / case["file"])
         case "archive":
-            (place / one["name"]).write_bytes(base64.b64decode(one["base64"]))
+            (place / case["name"]).write_bytes(base64.b64decode(case["base64"]))
     words = {
         "C": str(campaign),
         "OTHER": str(material.other),
         "SUITE": str(place / "suite.yaml"),
-        "ARCHIVE": str(place / str(one.get("name"))),
+        "ARCHIVE": str(place / str(case.get("name"))),
         "OUT": str(place / "out"),
         "OUT.html": str(place / "out.html"),
         "OUT.md": str(place / "out.md"),
     }
-    return [words.get(word, word) for word in one["verb"]]
+    return [words.get(word, word) for word in case["verb"]]
 
 
-def _bend_file(one: dict[str, Any], path: Path) -> None:
+def _bend_file(case: dict[str, Any], path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     raw = bytearray(path.read_bytes())
-    for at, by in one.get("flip", ()):
+    for at, by in case.get("flip", ()):
         raw[at] ^= by
-    if "column" not in one:
-        path.write_bytes(raw[: one.get("cut", len(raw))])
+    if "column" not in case:
+        path.write_bytes(raw[: case.get("cut", len(raw))])
         return
     table = pq.read_table(path)
-    at = table.column_names.index(one["column"])
+    at = table.column_names.index(case["column"])
     field = table.schema.field(at)
     values = table.column(at).to_pylist()
-    values[: one["rows"]] = [one["value"]] * len(values[: one["rows"]])
+    values[: case["rows"]] = [case["value"]] * len(values[: case["rows"]])
     try:
         column = pa.array(values, field.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
@@ -372,12 +372,12 @@ def _bend_file(one: dict[str, Any], path: Path) -> None:
     pq.write_table(table.set_column(at, field.with_type(column.type), column), path)
 
 
-def outcome(one: dict[str, Any], material: Material) -> str | None:
+def outcome(case: dict[str, Any], material: Material) -> str | None:
     """Runs a case; what was ungraceful about its end, or None."""
     place = Path(tempfile.mkdtemp(dir=material.directory))
     try:
-        words = arguments(one, material, place)
-        said, errors, status = _run(words, place)
+        words = arguments(case, material, place)
+        stdout, errors, status = _run(words, place)
         left = [path.name for path in place.rglob("*") if "partial" in path.name]
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -395,7 +395,7 @@ def outcome(one: dict[str, Any], material: Material) -> str | None:
     if (
         code == 2
         and "rror" not in errors
-        and "Usage" not in errors + said
+        and "Usage" not in errors + stdout
         and words[:1] != ["compare"]
     ):
         return f"exit code 2 without an error: {errors[-150:]!r}"
@@ -412,7 +412,7 @@ def _run(words: list[str], place: Path) -> tuple[str, str, int | None]:
             os.setsid()
             resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_S, PROCESSOR_S + 5))
             os.chdir(place)
-            for descriptor, name in ((0, os.devnull), (1, "said"), (2, "errors")):
+            for descriptor, name in ((0, os.devnull), (1, "stdout"), (2, "errors")):
                 os.dup2(os.open(name, os.O_RDWR | os.O_CREAT, 0o600), descriptor)
             sys.stdout = sys.__stdout__ = open(1, "w", closefd=False)  # noqa: SIM115
             sys.stderr = sys.__stderr__ = open(2, "w", closefd=False)  # noqa: SIM115
@@ -427,10 +427,10 @@ def _run(words: list[str], place: Path) -> tuple[str, str, int | None]:
 
             main(words)
         except SystemExit as end:
-            with_code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+            code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
             sys.stdout.flush()
             sys.stderr.flush()
-            os._exit(with_code)
+            os._exit(code)
         except BaseException:
             import traceback
 
@@ -448,12 +448,12 @@ def _run(words: list[str], place: Path) -> tuple[str, str, int | None]:
         os.waitpid(child, 0)
     texts = [
         (place / name).read_bytes()[:1_000_000].decode(errors="replace")
-        for name in ("said", "errors")
+        for name in ("stdout", "errors")
     ]
     return texts[0], texts[1], status
 
 
-def kept() -> list[dict[str, Any]]:
+def corpus_cases() -> list[dict[str, Any]]:
     """The cases that once ended ungracefully."""
     return [json.loads(line) for line in CORPUS.read_text().splitlines()] if CORPUS.exists() else []
 
@@ -472,7 +472,7 @@ def warm() -> None:
 
 
 def serve() -> None:
-    """A case a line from stdin, what was ungraceful about its end, or null, a line to stdout."""
+    """Reads a case per line; prints its problem, or null, as one line."""
     with tempfile.TemporaryDirectory(prefix="rmwbench-fuzz-") as directory:
         material = Material(Path(directory))
         for line in sys.stdin:
@@ -490,10 +490,10 @@ class Server:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def outcome(self, one: dict[str, Any]) -> str | None:
+    def outcome(self, case: dict[str, Any]) -> str | None:
         """As `outcome`."""
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps(one) + "\n")
+        self._process.stdin.write(json.dumps(case) + "\n")
         self._process.stdin.flush()
         problem: str | None = json.loads(self._process.stdout.readline())
         return problem
@@ -521,38 +521,38 @@ def main() -> None:
     parser.add_argument(
         "--serve", action="store_true", help="Run the cases that stdin has, one a line, instead."
     )
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     warm()
-    if wanted.serve:
+    if options.serve:
         return serve()
     run, causes, examples = collections.Counter[str](), collections.Counter[tuple[str, str]](), {}
-    end = time.monotonic() + wanted.seconds
+    end = time.monotonic() + options.seconds
     with tempfile.TemporaryDirectory(prefix="rmwbench-fuzz-") as directory:
         material = Material(Path(directory))
-        for number in range(wanted.first, wanted.first + wanted.cases):
+        for number in range(options.first, options.first + options.cases):
             if time.monotonic() > end:
-                print(f"ended by its time before case {wanted.seed}:{number}", flush=True)
+                print(f"ended by its time before case {options.seed}:{number}", flush=True)
                 break
-            one = case(random.Random(f"{wanted.seed}:{number}"), material)
-            if wanted.only not in (None, one["input"]):
+            case = draw_case(random.Random(f"{options.seed}:{number}"), material)
+            if options.only not in (None, case["input"]):
                 continue
-            run[one["input"]] += 1
-            if problem := outcome(one, material):
-                causes[one["input"], problem] += 1
-                if (one["input"], problem) not in examples:
-                    examples[one["input"], problem] = one
+            run[case["input"]] += 1
+            if problem := outcome(case, material):
+                causes[case["input"], problem] += 1
+                if (case["input"], problem) not in examples:
+                    examples[case["input"], problem] = case
                     print(
-                        f"{wanted.seed}:{number} {one['input']} {one['verb'][0]}: {problem}",
+                        f"{options.seed}:{number} {case['input']} {case['verb'][0]}: {problem}",
                         flush=True,
                     )
     print("\ninput           cases  ungraceful")
     for kind, count in sorted(run.items()):
         print(f"{kind:<14} {count:>6} {sum(n for (of, _), n in causes.items() if of == kind):>11}")
     print(f"{'all':<14} {run.total():>6} {causes.total():>11}, of {len(causes)} causes")
-    if wanted.keep:
+    if options.keep:
         with CORPUS.open("a") as file:
-            for one in examples.values():
-                file.write(json.dumps(one) + "\n")
+            for case in examples.values():
+                file.write(json.dumps(case) + "\n")
     sys.exit(1 if causes else 0)
 
 
