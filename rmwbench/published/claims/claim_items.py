@@ -21,7 +21,7 @@ from rmwbench.published.claims.claims_ledger import (
     SourceLedger,
     ledger,
 )
-from rmwbench.published.claims.judging.campaign_answers import CellAnswer, Today
+from rmwbench.published.claims.judging.campaign_answers import CellAnswer, MeasuredAnswer
 from rmwbench.published.claims.judging.decision_rules import bar_of
 from rmwbench.published.claims.sentences import experiment
 from rmwbench.published.related_sources import sources_about
@@ -96,7 +96,7 @@ def item(source: SourceLedger, judged: JudgedClaim, link: Link) -> dict[str, Any
     }
 
 
-def _today(tests: Sequence[ClaimTest], today: Today, link: Link) -> dict[str, Any]:
+def _today(tests: Sequence[ClaimTest], today: MeasuredAnswer, link: Link) -> dict[str, Any]:
     evidence = []
     for cell in today.cells:
         for side in cell.sides:

@@ -14,7 +14,7 @@ from typing import Any
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claim, Claims, Heading
-from rmwbench.published.claims.judging.campaign_answers import CellAnswer, Today
+from rmwbench.published.claims.judging.campaign_answers import CellAnswer, MeasuredAnswer
 from rmwbench.published.claims.judging.decision_rules import DECIDED
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.versions import other_versions
@@ -52,7 +52,7 @@ ANSWER_VERDICTS = ("proxy", "supported", "refuted")
 NAMES = (*STATES, "proxy", "refuted", *DATA_VERDICTS)
 
 
-def state_of(claim: Claim, today: Sequence[Today]) -> str:
+def state_of(claim: Claim, today: Sequence[MeasuredAnswer]) -> str:
     """Return the state of a claim. The answer with the most cells and blocks at the claim's own
     layer decides, whatever it says, and that of the newest version if versions differ; unless
     another machine denies it at the same layer."""
@@ -68,7 +68,7 @@ def state_of(claim: Claim, today: Sequence[Today]) -> str:
     return "undecidable" if first.takes is not None else first.answer
 
 
-def _is_denied(first: Today, other: Today) -> bool:
+def _is_denied(first: MeasuredAnswer, other: MeasuredAnswer) -> bool:
     """Whether another machine denies a decided answer: it decides the contrary, or a value of its
     cells lies on the other side of the bar, outside of the deciding interval. Another version
     denies nothing."""
@@ -182,7 +182,7 @@ class JudgedClaim:
 
     claim: Claim
     layer: str
-    today: tuple[Today, ...]
+    today: tuple[MeasuredAnswer, ...]
     state: str
 
     @property
@@ -348,13 +348,13 @@ def _plain(value: Any) -> Any:
         return value.model_dump(mode="json")
     if is_dataclass(value):
         members = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-        return members | (_properties(value) if isinstance(value, Today) else {})
+        return members | (_properties(value) if isinstance(value, MeasuredAnswer) else {})
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _properties(today: Today) -> dict[str, Any]:
+def _properties(today: MeasuredAnswer) -> dict[str, Any]:
     """Return the properties of an answer that the document has."""
     takes = today.takes
     return {

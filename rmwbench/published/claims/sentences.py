@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from rmwbench.published.claims.amounts import POINTS, UNITLESS, bar_text, title_of, unit_of
 from rmwbench.published.claims.claims_file import Claim, ClaimTest, SourceVerdict, levels_of
 from rmwbench.published.claims.claims_ledger import JudgedClaim
-from rmwbench.published.claims.judging.campaign_answers import CellAnswer, Today
+from rmwbench.published.claims.judging.campaign_answers import CellAnswer, MeasuredAnswer
 from rmwbench.suite.predicate import RANGES, CellCount
 from rmwbench.words import numbers as fmt
 
@@ -77,7 +77,7 @@ def in_full(judged: JudgedClaim, run: str, *, cells: bool) -> Iterator[ClaimLine
         yield ClaimLine(f"experiment: {experiment(claim)}")
 
 
-def _details(today: Today) -> Iterator[str]:
+def _details(today: MeasuredAnswer) -> Iterator[str]:
     """Yield arms, versions and machine, then every cell."""
     where = f"{today.machine or 'this machine'}, {today.date}, {', '.join(today.campaigns)}"
     yield f"{', '.join(today.arms)}; {where}"
@@ -180,7 +180,7 @@ def results(judged: JudgedClaim, letters: Mapping[str, str] = NO_LETTERS) -> str
     return f"machines differ: {text}" if judged.state == "machines differ" else text
 
 
-def result(today: Today, letters: Mapping[str, str] = NO_LETTERS) -> str:
+def result(today: MeasuredAnswer, letters: Mapping[str, str] = NO_LETTERS) -> str:
     blocks = f", {fmt.counted(today.blocks, 'block')}" if today.blocks else ""
     if today.missing and today.blocks:
         blocks += f", without {today.missing} of its cells"
@@ -197,7 +197,7 @@ def result(today: Today, letters: Mapping[str, str] = NO_LETTERS) -> str:
     return f"{text}: {reason}" if reason else text
 
 
-def _differences(today: Today) -> list[str]:
+def _differences(today: MeasuredAnswer) -> list[str]:
     """Return the differences from the original, with both numbers if there are two: `version`,
     `length 1.1 of 300 s`, `conditions 9 of 54`. An answer that decides nothing has only the
     shortfalls."""
@@ -211,7 +211,7 @@ def _differences(today: Today) -> list[str]:
     return [texts.get(code, code) for code in today.proxy_codes if is_proxy or code in texts]
 
 
-def _reason(today: Today) -> str | None:
+def _reason(today: MeasuredAnswer) -> str | None:
     """Return why there is no value, or why a value beyond its bar decides nothing, if all undecided
     cells have the same reason. The number of blocks already shows that there are too few."""
     if not today.seen():

@@ -215,7 +215,7 @@ class Published:
         self._windows.append((self.trials - 1, endpoint, begin, end, metric, unit, values))
         self._values += len(values)
 
-    def known(self, kind: str, without: Collection[str] = ()) -> None:
+    def add_known(self, kind: str, without: Collection[str] = ()) -> None:
         """Add what is known of a kind, except the errors named in `without`."""
         known_of_kind = known(kind)
         for name, error in known_of_kind.errors.items():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.amounts import title_of
 from rmwbench.published.claims.claims_ledger import state_of
-from rmwbench.published.claims.judging.campaign_answers import CellAnswer, Today
+from rmwbench.published.claims.judging.campaign_answers import CellAnswer, MeasuredAnswer
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.versions import other_answers
 from rmwbench.published.claims.summary import json_text, machine_summary
@@ -32,8 +32,8 @@ STATE_TEXTS = {
 class JudgedReport:
     report: PublicReport
     state: str
-    today: Today | None
-    others: tuple[Today, ...] = ()
+    today: MeasuredAnswer | None
+    others: tuple[MeasuredAnswer, ...] = ()
     """The answers of other versions, if they differ from it."""
 
     @property
@@ -80,7 +80,7 @@ def _shipped_campaigns(report: PublicReport) -> list[MeasuredCampaign]:
     return campaigns_of(read(path)) if path.is_file() else []
 
 
-def _deciding_cell(today: Today) -> CellAnswer | None:
+def _deciding_cell(today: MeasuredAnswer) -> CellAnswer | None:
     """Return the first cell that has the whole answer, or else any that says something."""
     cells = sorted(today.cells, key=lambda cell: (cell.answer != today.answer, cell.low is None))
     return next(iter(cells), None)

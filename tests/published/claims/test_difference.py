@@ -6,7 +6,7 @@ import pytest
 
 from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.errors import UserError
-from rmwbench.published.claims.campaign.claim_looks import ClaimCells, ClaimsHold
+from rmwbench.published.claims.campaign.claim_looks import ClaimCells, ClaimStopping
 from rmwbench.published.claims.claims_file import load
 from rmwbench.published.claims.judging.values import difference
 from rmwbench.published.claims.sentences import result_and_experiment
@@ -173,7 +173,7 @@ def test_two_zeros_are_given_up_only_where_the_last_block_would_not_decide(level
     """Five blocks without any loss leave 0.6 open, twelve 0.3."""
     claims = five_points(level=level, workload="w")
     doc = campaign(("w", lossless("rclcpp/a", 1116, 5), lossless("rclcpp/b", 1116, 5)))
-    hold = ClaimsHold([ClaimCells(claims, claims.items[0], frozenset({1}))], lambda: doc, 1000.0)
+    hold = ClaimStopping([ClaimCells(claims, claims.items[0], frozenset({1}))], lambda: doc, 1000.0)
     hold(5, 1.0, {1: 1.0})
     assert ("c" in hold.given_up) == given_up
     assert ("c" in hold.decided) == (level == 0.99)

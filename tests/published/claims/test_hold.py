@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rmwbench.campaign.blocks import DroppedCells, Hold
-from rmwbench.published.claims.campaign.claim_looks import ClaimCells, ClaimsHold
+from rmwbench.published.claims.campaign.claim_looks import ClaimCells, ClaimStopping
 from rmwbench.published.claims.campaign.claims_plan import OVERHEAD_S, choose_claims, shares_s
 from rmwbench.published.claims.campaign.offers import Offer
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS
@@ -34,7 +34,7 @@ def hold(*claims_and_cells, doc, share_s=1000.0):
     wanted = [
         ClaimCells(claims, claims.items[0], frozenset(cells)) for claims, cells in claims_and_cells
     ]
-    return ClaimsHold(wanted, lambda: doc, share_s)
+    return ClaimStopping(wanted, lambda: doc, share_s)
 
 
 def with_id(claims, name):

@@ -22,7 +22,7 @@ from rmwbench.campaign.start import new_campaign, resumed_campaign
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import MeasuredCampaign as Measured
 from rmwbench.published.campaign import RunningCampaign
-from rmwbench.published.claims.campaign.claim_looks import ClaimCells, ClaimsHold
+from rmwbench.published.claims.campaign.claim_looks import ClaimCells, ClaimStopping
 from rmwbench.published.claims.campaign.claims_plan import choose_claims, shares_s
 from rmwbench.published.claims.campaign.claims_session import ClaimsSession
 from rmwbench.published.claims.campaign.offers import ClaimOfFile, GatheredOffers, Offer
@@ -183,7 +183,7 @@ class ClaimCampaigns:
             for id_, need in needs.items()
         ]
         running = RunningCampaign(self._session.directory / name)
-        hold = ClaimsHold(claim_cells, running.campaign, share_s)
+        hold = ClaimStopping(claim_cells, running.campaign, share_s)
         campaign.source.hold = Hold(hold, share_s)
         self._console.print(
             f"[bold]{escape(name)}[/bold]: {len(claim_cells)} claims, {len(plan.cells)} cells, "

@@ -15,7 +15,7 @@ from rmwbench.campaign.blocks import DroppedCells
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
 from rmwbench.published.claims.derived_suite import MOST_BLOCKS
-from rmwbench.published.claims.judging.campaign_answers import CellAnswer, Today
+from rmwbench.published.claims.judging.campaign_answers import CellAnswer, MeasuredAnswer
 from rmwbench.published.claims.judging.decision_rules import (
     DECIDED,
     LOOKS,
@@ -40,7 +40,7 @@ class ClaimCells:
     earlier: int = 0
 
 
-class ClaimsHold:
+class ClaimStopping:
     """Decides which cells a campaign may drop. `campaign` returns the campaign as it stands;
     `share_s`: the time that it may take. `decided` and `given_up` have ids of claims as keys."""
 
@@ -88,7 +88,7 @@ class ClaimsHold:
 
 
 def _why_undecidable(
-    claim: Claim, by_layer: Sequence[Today], campaign: MeasuredCampaign, blocks: int
+    claim: Claim, by_layer: Sequence[MeasuredAnswer], campaign: MeasuredCampaign, blocks: int
 ) -> str | None:
     """Return why no further blocks would decide one of the claim's tests; None if they may."""
     for part, test in enumerate(claim.tests):

@@ -98,8 +98,8 @@ class ConditionCounts:
 
 
 @dataclass(frozen=True)
-class Today:
-    """What the campaigns of one machine say today about a claim at one layer: with every version of
+class MeasuredAnswer:
+    """What the campaigns of one machine say about a claim at one layer: with every version of
     its middlewares that was measured, or with one version if their answers differ."""
 
     campaigns: tuple[str, ...]

@@ -19,7 +19,7 @@ from rmwbench.published.campaign import CampaignArm, MeasuredCampaign
 from rmwbench.published.claims.amounts import POINTS, RATIO, UNITLESS, title_of, unit_of
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest, Conditions
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS
-from rmwbench.published.claims.judging.campaign_answers import CellAnswer, Today
+from rmwbench.published.claims.judging.campaign_answers import CellAnswer, MeasuredAnswer
 from rmwbench.published.claims.judging.decision_rules import (
     DECIDED,
     Answer,
@@ -65,14 +65,14 @@ def answers(
     campaigns: Sequence[MeasuredCampaign],
     *,
     earlier: int | None = None,
-) -> list[Today]:
+) -> list[MeasuredAnswer]:
     """Return the answers of these campaigns: one for each machine, layer and touch, and for each
     version if versions differ. The order is: answers that were not shipped first, then the claim's
     own layer, then the original's treatment of the payload, then the newest version that has enough
     blocks, then the answer that lacks the fewest of the cells that the claim speaks of, then the
     one with the most blocks, then the newest, whatever it says. Empty if the campaigns have none of
     the claim's cells. `earlier` as in `ErrorShare`."""
-    todays: list[Today] = []
+    todays: list[MeasuredAnswer] = []
     suites_campaigns = [
         campaign for campaign in campaigns if any(campaign.ran(test.suite) for test in claim.tests)
     ]
@@ -162,7 +162,7 @@ def _answers_of_machine(
     campaigns: Sequence[MeasuredCampaign],
     layer: str,
     earlier: int | None,
-) -> list[Today]:
+) -> list[MeasuredAnswer]:
     """Return one answer of all versions, or one of each version if those with enough blocks
     differ."""
     if not (pooled := _pooled_cells(claims, claim, campaigns, layer)):
@@ -177,7 +177,7 @@ def _answers_of_machine(
         for keys in groups
     ]
 
-    def today(cells: Mapping[CellKey, CellAnswer], answer: Answer | None = None) -> Today:
+    def today(cells: Mapping[CellKey, CellAnswer], answer: Answer | None = None) -> MeasuredAnswer:
         keys = [key for key in pooled if key in cells]
         ordered = [cells[key] for key in keys]
         answer = answer or _answer_of(claim, ordered)
@@ -257,7 +257,7 @@ def _today(
     pooled: Sequence[PooledCell],
     cells: Sequence[CellAnswer],
     answer: Answer,
-) -> Today:
+) -> MeasuredAnswer:
     used = {
         f"{arm.arm} {arm.version}": (arm, campaigns[cell.sides[-1].campaign])
         for cell in pooled
@@ -273,7 +273,7 @@ def _today(
     if proxy and answer in DECIDED:
         verdict = "proxy"
     last = used_campaigns[-1]
-    return Today(
+    return MeasuredAnswer(
         campaigns=tuple(campaign.name for campaign in used_campaigns),
         layer=layer,
         answer=answer,

@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any
 
 from rmwbench.published.campaign import CampaignArm
-from rmwbench.published.claims.judging.campaign_answers import Today
+from rmwbench.published.claims.judging.campaign_answers import MeasuredAnswer
 from rmwbench.suite.side import bare
 
 Versions = Mapping[str, tuple[str, ...]]
@@ -55,7 +55,7 @@ def by_version(
     return [[key for key in cells if varied[key] <= choice] for choice in unique]
 
 
-def with_differing_versions(todays: Sequence[Today]) -> list[Today]:
+def with_differing_versions(todays: Sequence[MeasuredAnswer]) -> list[MeasuredAnswer]:
     """Return the answers of a claim. If another version of its layer has another answer, an answer
     has the versions of all middlewares that distinguish such answers, and whether another version
     stands for the claim."""
@@ -65,7 +65,9 @@ def with_differing_versions(todays: Sequence[Today]) -> list[Today]:
     ]
 
 
-def _with_differing_versions(today: Today, todays: Sequence[Today]) -> Today:
+def _with_differing_versions(
+    today: MeasuredAnswer, todays: Sequence[MeasuredAnswer]
+) -> MeasuredAnswer:
     speaking = [other for other in todays if other.speaks]
     if not any(_contradicting(today, other) for other in speaking):
         return today
@@ -86,7 +88,7 @@ def _with_differing_versions(today: Today, todays: Sequence[Today]) -> Today:
     )
 
 
-def other_answers(todays: Sequence[Today]) -> list[Today]:
+def other_answers(todays: Sequence[MeasuredAnswer]) -> list[MeasuredAnswer]:
     """Return the other versions' answers that differ from the first answer of a claim."""
     first, *others = todays
     return [
@@ -101,7 +103,7 @@ def other_versions(a: Versions, b: Versions) -> set[str]:
     return {name for name in a.keys() & b.keys() if not _share_version(a[name], b[name])}
 
 
-def _contradicting(today: Today, other: Today) -> set[str]:
+def _contradicting(today: MeasuredAnswer, other: MeasuredAnswer) -> set[str]:
     """Return the middlewares whose versions distinguish two different answers."""
     if today.answer in (other.answer, "no data"):
         return set()

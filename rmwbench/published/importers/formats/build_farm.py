@@ -161,7 +161,7 @@ class BuildFarm:
 
     def read(self, source: Source, out: Published) -> None:
         """Read one cell and one trial from each row: each configuration was run once."""
-        out.known("build-farm", () if self.year == 2021 else OF_2021)
+        out.add_known("build-farm", () if self.year == 2021 else OF_2021)
         once = Once("the same run")
         for result in _results(source, self.year):
             experiment = result.experiment, result.type, result.to, result.side

@@ -97,7 +97,7 @@ def recognises(item: SourceFile) -> bool:
 
 def read(source: Source, out: Published) -> None:
     """Read one cell and one trial from the output of each process."""
-    out.known("ddsperf")
+    out.add_known("ddsperf")
     once = Once("the same output")
     for item in source:
         once.content(item)

@@ -95,7 +95,7 @@ def _form(header: Sequence[str]) -> str | None:
 
 def read(source: Source, out: Published) -> None:
     """Read one cell for each vendor, place and size (and demand), with one trial each."""
-    out.known("eprosima-2019")
+    out.add_known("eprosima-2019")
     grids: dict[tuple[str, str], Grid] = {}
     maxima: list[tuple[str, str, dict[int, tuple[float, str]]]] = []
     once = Once("the same setting of the same test")

@@ -66,7 +66,7 @@ def _form(item: SourceFile) -> str | None:
 
 def read(source: Source, out: Published) -> None:
     """Read figures only: an item on GitHub is not a trial."""
-    out.known("github-csv")
+    out.add_known("github-csv")
     by_stem = repositories(source)
     until = newest(by_stem.values())
     for stem, repository in by_stem.items():

@@ -109,7 +109,7 @@ def recognises(item: SourceFile) -> bool:
 
 def read(source: Source, out: Published) -> None:
     """Read one cell for each configuration and middleware, and one trial for each run of it."""
-    out.known("gscam")
+    out.add_known("gscam")
     tests: dict[TestKey, GscamTest] = {}
     summaries: list[tuple[str, SheetRow]] = []
     once = Once("the same test")

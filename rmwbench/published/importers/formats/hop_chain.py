@@ -117,7 +117,7 @@ def read(source: Source, out: Published) -> None:
     _check(runs, sessions)
     _trials(runs, sessions, out)
     _figures(runs, out)
-    out.known("hop-chain-2026")
+    out.add_known("hop-chain-2026")
     if missing := _missing_runs(runs, sessions):
         out.error("combinations without runs", f"planned and not in the data: {missing}")
     if mixed := _mixed_versions(runs, sessions):

@@ -69,7 +69,7 @@ def _form(data: bytes) -> str | None:
 
 def read(source: Source, out: Published) -> None:
     """Read one cell and one trial from each directory, with an endpoint per subscription."""
-    out.known("irobot")
+    out.add_known("irobot")
     for _, group in groupby(source, key=lambda item: item.directory):
         _run(list(group), out)
 

@@ -74,8 +74,8 @@ def recognises(item: SourceFile) -> bool:
 
 def read(source: Source, out: Published) -> None:
     """Read raw runs or the summary table, whichever the source holds."""
-    out.known("tsc-2020-mininet")
-    out.known("perf-test")
+    out.add_known("tsc-2020-mininet")
+    out.add_known("perf-test")
     measured: list[MininetRun] = []
     summary = None
     once = Once("the same log")

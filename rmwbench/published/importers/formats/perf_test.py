@@ -69,7 +69,7 @@ def recognises(item: SourceFile) -> bool:
 
 def read(source: Source, out: Published) -> None:
     """Read one trial from each log; the headers decide the cells."""
-    out.known("perf-test")
+    out.add_known("perf-test")
     for log in _logs(source):
         perf_log.check_latency(log, one_clock=False)
         h = log.header

@@ -68,7 +68,7 @@ def recognises(item: SourceFile) -> bool:
 
 def read(source: Source, out: Published) -> None:
     """Read figures only: a respondent is not a trial."""
-    out.known("survey")
+    out.add_known("survey")
     for item in source:
         _survey(item, out)
 

@@ -60,8 +60,8 @@ def recognises(item: SourceFile) -> bool:
 
 def read(source: Source, out: Published) -> None:
     """Read one trial from each run of two hosts."""
-    out.known("perf-test")
-    out.known("tsc-2020-wifi")
+    out.add_known("perf-test")
+    out.add_known("tsc-2020-wifi")
     cells: dict[tuple[str, int], _Cell] = {}
     waiting: dict[tuple[str, int, int], dict[str, Log]] = {}
     once = Once("the same log")
