@@ -35,7 +35,7 @@ from rmwbench.campaign.trial_lab import Lab
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import HostKind, host_kind
-from rmwbench.lab.host.hosts import OWN, VARIABLE
+from rmwbench.lab.host.hosts import KIND_VARIABLE, OWN
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.middleware.find import differences
 from rmwbench.suite.cells import Cell
@@ -259,7 +259,7 @@ def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], lab: 
             where=str(bundle.directory),
             expected=host,
             actual=plan.host.name,
-            fix=f"{VARIABLE}={host} {command_line('resume', bundle.directory)}, where that can be",
+            fix=f"{KIND_VARIABLE}={host} {command_line('resume', bundle.directory)}, where that can be",
         )
     stored = {row["cell"]: json.loads(row["definition"]) for row in bundle.rows("cells")}
     table = cells_table(plan, workers, lab.kernels())

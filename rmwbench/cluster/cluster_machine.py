@@ -191,27 +191,27 @@ def hosts_of(
     order: Order, name: str, gang: Gang, agents: Mapping[str, Agent]
 ) -> tuple[Hosts, Order]:
     """Return the hosts of a cell over several machines, and its order with the gang and the
-    interface card of each machine. `agents`: host → its machine's agent, for all but the first.
+    interface of each machine. `agents`: host → its machine's agent, for all but the first.
     Raises HostBroken if a machine cannot be reached or lacks its address."""
     assert order.cell.real is not None
     first, *others = order.cell.hosts
     hosts: dict[str, Host | RemoteHost] = {}
     try:
         hosts[first] = Host(f"{name}/{first}", shared=True)
-        cards = {first: devices.interface_of(gang.spots[first].address)}
+        interfaces = {first: devices.interface_of(gang.machines[first].address)}
         remotes: dict[str, RemoteHost] = {}
         for host in others:
             hosts[host] = remotes[host] = RemoteHost(f"{name}/{host}", agents[host])
         for host, remote in remotes.items():
-            cards[host] = remote.interface_of(gang.spots[host].address)
-        for host, card in cards.items():
-            if card["device"] is None:
-                spot = gang.spots[host]
+            interfaces[host] = remote.interface_of(gang.machines[host].address)
+        for host, interface in interfaces.items():
+            if interface["device"] is None:
+                address = gang.machines[host]
                 raise HostBroken(
-                    f"machine {spot.machine} has no interface with the address {spot.address}"
+                    f"machine {address.name} has no interface with the address {address.address}"
                 )
     except BaseException:
         Hosts.of(hosts).close()
         raise
-    real = replace(order.cell.real, gang=replace(gang, cards=cards))
+    real = replace(order.cell.real, gang=replace(gang, interfaces=interfaces))
     return Hosts.of(hosts), replace(order, cell=replace(order.cell, real=real))

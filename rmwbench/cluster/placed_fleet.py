@@ -23,7 +23,7 @@ from rmwbench.cluster.placing import PLACE, Placing
 from rmwbench.errors import UserError
 from rmwbench.lab.host.remote_host import Agent
 from rmwbench.lab.middleware import Worker
-from rmwbench.suite.network.interfaces import Gang, Spot
+from rmwbench.suite.network.interfaces import Gang, MachineAddress
 
 RESERVE_TIMEOUT_S = 60.0
 AGENT_TIMEOUT_S = 20.0
@@ -56,12 +56,13 @@ class GangRunner:
         if order.cell.real is None:
             return self.members[0].ask(method, *arguments, returns=returns)
         index = self.placing.index(order.cell)
-        spots = {
-            host: Spot(self.members[at].name, self.addresses[at]) for host, at in index.items()
+        machines = {
+            host: MachineAddress(self.members[at].name, self.addresses[at])
+            for host, at in index.items()
         }
         first, *others = index
         agents = {host: self.agents[index[host]] for host in others}
-        gang = Gang(spots, self.domain_id, notes=self.notes)
+        gang = Gang(machines, self.domain_id, notes=self.notes)
         return self.members[index[first]].ask(
             "run_on_gang", *arguments, gang, agents, returns=returns
         )

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from rmwbench.command_name import as_typed
-from rmwbench.suite.fault import Fault, places
+from rmwbench.suite.fault import Fault, elsewhere
 from rmwbench.suite.name_rules import ArmName
 from rmwbench.suite.process_conditions import Background, HostIdle
 from rmwbench.suite.side import MODES, Override, Side
@@ -54,13 +54,13 @@ class Arm(Side):
     """
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {
-        **places(
+        **elsewhere(
             "`networks: {thin: {links: {all: {both: {KEY: …}}}}}` of the suite, for all arms",
             LINK_KEYS,
         ),
-        **places("`modes: {KEY: …}`", MODES),
-        **places("`qos: {KEY: …}` of a workload, for all arms", QOS_KEYS),
-        **places("`KEY` of a workload, for all arms", WORKLOAD_KEYS),
+        **elsewhere("`modes: {KEY: …}`", MODES),
+        **elsewhere("`qos: {KEY: …}` of a workload, for all arms", QOS_KEYS),
+        **elsewhere("`KEY` of a workload, for all arms", WORKLOAD_KEYS),
     }
 
     name: ArmName
@@ -132,7 +132,7 @@ class Arm(Side):
             "loan": self.loan,
             "publish_mode": self.publish_mode,
         }
-        definition = always_stored | self.unusual(*RESOLVED, *always_stored)
+        definition = always_stored | self.non_defaults(without={*RESOLVED, *always_stored})
         if self.processes:
             definition["processes"] = {
                 key: override.over(self).side_definition()

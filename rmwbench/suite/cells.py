@@ -22,7 +22,7 @@ from rmwbench.suite.factors import (
     with_network_level,
     with_workload_level,
 )
-from rmwbench.suite.fault import At, Fault, inside, not_one_of
+from rmwbench.suite.fault import At, Fault, at_key, not_one_of
 from rmwbench.suite.network.backend import check_one_backend
 from rmwbench.suite.network.interfaces import RealNetwork
 from rmwbench.suite.network.network import Links, Network, links_between
@@ -462,7 +462,7 @@ class _AppliedLevels:
             workload, levels, f"workload `{workload.name}`", with_workload_level
         )
         if (graph := self._graphs.get(id(cell_workload))) is None:
-            with inside("workloads", index):
+            with at_key("workloads", index):
                 graph = self._graphs[id(cell_workload)] = endpoints(cell_workload, timeline)
         links = self._links(index, cell_workload, levels, timeline)
         cells = [
@@ -479,7 +479,7 @@ class _AppliedLevels:
             )
             for arm in arms
         ]
-        with inside("workloads", index):
+        with at_key("workloads", index):
             _check_primary_metric(cells[-1])
             _check_drain(cells[-1])
             if cell_workload.schedule != "shared":

@@ -87,7 +87,7 @@ def not_one_of(what: str, name: str, known: Collection[str], *, at: At = ()) -> 
 
 
 @contextmanager
-def inside(*at: str | int) -> Iterator[None]:
+def at_key(*at: str | int) -> Iterator[None]:
     """Prefixes `at` to the path of a Fault raised in the block."""
     try:
         yield
@@ -106,7 +106,7 @@ def one_of(kind: str, known: Collection[str]) -> AfterValidator:
     return AfterValidator(check)
 
 
-def within(what: str, low: float, high: float, unit: str = "") -> AfterValidator:
+def in_range(what: str, low: float, high: float, unit: str = "") -> AfterValidator:
     """A validator that refuses a number outside of [low, high] with the message `what`."""
 
     def check(value: float) -> float:
@@ -140,7 +140,7 @@ def text_beside(
         ) from error
 
 
-def places(pattern: str, keys: Iterable[str]) -> dict[str, str]:
+def elsewhere(pattern: str, keys: Iterable[str]) -> dict[str, str]:
     """Entries of `ELSEWHERE`: each key -> `pattern`, with the key in place of its `KEY`."""
     return {key: pattern.replace("KEY", key) for key in keys}
 
@@ -167,10 +167,10 @@ class Strict(BaseModel):
             check_keys(cls, data)
         return data
 
-    def unusual(self, *besides: str) -> dict[str, Any]:
-        """The values that differ from their defaults, as JSON, without the keys `besides`."""
+    def non_defaults(self, *, without: Collection[str]) -> dict[str, Any]:
+        """The values that differ from their defaults, as JSON, without these keys."""
         return self.model_dump(
-            mode="json", by_alias=True, exclude_defaults=True, exclude=set(besides)
+            mode="json", by_alias=True, exclude_defaults=True, exclude=set(without)
         )
 
     def set_values(self) -> dict[str, Any]:

@@ -8,8 +8,7 @@ from pydantic import AfterValidator
 from rmwbench.suite.fault import Fault
 
 ALL = "all"
-"""In place of a host's name: every host without an entry of its own. So no host may be called
-that."""
+"""Stands for every host without its own entry; no host may have this name."""
 
 
 def _matching(kind: str, pattern: str, expected: str) -> AfterValidator:

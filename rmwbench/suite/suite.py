@@ -16,7 +16,7 @@ from rmwbench.suite.fault import (
     Strict,
     check_distinct,
     check_known,
-    places,
+    elsewhere,
     unknown,
 )
 from rmwbench.suite.limits import Limits
@@ -113,13 +113,13 @@ class Suite(Strict):
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {
         **LINK_KEY_PLACES,
-        **places("`modes: {KEY: …}` of an arm", MODES),
-        **places("`KEY` of an arm", Arm.model_fields),
-        **places("`qos: {KEY: …}` of each workload", Qos.model_fields),
-        **places("`timeline: {KEY: …}`", Timeline.model_fields),
-        **places("`blocks: {KEY: …}`", Blocks.model_fields),
-        **places("`KEY` of each workload", Workload.model_fields),
-        **places("`KEY` of each workload, or `factors: {KEY: […]}`", WORKLOAD_FACTORS),
+        **elsewhere("`modes: {KEY: …}` of an arm", MODES),
+        **elsewhere("`KEY` of an arm", Arm.model_fields),
+        **elsewhere("`qos: {KEY: …}` of each workload", Qos.model_fields),
+        **elsewhere("`timeline: {KEY: …}`", Timeline.model_fields),
+        **elsewhere("`blocks: {KEY: …}`", Blocks.model_fields),
+        **elsewhere("`KEY` of each workload", Workload.model_fields),
+        **elsewhere("`KEY` of each workload, or `factors: {KEY: […]}`", WORKLOAD_FACTORS),
         "network": "`networks: {thin: {links: {all: {both: {rate_mbps: 54, loss: 0.01}}}}}`, and "
         "`network: thin` in the workload that it is for",
         "limits": "`outcomes: {acceptable: {…}}`, or a file for `rmwbench show --limits`",

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from rmwbench.suite.fault import Fault, Strict, within
+from rmwbench.suite.fault import Fault, Strict, in_range
 
-SPAN = within("a span is between 0 and 86400 seconds", 0, 86_400)
+SPAN = in_range("a span is between 0 and 86400 seconds", 0, 86_400)
 Span = Annotated[float, SPAN]
 SteadySpan = Annotated[float, Field(gt=0), SPAN]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rmwbench.lab.host.remote_host import Agent
 from rmwbench.lab.middleware import Worker
-from rmwbench.suite.network.interfaces import Gang, Spot
+from rmwbench.suite.network.interfaces import Gang, MachineAddress
 from tests.cluster.nodes import ip, pids_in
 from tests.support.agents import start_agent
 from tests.support.program import run_program
@@ -101,7 +101,10 @@ class Pair:
     def start(self, order, workers) -> subprocess.Popen:
         """A trial, driven from within the robot's machine; `result` has what came of it."""
         gang = Gang(
-            {host: Spot(f"machine of {host}", address) for host, address in self.addresses.items()},
+            {
+                host: MachineAddress(f"machine of {host}", address)
+                for host, address in self.addresses.items()
+            },
             42,
         )
         process = subprocess.Popen(

@@ -11,7 +11,7 @@ from rmwbench.lab.host import hosts, marker
 REPOSITORY = Path(__file__).parents[2]
 MAKE = """
 from rmwbench.lab.host import hosts, marker
-directory = marker.new_path(hosts.PLACE, hosts.COMMON_PREFIX)
+directory = marker.new_path(hosts.COMMON_PARENT, hosts.COMMON_PREFIX)
 hosts.make_common(directory, 'gone')
 print(directory)
 """
@@ -27,7 +27,7 @@ def test_a_directory_whose_orchestrator_is_gone_is_swept_and_no_other():
     made = subprocess.run(
         [sys.executable, "-c", MAKE], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
-    ours = marker.new_path(hosts.PLACE, hosts.COMMON_PREFIX)
+    ours = marker.new_path(hosts.COMMON_PARENT, hosts.COMMON_PREFIX)
     hosts.make_common(ours, "here")
     (ours / "keys").mkdir()
     try:
@@ -44,5 +44,7 @@ def test_a_directory_whose_orchestrator_is_gone_is_swept_and_no_other():
 def test_there_is_none_before_a_host_is_there_that_removes_it():
     tool = subprocess.Popen([sys.executable, "-c", KILLED], cwd=REPOSITORY)
     assert tool.wait(60) == -signal.SIGKILL
-    owners = [path.read_text() for path in hosts.PLACE.glob(f"{hosts.COMMON_PREFIX}*/owner")]
+    owners = [
+        path.read_text() for path in hosts.COMMON_PARENT.glob(f"{hosts.COMMON_PREFIX}*/owner")
+    ]
     assert not [owner for owner in owners if owner.startswith(f"{tool.pid}:")]

@@ -267,7 +267,7 @@ def test_an_init_that_is_killed_is_noticed_and_its_directory_goes_with_the_host(
 
 def test_the_kind_is_chosen_by_trying_or_by_the_variable(monkeypatch):
     denied = HostBroken("unshare with a user namespace", 1)
-    monkeypatch.delenv(hosts.VARIABLE, raising=False)
+    monkeypatch.delenv(hosts.KIND_VARIABLE, raising=False)
     monkeypatch.setattr(hosts, "why_not_own", lambda: denied)
     assert hosts.host_kind() == hosts.HostKind("shared", str(denied))
     assert "Operation not permitted" in hosts.host_kind().text()
@@ -276,10 +276,10 @@ def test_the_kind_is_chosen_by_trying_or_by_the_variable(monkeypatch):
     monkeypatch.setattr(hosts, "why_not_own", lambda: HostBroken("the init did not answer"))
     # a fault that must be seen, not a place that forbids namespaces
     assert hosts.host_kind() == hosts.NAMESPACES
-    monkeypatch.setenv(hosts.VARIABLE, "shared")
+    monkeypatch.setenv(hosts.KIND_VARIABLE, "shared")
     with hosts.make("x") as made:
         assert hosts.host_kind().shared and isinstance(made, SharedHost)
-    monkeypatch.setenv(hosts.VARIABLE, "shard")
+    monkeypatch.setenv(hosts.KIND_VARIABLE, "shard")
     with pytest.raises(UserError, match="did you mean"):
         hosts.host_kind()
 

@@ -288,7 +288,7 @@ def ours(orchestrator: int) -> list[int]:
 def directories_of(orchestrator: int) -> list[Path]:
     """That all hosts of a trial of its see."""
     found = []
-    for directory in hosts.PLACE.glob(f"{hosts.COMMON_PREFIX}*"):
+    for directory in hosts.COMMON_PARENT.glob(f"{hosts.COMMON_PREFIX}*"):
         with contextlib.suppress(OSError):
             if (directory / marker.OWNER).read_text().startswith(f"{orchestrator}:"):
                 found.append(directory)

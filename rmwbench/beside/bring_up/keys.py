@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.suite.fault import Fault, inside
+from rmwbench.suite.fault import Fault, at_key
 from rmwbench.suite.workload.topology import Node
 
 KEY = KIND = None
@@ -18,7 +18,7 @@ METRIC = "bring_up_time"
 
 def check(value: None, workload: Any) -> None:
     """Raises Fault with a place relative to the workload."""
-    with inside("nodes"):
+    with at_key("nodes"):
         check_lifecycle(workload.written_out)
     if workload.primary_metric == METRIC and managed_nodes(workload.written_out) is None:
         raise Fault(
@@ -88,7 +88,7 @@ def check_lifecycle(nodes: Sequence[Node]) -> None:
         )
     for index in (*managers, *managed):
         _check_node(nodes[index], index)
-    with inside(managers[0], "manages"):
+    with at_key(managers[0], "manages"):
         _check_manager(nodes[managers[0]], nodes)
 
 

@@ -222,7 +222,9 @@ def address_environment(cell: Cell, host: str) -> dict[str, str]:
     if len(cell.hosts) < 2:
         return {}
     if cell.real is not None and cell.real.gang is not None:
-        address_of_host = {name: spot.address for name, spot in cell.real.gang.spots.items()}
+        address_of_host = {
+            name: machine.address for name, machine in cell.real.gang.machines.items()
+        }
     else:
         address_of_host = {
             name: addresses.text(addresses.ipv4(number))

@@ -97,11 +97,11 @@ def note_network(outcome: TrialOutcome, processes: TrialProcesses) -> None:
     clocks = {host: processes.hosts.remote[host].answer(number) for host, number in posted.items()}
     hosts = {
         host: {
-            "machine": spot.machine,
-            "interface": real.gang.cards.get(host),
+            "machine": machine.name,
+            "interface": real.gang.interfaces.get(host),
             "timekeeping": clocks.get(host),
         }
-        for host, spot in real.gang.spots.items()
+        for host, machine in real.gang.machines.items()
     }
     first = next(iter(hosts))
     hosts[first]["timekeeping"] = timekeeping()

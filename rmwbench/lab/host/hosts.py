@@ -33,8 +33,8 @@ from rmwbench.lab.host.remote_host import RemoteHost
 from rmwbench.lab.host.shared_host import SharedHost, stray_directories
 
 COMMON_VARIABLE = "RMWBENCH_COMMON_DIRECTORY"
-"""The variable in which every process of such a host finds it."""
-PLACE = Path("/var/tmp")
+"""The environment variable with the path of the common directory."""
+COMMON_PARENT = Path("/var/tmp")
 COMMON_PREFIX = "rmwbench-hosts-"
 
 
@@ -46,7 +46,7 @@ def make_common(directory: Path, name: str) -> None:
         raise HostBroken(f"make {directory}", error.errno) from None
 
 
-VARIABLE = "RMWBENCH_HOST_KIND"
+KIND_VARIABLE = "RMWBENCH_HOST_KIND"
 OWN, SHARED = "own", "shared"
 WITHOUT_NAMESPACES = (
     "loopback only, with a DDS domain, ports and names of each trial's own; arms are shown with an "
@@ -82,18 +82,18 @@ NAMESPACES = HostKind(OWN)
 
 def host_kind() -> HostKind:
     """The kind of hosts that trials get here. Raises UserError for a wrong variable."""
-    name = os.environ.get(VARIABLE) or None
+    name = os.environ.get(KIND_VARIABLE) or None
     if name not in (None, OWN, SHARED):
         raise UserError(
-            f"{VARIABLE} names no kind of host",
-            where=VARIABLE,
+            f"{KIND_VARIABLE} names no kind of host",
+            where=KIND_VARIABLE,
             expected=f"{OWN} or {SHARED}, or nothing",
             actual=name,
             fix=did_you_mean(str(name), (OWN, SHARED)),
         )
     if name is None:
         return _kind_by_trying()
-    return HostKind(name, f"{VARIABLE}={SHARED}" if name == SHARED else None)
+    return HostKind(name, f"{KIND_VARIABLE}={SHARED}" if name == SHARED else None)
 
 
 def _kind_by_trying() -> HostKind:
@@ -156,7 +156,7 @@ class Hosts:
         self._by_name: dict[str, Host | RemoteHost] = {}
         self.network: Host | None = None
         # It is made once the network's host is ready, which removes it in any case.
-        self._common = marker.new_path(PLACE, COMMON_PREFIX) if several else None
+        self._common = marker.new_path(COMMON_PARENT, COMMON_PREFIX) if several else None
         try:
             for host in hosts:
                 offset_s, devices = clock_offsets_s.get(host, 0), beside.get(host, ())
@@ -251,7 +251,7 @@ def remove_directories(dry_run: bool = False) -> list[Path]:
     """Removes, unless `dry_run`, the directories of hosts whose orchestrator is gone, and the
     segments that carry the names of shared ones. Returns the directories."""
     shared_host_directories = stray_directories()
-    common_directories = marker.abandoned_directories(PLACE, f"{COMMON_PREFIX}*")
+    common_directories = marker.abandoned_directories(COMMON_PARENT, f"{COMMON_PREFIX}*")
     if not dry_run:
         for directory in shared_host_directories:
             shared_files.remove(str(directory))

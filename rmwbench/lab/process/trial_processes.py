@@ -43,16 +43,17 @@ LOCK_MEMORY = "RMWBENCH_LOCK_MEMORY"
 TURN_S = 1.0
 """The longest turn of a wait, which then looks at the clock."""
 STALL_S = 1.0
-"""A turn that takes so much longer than planned shows that this process did not run (Ctrl-Z, a
-machine that stood still). No work of ours in a turn takes so long."""
+"""If a turn takes this much longer than planned, this process was stopped (Ctrl-Z, a machine that
+stood still). No work of ours in a turn takes so long."""
 NETWORK_HOST = "/network"
 """The name of the network's host, which no host of a suite can have."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Additions:
-    """The additions to a worker's control socket and records: further arguments and descriptors (by
-    their numbers in the worker), the library that counts allocations, a container, a scheduling."""
+    """What a worker gets besides its control socket and its records: further arguments and
+    descriptors (by their numbers in the worker), the library that counts allocations, a container,
+    a scheduling."""
 
     arguments: Sequence[str] = ()
     files: Mapping[int, int] = field(default_factory=dict)

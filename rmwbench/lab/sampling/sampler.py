@@ -1,9 +1,9 @@
 """The sampler of a trial (docs/formats/sampler.md): it starts beside the workers, takes snapshots
 before and after the window, and is read at the end.
 
-The failure of a sampler costs the trial only the sampler's numbers: it raises nothing, and
-`problem` has the reason. Only the last step waits for the sampler, so that it adds nothing to the
-fixed cost of a trial.
+The failure of a sampler costs the trial only the sampler's numbers. A sampler's own failure raises
+nothing, and `problem` has the reason; `read` raises if another process fails. Only the last step
+waits for the sampler, so that it adds nothing to the fixed cost of a trial.
 """
 
 import json

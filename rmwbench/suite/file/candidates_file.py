@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rmwbench.suite.fault import Fault, inside
+from rmwbench.suite.fault import Fault, at_key
 from rmwbench.suite.file import candidate_list
 from rmwbench.suite.file.candidate_list import PROFILE, Candidate, Candidates, CandidatesFile
 from rmwbench.suite.file.suite_files import CANDIDATES_FILE, path_text, read, suites_directory
@@ -41,7 +41,7 @@ def candidates_of(path: Path, known: Candidates | None = None) -> Candidates:
     )
     with error_lines(tree, where):
         if "candidates" in tree:
-            with inside("candidates"):
+            with at_key("candidates"):
                 tree["candidates"] = candidate_list.expand_names(tree["candidates"], known)
         file = CandidatesFile.model_validate(
             values_of(tree, where), context={"directory": path.parent}

@@ -11,7 +11,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
-from rmwbench.suite.fault import Fault, inside
+from rmwbench.suite.fault import Fault, at_key
 from rmwbench.suite.file import (
     candidate_list,
     interop_pairs,
@@ -157,7 +157,7 @@ def _write_out_arms(tree: CommentedMap, choice: Choice) -> None:
     arms."""
     candidates = known_candidates()
     has_references = candidate_list.has_references(tree["arms"])
-    with inside("arms"):
+    with at_key("arms"):
         arms = interop_pairs.expand_pairs(candidate_list.expand_names(tree["arms"], candidates))
     tree["arms"] = arms
     if has_references:
@@ -166,7 +166,7 @@ def _write_out_arms(tree: CommentedMap, choice: Choice) -> None:
         own_names = [str(arm.get("name")) for arm in arms if isinstance(arm, CommentedMap)]
         tree["arms"] = _apply_choice(arms, choice, tree.lc.key("arms"))
         candidate_list.remove_references(tree, own_names)
-    with inside("arms"):
+    with at_key("arms"):
         candidate_list.remove_sets(tree, candidates)
 
 

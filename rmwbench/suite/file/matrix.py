@@ -15,7 +15,7 @@ from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from rmwbench.suite.fault import At, Fault, Scalar, check_known, inside
+from rmwbench.suite.fault import At, Fault, Scalar, at_key, check_known
 from rmwbench.suite.file.lines import mapping_at, place_of
 from rmwbench.suite.workload.message_type import message_type
 
@@ -101,7 +101,7 @@ def _check_form(tree: CommentedMap) -> None:
             expected="some of " + ", ".join(PERF_TEST_KEYS),
             at=("perf_test",),
         )
-    with inside("perf_test"):
+    with at_key("perf_test"):
         _check_keys(perf_test, PERF_TEST_KEYS)
     for path, values in ONE_WAY.items():
         _levels(tree, path, values.__contains__, "only " + ", ".join(values))

@@ -123,22 +123,22 @@ REAL = "real"
 
 
 @dataclass(frozen=True)
-class Spot:
-    """The machine of one host, and its address for the others."""
+class MachineAddress:
+    """The name of the machine of one host, and its address for the others."""
 
-    machine: str
+    name: str
     address: str
 
 
 @dataclass(frozen=True)
 class Gang:
-    """`spots`: host → spot, in the order of the hosts. `domain_id` keeps gangs on one network
-    apart. `cards`: host → what its machine says of the interface with that address. `notes`: flags
-    of every trial of the gang."""
+    """`machines`: host → its machine, in the order of the hosts. `domain_id` keeps gangs on one
+    network apart. `interfaces`: host → what its machine says of the interface with that address.
+    `notes`: flags of every trial of the gang."""
 
-    spots: Mapping[str, Spot]
+    machines: Mapping[str, MachineAddress]
     domain_id: int = 0
-    cards: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    interfaces: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from rmwbench.suite.fault import At, Fault, ListOf, Strict, check_known, inside, places
+from rmwbench.suite.fault import At, Fault, ListOf, Strict, at_key, check_known, elsewhere
 from rmwbench.suite.name_rules import ALL, NodeName
 from rmwbench.suite.network.cross_traffic import CrossTraffic, called_all, check_hosts, hosts_of
 from rmwbench.suite.network.interfaces import Interface, check_interfaces, checked_name
@@ -33,7 +33,7 @@ ROAM = "roam"
 
 LINK_FACTORS = ("loss", "rate_mbps", "delay_ms", "jitter_ms")
 NETWORK_PREFIX = "network."
-LINK_KEY_PLACES = places(
+LINK_KEY_PLACES = elsewhere(
     "`networks: {thin: {links: {all: {both: {KEY: …}}}}}`, and `network: thin` in the workload",
     Spec.model_fields,
 )
@@ -276,7 +276,7 @@ class Network(Strict):
             if change.change == ROAM:
                 self._check_roam(change, index)
         for host, interfaces in self.interfaces.items():
-            with inside("interfaces", host):
+            with at_key("interfaces", host):
                 check_interfaces(interfaces)
         for index, traffic in enumerate(self.cross_traffic):
             self._check_limited(traffic, index)
@@ -285,7 +285,7 @@ class Network(Strict):
         return self
 
     def _check_beside(self, name: str, beside: SecondNetwork) -> None:
-        with inside("beside", name):
+        with at_key("beside", name):
             checked_name(name)
         for host, interfaces in self.interfaces.items():
             if any(name in (interface.name, interface.peer_name) for interface in interfaces):
@@ -564,7 +564,7 @@ def links_between(
         return None
     name = network if isinstance(network, str) else None
     network = networks[network] if isinstance(network, str) else network or Network()
-    with inside("network", "cross_traffic"):
+    with at_key("network", "cross_traffic"):
         check_hosts(network.cross_traffic, hosts)
     traffic_hosts = hosts_of(network.cross_traffic)
     hosts = (*hosts, *traffic_hosts)
@@ -574,7 +574,7 @@ def links_between(
         )
     if ALL in hosts:
         raise called_all(("hosts",))
-    with inside("network"):
+    with at_key("network"):
         _check_hosts_named(network, hosts)
         _check_changes(network.changes, hosts, timeline)
     return Links(name, hosts, network, traffic_hosts)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from rmwbench.suite.fault import Fault, Strict, within
+from rmwbench.suite.fault import Fault, Strict, in_range
 from rmwbench.suite.network.link_trace import TraceFile
 
 MOST_RATE_MBPS = 10_000
@@ -48,10 +48,10 @@ def _chance(value: float) -> float:
 
 RateMbps = Annotated[float, AfterValidator(_rate)]
 Chance = Annotated[float, AfterValidator(_chance)]
-Milliseconds = Annotated[float, within("this is not a valid time of a link", 0, LONGEST_MS, "ms")]
+Milliseconds = Annotated[float, in_range("this is not a valid time of a link", 0, LONGEST_MS, "ms")]
 MtuBytes = Annotated[
     int,
-    within("this is not a valid MTU of a link", SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES, "bytes"),
+    in_range("this is not a valid MTU of a link", SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES, "bytes"),
 ]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from rmwbench.codes import SENDERS
 from rmwbench.suite.arm import Arm
-from rmwbench.suite.fault import At, Fault, inside
+from rmwbench.suite.fault import At, Fault, at_key
 from rmwbench.suite.seed import derive_seed
 from rmwbench.suite.timeline import Timeline, to_ns
 from rmwbench.suite.workload.arrival import Periodic, Relay, Saturation
@@ -248,7 +248,7 @@ def _check_frames(workload: Workload, publisher: Endpoint) -> None:
     if publisher.frames is None:
         return
     at = _at(workload, "frames")
-    with inside(*at):
+    with at_key(*at):
         frame_format(publisher.frames, publisher.type, publisher.arrival)
     if publisher.touch != "all":
         raise Fault(

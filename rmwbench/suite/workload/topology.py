@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from rmwbench.suite.fault import Fault, ListOf, Strict, places, within
+from rmwbench.suite.fault import Fault, ListOf, Strict, elsewhere, in_range
 from rmwbench.suite.name_rules import NodeName, TopicName
 from rmwbench.suite.timeline import Span
 from rmwbench.suite.workload.arrival import Arrival, RateHz, Relay
@@ -23,7 +23,7 @@ from rmwbench.suite.workload.qos import Qos
 SERVICE_TIMEOUT_S = 5.0
 """The default of Nav2's parameter `service_timeout`."""
 
-Timeout = Annotated[float, within("a time-out is between a millisecond and an hour", 0.001, 3600)]
+Timeout = Annotated[float, in_range("a time-out is between a millisecond and an hour", 0.001, 3600)]
 
 
 class Lifecycle(Strict):
@@ -63,7 +63,7 @@ LOCAL_HOST = "local"
 MessageName = Annotated[str, AfterValidator(lambda name: message_type(name).name)]
 CallName = Annotated[str, AfterValidator(lambda name: service_type(name, "request").name)]
 
-QOS_KEY_PLACES = places("`qos: {KEY: …}`", Qos.model_fields)
+QOS_KEY_PLACES = elsewhere("`qos: {KEY: …}`", Qos.model_fields)
 
 
 class Publisher(Strict):

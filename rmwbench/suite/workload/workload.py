@@ -14,11 +14,11 @@ from rmwbench.suite.fault import (
     Fault,
     ListOf,
     Strict,
+    at_key,
     check_keys,
     check_known,
-    inside,
+    elsewhere,
     one_of,
-    places,
 )
 from rmwbench.suite.name_rules import NodeName, TopicName, WorkloadName
 from rmwbench.suite.network.network import LINK_KEY_PLACES, Network
@@ -134,12 +134,12 @@ class Workload(Strict):
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {
         **LINK_KEY_PLACES,
-        **places("`modes: {KEY: …}` of an arm", MODES),
-        **places("`KEY` of an arm", Arm.model_fields),
-        **places("`qos: {KEY: …}`", Qos.model_fields),
-        **places("`timeline: {KEY: …}`", Timeline.model_fields),
-        **places("`KEY` of a subscription in `nodes`", ("hold_ms",)),
-        **places("`KEY` of the suite, beside `workloads`", ("factors", "networks", "blocks")),
+        **elsewhere("`modes: {KEY: …}` of an arm", MODES),
+        **elsewhere("`KEY` of an arm", Arm.model_fields),
+        **elsewhere("`qos: {KEY: …}`", Qos.model_fields),
+        **elsewhere("`timeline: {KEY: …}`", Timeline.model_fields),
+        **elsewhere("`KEY` of a subscription in `nodes`", ("hold_ms",)),
+        **elsewhere("`KEY` of the suite, beside `workloads`", ("factors", "networks", "blocks")),
     }
     UNWRITTEN: ClassVar[frozenset[str]] = frozenset({"beside"})
 
@@ -303,7 +303,7 @@ class Workload(Strict):
             )
 
     def _check_nodes(self, nodes: tuple[Node, ...]) -> None:
-        with inside("nodes"):
+        with at_key("nodes"):
             check_graph(nodes)
             for index, node in enumerate(nodes):
                 for position, publisher in enumerate(node.publishers):
@@ -327,7 +327,7 @@ class Workload(Strict):
         self._check_sender(publisher, "publisher", "topic", at)
 
     def _check_sender(self, sender: Publisher | Client, kind: str, name: str, at: At) -> None:
-        with inside(*at):
+        with at_key(*at):
             _one_schedule(sender.rate_hz, sender.arrival)
             if sender.rate_hz is None and sender.arrival is None and self.common_arrival is None:
                 raise Fault(
@@ -385,7 +385,7 @@ class Workload(Strict):
             "description": self.description,
             "primary_metric": self.primary_metric,
         }
-        return always_stored | self.unusual(*RESOLVED, *always_stored)
+        return always_stored | self.non_defaults(without={*RESOLVED, *always_stored})
 
 
 def _one_schedule(rate_hz: float | None, arrival: Any) -> None:

@@ -118,10 +118,12 @@ def _devices(outcome: TrialOutcome) -> dict[str, str]:
     """Return host → its interface, for hosts that are machines (all that such an interface sends is
     counted) and for hosts whose interface a profile's file names."""
     real = outcome.order.cell.real
-    cards = real.gang.cards if real is not None and real.gang is not None else {}
+    interfaces = real.gang.interfaces if real is not None and real.gang is not None else {}
     device_of_host = {host: setup.device for host, setup in setups(outcome.order.cell).items()}
     return device_of_host | {
-        host: card["device"] for host, card in cards.items() if card.get("device")
+        host: interface["device"]
+        for host, interface in interfaces.items()
+        if interface.get("device")
     }
 
 
