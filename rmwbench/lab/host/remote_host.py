@@ -346,7 +346,7 @@ class RemoteHost:
             self._lose(str(gone))
 
     def _lose(self, why: str) -> None:
-        if self.lost is None:
+        if self.lost is None and not self._closed:  # its last message may come with the end
             self.lost = f"machine {self.agent.machine} is lost: {why}"
             os.eventfd_write(self._bell, 1)  # wakes the selector of the caller
 
