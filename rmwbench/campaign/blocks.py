@@ -25,8 +25,8 @@ from rmwbench.words.numbers import counted
 
 @dataclass(frozen=True)
 class DroppedCells:
-    """The cells that need not run any more, each with its reason (`decided`, `time`), and a text
-    for the user."""
+    """The cells that need not run any more, each with its reason (a code), and a text for
+    the user."""
 
     cells: Mapping[int, str]
     text: str = ""

@@ -53,13 +53,13 @@ def test_only_cells_of_open_claims_run_on():
     held = hold((CLEAR, {1, 2}), (OPEN, {3}), doc=DOC)
     assert held(LEAST_BLOCKS - 1, 1.0, EACH_S).cells == {}, "too early to look"
     dropped = held(LOOKS[0], 1.0, EACH_S)
-    assert dropped.cells == {1: "decided", 2: "decided"}
+    assert dropped.cells == {1: "not needed", 2: "not needed"}
     assert (held.decided, held.given_up) == ({"clear": "holds"}, {})
     assert "1 of 2 decided; 2 of 3 cells are not needed" in dropped.text
 
 
 def test_a_cell_that_an_open_claim_needs_too_stays():
-    assert hold((CLEAR, {1, 2}), (OPEN, {2, 3}), doc=DOC)(5, 1.0, EACH_S).cells == {1: "decided"}
+    assert hold((CLEAR, {1, 2}), (OPEN, {2, 3}), doc=DOC)(5, 1.0, EACH_S).cells == {1: "not needed"}
 
 
 def test_what_the_whole_of_the_error_decides_is_not_dropped_for_that():
@@ -102,7 +102,7 @@ def test_a_level_on_the_bar_is_decided_by_no_more_campaigns_than_the_error_allow
 
 def test_time_ends_what_the_next_block_would_exceed():
     held = hold((CLEAR, {1, 2}), (OPEN, {3}), doc=DOC, share_s=10.0)
-    assert held(5, 7.9, EACH_S).cells == {1: "decided", 2: "decided"}, (
+    assert held(5, 7.9, EACH_S).cells == {1: "not needed", 2: "not needed"}, (
         "only cell 3 would run, for 2 s"
     )
     assert held(6, 8.1, {3: 2.0}).cells == {3: "time"}
@@ -117,13 +117,16 @@ def test_no_loss_at_all_needs_more_messages_than_there_will_be(value, high, give
     lost = metric(value, 0.0, high, unit="fraction", count=500, trials=5)
     held = hold((claims, {1}), doc=campaign(("w", renamed(arm("rclcpp/a", metric=lost), "loss"))))
     dropped = held(5, 1.0, {1: 1.0})
-    assert ("c" in held.given_up, dropped.cells) == (given_up, {1: "decided"} if given_up else {})
+    assert ("c" in held.given_up, dropped.cells) == (
+        given_up,
+        {1: "not needed"} if given_up else {},
+    )
 
 
 def test_a_claim_without_data_is_not_waited_for():
     empty = arm("rclcpp/a", metric={"unit": "ns", "no_data": "no trial of this arm was completed"})
     held = hold((claims_with(level=1.0, workload="w"), {1}), doc=campaign(("w", empty)))
-    assert held(5, 1.0, {1: 1.0}).cells == {1: "decided"} and held.given_up == {"c": "no data"}
+    assert held(5, 1.0, {1: 1.0}).cells == {1: "not needed"} and held.given_up == {"c": "no data"}
 
 
 def offer(suite, needs, cost_s=1.0):
@@ -202,7 +205,7 @@ def test_a_ratio_of_nothing_to_nothing_is_not_waited_for():
     none = metric(0, 0, 0, unit="fraction", count=500, trials=5)
     sides = (arm(name, metric=none) for name in ("rclcpp/a", "rclcpp/b"))
     held = hold((claims_with(right="b"), {1, 2}), doc=campaign(("w", *sides)))
-    assert held(5, 1.0, {1: 1.0, 2: 1.0}).cells == {1: "decided", 2: "decided"}
+    assert held(5, 1.0, {1: 1.0, 2: 1.0}).cells == {1: "not needed", 2: "not needed"}
     assert "0 on both sides" in held.given_up["c"]
 
 

@@ -145,7 +145,7 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
     bundle = Bundle(out / "planted")
     assert bundle.journal.finished
     lines = [line for line in bundle.journal.lines if isinstance(line, CellsDropped)]
-    assert [(line.why, line.cells) for line in lines] == [("decided", (1, 2))], (
+    assert [(line.why, line.cells) for line in lines] == [("not needed", (1, 2))], (
         "a factor of four needs few blocks"
     )
     assert "claims after block" in err and "2 of 2 decided" in err

@@ -26,7 +26,7 @@ from rmwbench.published.claims.judging.decision_rules import (
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.sides import arms_of
 
-NOT_NEEDED, TIME = "decided", "time"
+NOT_NEEDED, TIME = "not needed", "time"
 
 
 @dataclass(frozen=True)
