@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -99,6 +100,45 @@ def ended(connection: Connection) -> list[dict]:
             return found
         time.sleep(0.01)
     raise AssertionError(f"the session goes on: {found}")
+
+
+def test_progress_within_a_message_is_seen_through_tls(monkeypatch):
+    """A TLS socket says of a call only that all of it is sent. The clock goes on by 5 s at each
+    look, when the other end reads a part."""
+    identity = tls.new_identity()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+        address = listener.getsockname()
+        accepted: list[ssl.SSLSocket] = []
+
+        def accept() -> None:
+            context = tls.server_context(identity)
+            accepted.append(context.wrap_socket(listener.accept()[0], server_side=True))
+
+        accepting = threading.Thread(target=accept)
+        accepting.start()
+        sock = tls.connect(*address, identity.certificate, 5.0)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
+        sender = Connection(sock)
+        accepting.join()
+    now_s = 0.0
+
+    def monotonic() -> float:
+        nonlocal now_s
+        now_s += 5.0
+        for _ in range(8):
+            with contextlib.suppress(ssl.SSLWantReadError):
+                accepted[0].recv(1 << 14)
+        return now_s
+
+    accepted[0].setblocking(False)
+    monkeypatch.setattr(connection, "time", types.SimpleNamespace(monotonic=monotonic))
+    sender.send({"piece": 0}, bytes(1 << 22))
+    assert sender.wants_to_write
+    sender.drain()
+    assert now_s > connection.SILENCE_S
+    sender.close()
+    accepted[0].close()
 
 
 # Who does not know the word
