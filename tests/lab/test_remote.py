@@ -269,3 +269,22 @@ def test_a_loss_that_comes_with_the_last_report_still_wakes_a_selector(machine):
         assert select.select([host], [], [], 0)[0] == [host]
         with pytest.raises(HostBroken, match="nonsense"):
             host.receive()
+
+
+def test_the_last_message_of_a_lost_machine_is_read_before_more_is_sent(machine):
+    host = machine.start({})
+    try:
+        with connection_and_socket() as (connection, far):
+            other = Connection(far)
+            host._poll.unregister(host._connection)
+            host._connection.close()
+            host._connection = connection
+            host._poll.register(connection)
+            connection.send({"piece": 0}, bytes(1 << 22))
+            other.send({"failed": "the last step", "errno": 5})
+            assert connection.wants_to_write and select.select([connection], [], [], 5.0)[0]
+            other.close()  # with bytes that were not read: RST
+            host._turn(5.0)
+            assert host._ready == ("the last step", 5) and host.lost is not None
+    finally:
+        host.close()

@@ -358,11 +358,11 @@ class RemoteHost:
             self._watch_connection()
             for fd, mask in self._poll.poll(timeout_s):
                 if fd == self._connection.fileno():
-                    self._connection.flush()
                     if mask & ~select.EPOLLOUT:
                         self._heard_s = time.monotonic()
                         for header, body in self._connection.receive():
                             self._handle(header, body)
+                    self._connection.flush()  # after its last messages are read, if it is gone
                 elif control := self._controls.get(fd):
                     if mask & select.EPOLLOUT:
                         self._write(control)
