@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.community.github.client import ApiClient, NoAnswer
+from rmwbench.published.community.github.client import ApiClient, NoResponse
 from tests.published.community.github_server import NAME, issue
 
 ISSUES = f"/repos/{NAME}/issues"
@@ -114,7 +114,7 @@ def test_statistics_that_are_still_computed(api, base, clock):
     assert len(clock.slept) == 2
     clock.slept.clear()
     api.scripted[path] = [(202, {}, b"{}")] * 9
-    with pytest.raises(NoAnswer, match="still computing"):
+    with pytest.raises(NoResponse, match="still computing"):
         client.get(path.lstrip("/"))
     assert clock.slept == [2.0, 4.0, 8.0]
 
@@ -142,8 +142,8 @@ def test_a_cut_answer_is_asked_for_again(api, base, clock, answer):
     [
         (404, "Not Found", UserError, "no such repository"),
         (401, "Bad credentials", UserError, "does not accept the token"),
-        (410, "Issues are disabled for this repo", NoAnswer, "Issues are disabled for this repo"),
-        (409, "Git Repository is empty.", NoAnswer, "Git Repository is empty."),
+        (410, "Issues are disabled for this repo", NoResponse, "Issues are disabled for this repo"),
+        (409, "Git Repository is empty.", NoResponse, "Git Repository is empty."),
     ],
 )
 def test_what_the_user_can_mend_and_what_a_repository_does_not_have(

@@ -35,7 +35,7 @@ NEXT = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?next"?')
 LAST_PAGE = re.compile(r'<[^>]*[?&]page=(\d+)[^>]*>\s*;[^,]*\brel="?last"?')
 
 
-class NoAnswer(Exception):
+class NoResponse(Exception):
     """The API has no answer to this question for this repository; the text says why."""
 
 
@@ -83,7 +83,7 @@ class ApiClient:
         self.requests = 0
 
     def get(self, path: str, **query: object) -> Any:
-        """Return the answer to one question. Raise NoAnswer if there is none."""
+        """Return the answer to one question. Raise NoResponse if there is none."""
         return self._ask(self._url(path, query))[0]
 
     def pages(self, path: str, **query: object) -> Iterator[list[dict[str, Any]]]:
@@ -139,7 +139,7 @@ class ApiClient:
                 url = self._require_origin(urljoin(url, headers["location"]))
             elif status == 202:
                 if failures + 1 >= TRIES:
-                    raise NoAnswer("GitHub was still computing it")
+                    raise NoResponse("GitHub was still computing it")
                 self._sleep(PAUSE_S * 2**failures)
                 failures += 1
             elif status == 204:
@@ -235,7 +235,7 @@ class ApiClient:
         except (ValueError, AttributeError):
             message = ""
         if status in (409, 410, 422, 451) or (status == 403 and "too large" in message):
-            raise NoAnswer(f"GitHub says: {message or status}")
+            raise NoResponse(f"GitHub says: {message or status}")
         if status == 401:
             raise UserError(
                 "the API does not accept the token",

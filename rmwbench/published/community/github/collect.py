@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from rmwbench.published.community.github.client import ApiClient, NoAnswer, NotFound
+from rmwbench.published.community.github.client import ApiClient, NoResponse, NotFound
 
 Raw = dict[str, Any]
 """Part of a repository (`PARTS`) → the API's answer, or {"no_data": reason}."""
@@ -102,7 +102,7 @@ def _part(ask: Callable[[], Any]) -> Any:
     the same."""
     try:
         return ask()
-    except NoAnswer as reason:
+    except NoResponse as reason:
         return {"no_data": str(reason)}
     except NotFound:
         return {"no_data": "this server does not have it"}
