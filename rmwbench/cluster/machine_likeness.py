@@ -66,11 +66,11 @@ def _is_like(name: str, fact: Any, other: Any) -> bool:
 def groups(machines: Iterable[tuple[str, Facts]]) -> list[list[str]]:
     """Return the names of machines that are like the first one of their group, the largest group
     first, and of equally large groups the first one first."""
-    found: list[tuple[Facts, list[str]]] = []
+    names_by_first: list[tuple[Facts, list[str]]] = []
     for name, machine_facts in machines:
-        alike = (names for first, names in found if not differences(first, machine_facts))
+        alike = (names for first, names in names_by_first if not differences(first, machine_facts))
         if (group := next(alike, None)) is not None:
             group.append(name)
         else:
-            found.append((machine_facts, [name]))
-    return sorted((names for _, names in found), key=len, reverse=True)
+            names_by_first.append((machine_facts, [name]))
+    return sorted((names for _, names in names_by_first), key=len, reverse=True)

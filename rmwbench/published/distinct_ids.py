@@ -2,15 +2,13 @@
 
 from collections.abc import Iterable
 
-from rmwbench.suite.fault import Fault
+from rmwbench.suite.fault import Fault, first_repeated
 
 
 def require_distinct_ids(noun: str, ids: Iterable[tuple[int, str]], key: str = "items") -> None:
     """Raise Fault if two entries have the same id. `ids`: (place in the list `key`, id) of each
     entry; `noun`: what the entries are, in the plural."""
-    known: set[str] = set()
-    for place, id_ in ids:
-        if id_ in known:
-            what = f"two {noun} have the id `{id_}`"
-            raise Fault(what, expected="an id each", at=(key, place, "id"))
-        known.add(id_)
+    if (repeated := first_repeated(ids)) is not None:
+        place, id_ = repeated
+        what = f"two {noun} have the id `{id_}`"
+        raise Fault(what, expected="an id each", at=(key, place, "id"))

@@ -66,18 +66,26 @@ def check_known(kind: str, name: object, known: Collection[str], *, at: At = ())
         raise unknown(kind, name, known, at=at)
 
 
+def first_repeated(entries: Iterable[tuple[int, str]]) -> tuple[int, str] | None:
+    """The first (place, name) whose name an earlier entry has; None where all are distinct."""
+    earlier_names: set[str] = set()
+    for place, name in entries:
+        if name in earlier_names:
+            return place, name
+        earlier_names.add(name)
+    return None
+
+
 def check_distinct(kind: str, names: Iterable[str], *, at: At = ()) -> None:
     """Raises Fault for the second entry with the same `name`; `at` leads to the list of entries,
     `kind` is what they are, in the plural."""
-    earlier_names: set[str] = set()
-    for index, name in enumerate(names):
-        if name in earlier_names:
-            raise Fault(
-                f"two {kind} are called `{name}`",
-                expected="a name of its own for each",
-                at=(*at, index, "name"),
-            )
-        earlier_names.add(name)
+    if (repeated := first_repeated(enumerate(names))) is not None:
+        index, name = repeated
+        raise Fault(
+            f"two {kind} are called `{name}`",
+            expected="a name of its own for each",
+            at=(*at, index, "name"),
+        )
 
 
 def not_one_of(what: str, name: str, known: Collection[str], *, at: At = ()) -> Fault:

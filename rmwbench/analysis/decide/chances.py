@@ -9,7 +9,7 @@ campaigns where these differ, decide nothing. A metric without data is unknown a
 case in which the machine had no time left is never a reason to miss."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -107,6 +107,12 @@ class DecisionAnswer:
     failed: Failed
     binding: Met | None
     limits: tuple[Met, ...]
+
+
+def overall_rules(rules: Rules, cases: int) -> Rules:
+    """The rules for the answer over all of so many cases: with several, the single cases share the
+    other half of alpha."""
+    return replace(rules, alpha=rules.alpha / 2) if cases > 1 else rules
 
 
 def decide(

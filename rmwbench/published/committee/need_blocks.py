@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
+from rmwbench.analysis.decide.chances import overall_rules
 from rmwbench.analysis.decide.posterior import LEAST_BLOCKS, BlockValues, Posterior, posterior
 from rmwbench.analysis.metrics.comparisons import in_focus
 from rmwbench.analysis.metrics.glossary import GLOSSARY
@@ -26,9 +27,6 @@ missing."""
 ERROR_FOR_SHARES = 0.5
 """The part of a case's error that its limits on shares have; limits on times and costs have the
 rest."""
-ERROR_FOR_ALL_CASES = 0.5
-"""The part of the error that is for all cases together if a campaign has several, as `decide`
-shares it."""
 
 
 def blocks_needed(
@@ -37,8 +35,8 @@ def blocks_needed(
     """Return the fewest blocks, at most `most`, in which a candidate that loses nothing is shown to
     meet all limits on shares that the needs' cases have in `cells` (cells of contenders); 0 if they
     have no such limits."""
-    has_comparisons = len({cell.comparison for cell in cells}) > 1
-    error = Rules().alpha * ERROR_FOR_SHARES * (ERROR_FOR_ALL_CASES if has_comparisons else 1.0)
+    rules = overall_rules(Rules(), len({cell.comparison for cell in cells}))
+    error = rules.alpha * ERROR_FOR_SHARES
     blocks = [
         _fewest_blocks(shares, error / candidates, most)
         for need in needs

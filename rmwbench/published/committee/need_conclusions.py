@@ -138,8 +138,8 @@ def _clause(need: NeedAnswer, candidate: NeedCandidate) -> str:
     decisive = need.decisive(name)
     assert decisive is not None, "a candidate stands in a case"
     case, judged = decisive
-    what = _case_title(case) if several else "it"
-    return f"{name} {_outcome(judged, what)}: {decide_words.reason(judged.answer)}."
+    title = _case_title(case) if several else None
+    return f"{name} {_outcome(judged, title)}: {decide_words.reason(judged.answer)}."
 
 
 def _partly_clause(need: NeedAnswer, name: str) -> str:
@@ -161,11 +161,11 @@ def _partly_clause(need: NeedAnswer, name: str) -> str:
     return f"{name} {'; '.join(clauses)}."
 
 
-def _outcome(judged: NeedCandidate, what: str) -> str:
-    """Return `misses “ten clients”`; `what` is the case in quotation marks, or `it`."""
+def _outcome(judged: NeedCandidate, case_title: str | None) -> str:
+    """Return `misses “ten clients”`; `case_title` is None for the only case of a need."""
     if judged.outcome is Outcome.MISSES:
-        return f"misses {what}"
-    return "is open" if what == "it" else f"is open in {what}"
+        return f"misses {case_title or 'it'}"
+    return f"is open in {case_title}" if case_title else "is open"
 
 
 def _case_title(case: NeedCaseAnswer) -> str:

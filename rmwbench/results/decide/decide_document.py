@@ -4,7 +4,7 @@ the terminal and the page are rendered from it."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rmwbench.analysis.decide.chances import DecisionAnswer, UserLimit, decide
+from rmwbench.analysis.decide.chances import DecisionAnswer, UserLimit, decide, overall_rules
 from rmwbench.analysis.decide.flips import CaseOutcomes, along
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.limit_outcomes import NothingArrives, Outcome
@@ -79,13 +79,11 @@ def _decided(machine: MachineData, limits: LimitsFile, rules: Rules) -> _Decided
         for name in machine.arms
         if any(name in machine.candidates[case.name] for case in selected)
     ]
-    # With several cases, half of alpha is for the answer over all cases; the single cases share the
-    # other half.
-    overall_rules = replace(rules, alpha=rules.alpha / 2) if len(machine.cases) > 1 else rules
-    case_rules = replace(overall_rules, alpha=overall_rules.alpha / len(machine.cases))
+    overall = overall_rules(rules, len(machine.cases))
+    case_rules = replace(overall, alpha=overall.alpha / len(machine.cases))
     user_limits = limits_in(selected, machine)
     candidates = [candidate(name, selected, machine, user_limits) for name in names]
-    answers = decide(candidates, user_limits, overall_rules)
+    answers = decide(candidates, user_limits, overall)
     by_case = {case.name: _of_case(case, machine, case_rules) for case in machine.cases}
     at = [
         CaseOutcomes(
