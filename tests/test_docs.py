@@ -21,6 +21,18 @@ def test_links_lead_somewhere(page):
     assert missing == []
 
 
+def test_every_row_of_the_architecture_leads_to_its_files():
+    """A name alone is that of a file beside one that the same row names in full."""
+    lost = []
+    for row in (ROOT / "docs/develop/architecture.md").read_text().splitlines():
+        paths = [ROOT / x for x in re.findall(r"`((?:rmwbench|native|workers)/[a-z0-9_./]+)`", row)]
+        folders = [ROOT, *(path if path.is_dir() else path.parent for path in paths)]
+        names = re.findall(r"`([\w/]+\.(?:py|rs))`", row)
+        lost += [path for path in paths if not path.exists()]
+        lost += [x for x in names if not any((folder / x).exists() for folder in folders)]
+    assert lost == []
+
+
 def test_every_page_is_reached_from_the_readme():
     reached, todo = set(), [ROOT / "README.md"]
     while todo:
