@@ -48,6 +48,7 @@ ANSWERING_VERBS = (
     "decide",
     "check",
     "twin",
+    "middlewares build",
     "published report",
     "published claims run",
 )

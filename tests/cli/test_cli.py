@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from rmwbench.cli.main import EARLIER_NAMES, VERBS
+from rmwbench.cli.main import EARLIER_NAMES, VERBS, _broken_pipe_code
 from rmwbench.cli.options import parse_duration_s
 from rmwbench.errors import UserError
 from tests.lab import fake_worker
@@ -210,6 +210,19 @@ def test_a_reader_that_left_early_never_reads_no(verb, code):
         os.close(write)
     assert done.returncode == code
     assert "rror" not in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["middlewares", "build", "floor"], 2),
+        (["published", "claims", "run"], 2),
+        (["published", "claims"], 0),
+        (["middlewares"], 0),
+    ],
+)
+def test_an_answer_that_was_not_given_is_not_a_yes(arguments, code):
+    assert _broken_pipe_code(arguments) == code
 
 
 def test_a_closed_stdout_is_not_a_crash():

@@ -56,8 +56,14 @@ def test_every_command_of_a_suite_file_that_has_no_short_version_can_be_pasted()
     assert "rmwbench plan`" not in error.value.render()
 
 
-def built(monkeypatch, capsys, *failing: str, options=("--partly",)) -> tuple[int, str]:
-    """Exit code and output of a build of floor and fastdds in which these fail."""
+NAMES = ("floor", "fastdds")
+
+
+def built(
+    monkeypatch, capsys, *failing: str, options=("--partly",), names=NAMES, missing=None
+) -> tuple[int, str]:
+    """Return exit code and output of a build of `names` in which these fail. `missing`: middleware
+    -> the packages that it lacks."""
 
     def fake(chosen, announce):
         return [
@@ -69,8 +75,8 @@ def built(monkeypatch, capsys, *failing: str, options=("--partly",)) -> tuple[in
     # whatever version this machine has beside the system's
     monkeypatch.setattr(build, "with_newest", lambda chosen, newer: list(chosen))
     monkeypatch.setattr(build, "check", lambda chosen: None)
-    monkeypatch.setattr(build, "missing_packages", lambda chosen: {})
-    return exit_code("middlewares", "build", "floor", "fastdds", *options), capsys.readouterr().out
+    monkeypatch.setattr(build, "missing_packages", lambda chosen: missing or {})
+    return exit_code("middlewares", "build", *names, *options), capsys.readouterr().out
 
 
 def test_a_worker_that_does_not_build_costs_its_own_arms_only(monkeypatch, capsys):
@@ -84,3 +90,12 @@ def test_a_worker_that_does_not_build_costs_its_own_arms_only(monkeypatch, capsy
     assert built(monkeypatch, capsys, "fastdds", options=())[0] == 1
     assert built(monkeypatch, capsys, "fastdds", "floor")[0] == 1
     assert built(monkeypatch, capsys, next(iter(tool_recipes())))[0] == 1
+
+
+def test_a_partial_build_without_any_of_its_middlewares_has_failed(monkeypatch, capsys):
+    """It ended with 0 if all of them lacked packages."""
+    missing = {"fastdds": ("libfastdds-dev",)}
+    code, output = built(monkeypatch, capsys, names=("fastdds",), missing=missing)
+    assert code == 1 and "fastdds: left out, it needs libfastdds-dev" in output
+    assert built(monkeypatch, capsys, missing=missing)[0] == 0  # floor is built
+    assert built(monkeypatch, capsys, names=(next(iter(tool_recipes())),))[0] == 0

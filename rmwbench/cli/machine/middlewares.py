@@ -173,7 +173,7 @@ class BuildOptions:
 
 def build(options: BuildOptions) -> None:
     """Build workers and tools, and exit: 0 if all are built, or with `--partly` every tool and any
-    middleware; 1 otherwise; 2 if something is missing before anything is built."""
+    of the named middlewares; 1 otherwise; 2 if something is missing before anything is built."""
     from rmwbench.lab.middleware import build as building
     from rmwbench.lab.middleware.catalogue import apt_command, tool_recipes
     from rmwbench.lab.middleware.debian import source_build
@@ -181,7 +181,9 @@ def build(options: BuildOptions) -> None:
     def announce(text: str) -> None:
         print(text, flush=True)
 
+    tools = tool_recipes().keys()
     chosen = building.choose(options.names or [])
+    has_middleware = any(recipe.middleware not in tools for recipe in chosen)
     newer = source_build.with_newest_source(chosen) if options.newest else []
     for name, packages in building.missing_packages(chosen if options.partly else newer).items():
         say(f"{name}: left out, it needs {', '.join(packages)}: {apt_command(packages)}")
@@ -207,19 +209,15 @@ def build(options: BuildOptions) -> None:
     for text in source_build.offers(chosen):
         say(text)
     failed = {result.middleware for result in results if result.problem}
-    if (
-        options.partly
-        and not failed & tool_recipes().keys()
-        and len(failed) < len(chosen) - len(tool_recipes())
-    ):
+    if options.partly and not failed & tools and (set(built) - tools or not has_middleware):
         for name in sorted(failed):
-            bare, version = name.partition(" ")[::2]
+            middleware, _, version = name.partition(" ")
             say(
                 f"{name}: its arms are left out until it is built: rmwbench middlewares build "
-                f"{bare}{' --newest' if version else ''}"
+                f"{middleware}{' --newest' if version else ''}"
             )
         raise typer.Exit(0)
-    raise typer.Exit(1 if failed else 0)
+    raise typer.Exit(1 if failed or options.partly else 0)
 
 
 def _print_list(listing: dict[str, Any]) -> None:
