@@ -24,6 +24,7 @@ SEARCH = ("capacity", "mini.yaml", "--workload", "small", "--limit")
         (("p50 < 5 ms", "--from", "5 kHz", "--to", "10"), "range is empty", "--from below --to"),
         (("p50 < 5 ms", "--to", "3MHz"), "out of range", "to 2 MHz"),
         (("p50 < 5 ms", "--resolution", "5"), "not a valid resolution", "did you mean `5%`?"),
+        (("p50 < 5 ms", "--resolution", "1"), "not a valid resolution", "did you mean `1%`?"),
         (
             ("p99.9 < 5 ms", "--budget", "30s"),
             "the budget cannot test this limit",

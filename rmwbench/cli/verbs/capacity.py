@@ -140,7 +140,8 @@ def capacity(options: CapacityOptions) -> None:
         typer.echo(f"report: {path}")
     if stopped_by:
         console.print(
-            f"stopped by {stopped_by}; {directory} is a valid campaign of what was finished"
+            f"stopped by {stopped_by}; {directory} is a valid campaign of what was finished",
+            markup=False,
         )
         raise typer.Exit(130)
     raise typer.Exit(code_of([arm.capacity.state for arm in capacity_answer.arms]))
@@ -171,14 +172,16 @@ def _limit(text: str | None, file: Path | None) -> str:
 
 
 def _resolution(text: str) -> float:
+    """Return the resolution as a fraction. A bare number of 1 or more is refused, since it probably
+    means per cent."""
     value = parse_fraction(text) or 0.0
-    if not 0.01 <= value <= 1.0:
-        is_bare = "%" not in text and value > 1
+    is_bare = "%" not in text and value >= 1
+    if is_bare or not 0.01 <= value <= 1:
         raise UserError(
             f"`{text}` is not a valid resolution",
             where="--resolution",
             expected="1% to 100%",
             actual=text,
-            fix=f"did you mean `{text.strip()}%`?" if is_bare else None,
+            fix=f"did you mean `{text.strip()}%`?" if is_bare and value <= 100 else None,
         )
     return value
