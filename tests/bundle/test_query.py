@@ -100,3 +100,16 @@ def test_output_as_table_json_and_csv(bundle, capsys):
     table = list(csv.reader(io.StringIO(printed("--csv"))))
     assert table[0] == ["cell", "arm", "nothing", "text"]
     assert table[1] == ["0", "floor futex", "", "a [b], c"]
+
+
+def test_every_value_of_a_row_is_in_its_json_object(bundle, capsys):
+    """A join lost one of two columns of the same name, a decimal was a text, and a number within a
+    list that JSON does not have was a crash."""
+    sql = (
+        "select cell, cell + 1 as cell, [1.5::double, 'nan'::double] as listed, 0.5 as half, "
+        "map {'a': 'inf'::double} as mapped from cells order by 1 limit 1"
+    )
+    code, out, _ = captured(capsys, "query", sql, bundle.directory, "--json")
+    assert code == 0 and json.loads(out) == [
+        {"cell": 0, "cell_1": 1, "listed": [1.5, None], "half": 0.5, "mapped": {"a": None}}
+    ]

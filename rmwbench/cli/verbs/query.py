@@ -1,8 +1,11 @@
 """`rmwbench query SQL [DIR]`: SQL over a campaign's tables, for people and for scripts."""
 
 import csv
+import itertools
 import math
 import sys
+from collections.abc import Iterable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -57,14 +60,32 @@ def query(
 
 
 def _print_json(result: "QueryResult") -> None:
-    def finite(value: object) -> object:
-        return None if isinstance(value, float) and not math.isfinite(value) else value
-
-    rows = [
-        {name: finite(value) for name, value in zip(result.columns, row, strict=True)}
-        for row in result.rows
-    ]
+    names = _distinct(result.columns)
+    rows = [dict(zip(names, map(_json_value, row), strict=True)) for row in result.rows]
     print_json(rows, default=str)
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Return the names, a repeated one with a number, since an object has each key once: `seq` and
+    `seq_1` of a join."""
+    distinct: list[str] = []
+    for name in names:
+        numbered = (f"{name}_{number}" for number in itertools.count(1))
+        unused = (key for key in itertools.chain([name], numbered) if key not in distinct)
+        distinct.append(next(unused))
+    return distinct
+
+
+def _json_value(value: object) -> object:
+    """Return a value of DuckDB as JSON has it, with null for a number that JSON does not have, also
+    within lists, structs and maps."""
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _json_value(item) for key, item in value.items()}
+    return [_json_value(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _print_table(result: "QueryResult") -> None:
@@ -72,7 +93,8 @@ def _print_table(result: "QueryResult") -> None:
 
     rows = result.rows
     numeric = [
-        bool(rows) and all(isinstance(row[i], (int, float)) or row[i] is None for row in rows)
+        bool(rows)
+        and all(isinstance(row[i], int | float | Decimal) or row[i] is None for row in rows)
         for i in range(len(result.columns))
     ]
     printed_rows = [
