@@ -1,6 +1,8 @@
-"""The titles of the metrics of claims, and the units of values that are made of them. Pure."""
+"""The titles and units of what claims compare: metrics, and the values that tests make of them.
+Pure."""
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.suite.predicate import Predicate
 from rmwbench.words.level_names import set_quantity
 
 RATIO = "×"
@@ -18,6 +20,28 @@ def unit_of(metric: str) -> str:
 def title_of(metric: str) -> str:
     """Return the metric's name in reports: `service latency, median`."""
     return GLOSSARY[metric].title if metric in GLOSSARY else metric
+
+
+def value_unit(test: Predicate) -> str:
+    """Return the unit of a test's value, and of the bar that it is compared with."""
+    if test.by == "difference":
+        return POINTS
+    if test.by == "exponent" or (test.right is None and test.times_metric):
+        return UNITLESS
+    return unit_of(test.metric) if test.right is None else RATIO
+
+
+def side_unit(test: Predicate, metric: str) -> str:
+    """Return the unit of a block's value of the side that has this metric."""
+    if test.base_at:
+        return RATIO
+    return UNITLESS if test.times_metric else unit_of(metric)
+
+
+def side_title(test: Predicate, metric: str) -> str:
+    """Return the name of a block's value of the side that has this metric, without the levels by
+    which it is divided."""
+    return " × ".join(map(title_of, filter(None, (metric, test.times_metric))))
 
 
 def bar_text(value: float, unit: str) -> str:

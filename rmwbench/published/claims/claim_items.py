@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from rmwbench.published.campaign import MeasuredCampaign
-from rmwbench.published.claims.amounts import POINTS, RATIO, UNITLESS, bar_text, title_of, unit_of
+from rmwbench.published.claims.amounts import bar_text, side_title, side_unit, value_unit
 from rmwbench.published.claims.claims_file import Claims, ClaimTest, load
 from rmwbench.published.claims.claims_ledger import (
     DATA_VERDICTS,
@@ -23,7 +23,7 @@ from rmwbench.published.claims.claims_ledger import (
 )
 from rmwbench.published.claims.judging.campaign_answers import CellAnswer, MeasuredAnswer
 from rmwbench.published.claims.judging.decision_rules import bar_of
-from rmwbench.published.claims.sentences import experiment
+from rmwbench.published.claims.sentences import experiment, levels
 from rmwbench.published.related_sources import sources_about
 from rmwbench.suite.file.suite_files import CLAIMS_FILE
 from rmwbench.suite.predicate import RANGES
@@ -99,11 +99,10 @@ def item(source: SourceLedger, judged: JudgedClaim, link: Link) -> dict[str, Any
 def _today(tests: Sequence[ClaimTest], today: MeasuredAnswer, link: Link) -> dict[str, Any]:
     evidence = []
     for cell in today.cells:
-        for side in cell.sides:
+        test = tests[cell.part]
+        for side, metric in zip(cell.sides, (test.metric, test.metric_of_right), strict=False):
             # Only the trials of whole workloads are in a report; those of a topic stand here.
-            href = (
-                None if side.topic else link(today.campaign, side.workload, side.arm, cell.metric)
-            )
+            href = None if side.topic else link(today.campaign, side.workload, side.arm, metric)
             evidence.append({"arm": side.arm, "workload": side.place, "href": href})
     by_place = {(row["workload"], row["arm"]): row for row in evidence}
     is_linked = any(row["href"] for row in evidence)
@@ -117,29 +116,37 @@ def _today(tests: Sequence[ClaimTest], today: MeasuredAnswer, link: Link) -> dic
             if (drawing := picture(test, [cell for cell in today.cells if cell.part == part]))
         ],
         "evidence": list(by_place.values()),
-        "trials": [] if is_linked else list(filter(None, map(_trials, today.cells))),
+        "trials": []
+        if is_linked
+        else list(filter(None, (_trials(tests[cell.part], cell) for cell in today.cells))),
     }
 
 
-def _trials(cell: CellAnswer) -> dict[str, Any] | None:
+def _trials(test: ClaimTest, cell: CellAnswer) -> dict[str, Any] | None:
     """Return the values of a cell's trials: a row for each block, a column for each side. None if
     there are none."""
-    unit = unit_of(cell.metric)
+    metrics = (test.metric, test.metric_of_right)[: len(cell.sides)]
     values = [
         {
-            block: "never arrived" if math.isinf(value) else fmt.quantity(value, unit)
+            block: "never arrived"
+            if math.isinf(value) and not test.base_at
+            else fmt.quantity(value, side_unit(test, metric))
             for block, value in side.trials
         }
-        for side in cell.sides
+        for side, metric in zip(cell.sides, metrics, strict=True)
     ]
     blocks = sorted(set().union(*values))
     if not blocks:
         return None
+    titles = [side_title(test, metric) for metric in dict.fromkeys(metrics)]
     differ = len({side.place for side in cell.sides}) > 1
+    heads = [f"{side.arm}, {side.place}" if differ else side.arm for side in cell.sides]
+    if len(titles) > 1:
+        heads = [f"{head}: {title}" for head, title in zip(heads, titles, strict=True)]
     return {
         "title": cell.workload,
-        "metric": title_of(cell.metric),
-        "heads": [f"{side.arm}, {side.place}" if differ else side.arm for side in cell.sides],
+        "metric": " and ".join(titles) + (f" ÷ its own{levels(test.base_at)}" * bool(test.base_at)),
+        "heads": heads,
         "rows": [(block + 1, [x.get(block, "–") for x in values]) for block in blocks],
     }
 
@@ -171,7 +178,7 @@ def picture(test: ClaimTest, cells: Sequence[CellAnswer]) -> dict[str, Any] | No
         "height": bottom + FOOT,
         "bottom": bottom,
         "shade": _shade(test, bar, place),
-        "bars": [(place(value), _bar_text(value, test)) for value in _bars(test, bar)],
+        "bars": [(place(value), bar_text(value, value_unit(test))) for value in _bars(test, bar)],
         "rows": [_row(cell, place, TOP + ROW * n + ROW / 2) for n, cell in enumerate(shown)],
     }
 
@@ -237,11 +244,3 @@ def _row(cell: CellAnswer, place: Place, y: float) -> dict[str, Any]:
 
 def _within_edge(x: float) -> float:
     return max(EDGE / 2, min(WIDTH - EDGE / 2, x))
-
-
-def _bar_text(value: float, test: ClaimTest) -> str:
-    if test.by == "difference":
-        return bar_text(value, POINTS)
-    if test.by == "exponent" or test.times_metric:
-        return bar_text(value, UNITLESS)
-    return bar_text(value, unit_of(test.metric) if test.right is None else RATIO)

@@ -337,10 +337,10 @@ def _counts(names: Iterable[str]) -> dict[str, int]:
 
 
 def _plain(value: Any) -> Any:
-    """Return the value as JSON has it. An infinite number is the text `inf`, as in the show
-    document."""
+    """Return the value as JSON has it. An infinite number is the text `inf` or `-inf`, as in the
+    show document."""
     if isinstance(value, float):
-        return "inf" if math.isinf(value) else value
+        return f"{value:g}" if math.isinf(value) else value
     if isinstance(value, JudgedClaim):
         more = {name: _plain(getattr(value, name)) for name in ("layer", "today", "state")}
         return value.claim.model_dump(mode="json") | more

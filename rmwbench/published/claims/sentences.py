@@ -4,7 +4,14 @@ which experiment. Pure. The ledger's view and the section of a campaign's report
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rmwbench.published.claims.amounts import POINTS, UNITLESS, bar_text, title_of, unit_of
+from rmwbench.published.claims.amounts import (
+    POINTS,
+    UNITLESS,
+    bar_text,
+    side_title,
+    title_of,
+    value_unit,
+)
 from rmwbench.published.claims.claims_file import Claim, ClaimTest, SourceVerdict, levels_of
 from rmwbench.published.claims.claims_ledger import JudgedClaim
 from rmwbench.published.claims.judging.campaign_answers import CellAnswer, MeasuredAnswer
@@ -90,9 +97,17 @@ def _cell(cell: CellAnswer) -> str:
     interval = cell.interval()
     if not interval:
         return f"{cell.workload}: {cell.answer}, {cell.reason}"
-    between = f"{cell.left} ÷ {cell.right}" if cell.right else cell.left
     reason = f" ({cell.reason})" if cell.reason else ""
-    return f"{cell.workload}: {cell.answer}, {between} {interval}{reason}"
+    return f"{cell.workload}: {cell.answer}, {_sides(cell)} {interval}{reason}"
+
+
+def _sides(cell: CellAnswer) -> str:
+    """Return the sides as the value is made of them: `a ÷ b`, `a − b`, or for an exponent `a
+    against b`."""
+    if cell.right is None:
+        return cell.left
+    sign = {POINTS: "−", UNITLESS: "against"}.get(cell.unit, "÷")
+    return f"{cell.left} {sign} {cell.right}"
 
 
 def result_and_experiment(judged: JudgedClaim, letters: Mapping[str, str] = NO_LETTERS) -> str:
@@ -110,12 +125,10 @@ def experiment(claim: Claim) -> str:
 
 
 def _experiment(test: ClaimTest) -> str:
-    base = f" ÷ its own{_levels(test.base_at)}" if test.base_at else ""
-    left = test.left + _levels(test.left_at) + base
-    where = f"{test.suite}{_levels(test.at, test.workload, test.topic)}"
-    title = title_of(test.metric)
-    if test.times_metric:
-        title = f"{title} × {title_of(test.times_metric)}"
+    base = f" ÷ its own{levels(test.base_at)}" if test.base_at else ""
+    left = test.left + levels(test.left_at) + base
+    where = f"{test.suite}{levels(test.at, test.workload, test.topic)}"
+    title = side_title(test, test.metric)
     metric = f"{title}," if "," in title else title
     if test.by == "exponent":
         metric = f"growth exponent of {metric}"
@@ -132,8 +145,8 @@ def _right_side(test: ClaimTest, base: str) -> str:
     width = f"a factor of {test.factor:g} of " if test.relation in RANGES else ""
     level = test.level or 0.0
     if test.right is None:
-        return width + bar_text(level, UNITLESS if test.times_metric else unit_of(test.metric))
-    right = test.right + _levels(test.right_at, test.right_workload, test.right_topic) + base
+        return width + bar_text(level, value_unit(test))
+    right = test.right + levels(test.right_at, test.right_workload, test.right_topic) + base
     if test.right_metric:
         right = f"{title_of(test.right_metric)} of {right}"
     if test.by == "difference":
@@ -160,7 +173,7 @@ def _cells_text(cells: CellCount | None) -> str:
     return f", in {' and '.join(filter(None, bounds))} of {cells.of} cells"
 
 
-def _levels(at: Mapping[str, Any], workload: str | None = None, topic: str | None = None) -> str:
+def levels(at: Mapping[str, Any], workload: str | None = None, topic: str | None = None) -> str:
     parts: Sequence[str] = [
         *([workload] if workload else []),
         *([f"topic {topic}"] if topic else []),

@@ -172,6 +172,12 @@ def test_another_layer_is_a_proxy_and_refutes_nothing():
     assert "rclcpp" in answer.text()
 
 
+def test_a_version_of_no_words_is_another_version():
+    arms = arm("rclcpp/a", FAST, version=""), arm("rclcpp/b", SLOW)
+    answer = answer_of(claims_with(right="b"), *arms)
+    assert (answer.verdict, answer.proxy_codes) == ("proxy", ("version",))
+
+
 def test_layers_are_answered_apart_and_never_mixed():
     arms = (arm("rclcpp/a", FAST), arm("a", SLOW, layer="native"), arm("b", FAST, layer="native"))
     answers = today(claims_with(right="b"), campaign(("w", *arms)))

@@ -8,15 +8,16 @@ import pytest
 
 from rmwbench.published.campaign import of_shown
 from rmwbench.published.campaign_section import evaluated
-from rmwbench.published.claims.claim_items import WIDTH, of_campaign, picture
+from rmwbench.published.claims.claim_items import WIDTH, item, of_campaign, picture
 from rmwbench.published.claims.claims_file import ClaimTest
-from rmwbench.published.claims.claims_ledger import ledger
+from rmwbench.published.claims.claims_ledger import document, ledger
 from rmwbench.published.claims.judging.campaign_answers import CellAnswer
 from rmwbench.published.claims.summary import shipped_of
 from rmwbench.results.model import Estimate
 from rmwbench.results.show_model import TrialValue
 from tests.published.claims.asking import html as ledger_page
 from tests.published.claims.shipped import FILES
+from tests.published.claims.test_predicates import arm, campaign, claims_with, renamed
 from tests.report.example_document import example
 from tests.report.test_browser import ARGUMENTS, CHROMIUM, needs_browser
 from tests.support.views import page as page_of
@@ -146,3 +147,69 @@ def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click
         )
         assert page.locator(f"#{hidden}").is_visible() and said == []
         browser.close()
+
+
+@pytest.mark.parametrize(
+    ("test", "metric_text", "heads", "row"),
+    [
+        ({}, "service latency, median", ["rclcpp/a", "rclcpp/b"], ["10 ns", "10 ns"]),
+        (
+            {"base_at": {"n": 1}},
+            "service latency, median ÷ its own [n=1]",
+            ["rclcpp/a", "rclcpp/b"],
+            ["10.0×", "10.0×"],
+        ),
+        (
+            {"times_metric": "rss"},
+            "service latency, median × memory (RSS)",
+            ["rclcpp/a", "rclcpp/b"],
+            ["100", "100"],
+        ),
+        (
+            {"right_metric": "rss"},
+            "service latency, median and memory (RSS)",
+            ["rclcpp/a: service latency, median", "rclcpp/b: memory (RSS)"],
+            ["10 ns", "10 B"],
+        ),
+    ],
+)
+def test_values_of_trials_have_the_unit_of_what_the_test_makes_of_them(
+    test, metric_text, heads, row
+):
+    grown = [
+        (
+            f"w [n={n}]",
+            *(
+                renamed(arm(f"rclcpp/{name}", [float(n)] * 6, factors={"n": n}), METRIC, "rss")
+                for name in "ab"
+            ),
+        )
+        for n in (1, 10)
+    ]
+    claims = claims_with(right="b", metric=METRIC, at={"n": 10}, **test)
+    made = ledger([claims], [campaign(*grown)]).sources[0]
+    (trials,) = item(made, made.claims[0], lambda *where: None)["today"][0]["trials"]
+    assert (trials["metric"], trials["heads"]) == (metric_text, heads)
+    assert trials["rows"][0] == (1, row)
+
+
+def test_the_evidence_of_a_side_is_its_own_metric():
+    both = renamed(arm("rclcpp/a", [10.0] * 6), METRIC, "rss")
+    claims = claims_with(right="a", metric=METRIC, right_metric="rss")
+    made = ledger([claims], [campaign(("w", both))]).sources[0]
+    links = []
+    item(made, made.claims[0], lambda *where: links.append(where))
+    assert [metric for *_, metric in links] == [METRIC, "rss"]
+
+
+def test_the_bar_of_a_ratio_of_products_is_a_ratio():
+    test = claims_with(right="b", times_metric="rss", factor=2.0).items[0].test
+    cell = CellAnswer("w", "holds", "a", "b", value=1.0, low=0.9, high=1.1)
+    assert [text for _, text in picture(test, [cell])["bars"]] == ["2×"]
+
+
+def test_an_interval_without_ends_is_infinite_to_both_sides_in_the_document():
+    claims = claims_with(level=12.0)
+    made = document(ledger([claims], [campaign(("w", arm("rclcpp/a", [10.0])))]))
+    (cell,) = made["sources"][0]["claims"][0]["today"][0]["cells"]
+    assert (cell["low"], cell["high"]) == ("-inf", "inf")

@@ -19,9 +19,9 @@ from rmwbench.published.claims.judging.decision_rules import (
     level_of,
 )
 from rmwbench.published.claims.judging.values import between_half
-from rmwbench.published.claims.sentences import result
+from rmwbench.published.claims.sentences import in_full, result
 from rmwbench.results.model import Fact
-from tests.published.claims.asking import today
+from tests.published.claims.asking import judged, today
 from tests.published.claims.test_predicates import (
     BASE,
     FAST,
@@ -35,6 +35,15 @@ from tests.published.claims.test_predicates import (
     only_answer,
     renamed,
 )
+
+EXPONENT = {
+    "right": "b",
+    "relation": "within",
+    "by": "exponent",
+    "sizes": [4, 2],
+    "level": 1.0,
+    "factor": 1.25,
+}
 
 
 def with_metrics(name, **metrics):
@@ -214,6 +223,40 @@ def test_growth_from_what_did_not_arrive_is_not_known():
     claims = claims_with(right="b", at={"n": 10}, base_at={"n": 1})
     (cell,) = only_answer(claims, campaign(*cells)).cells
     assert (cell.answer, cell.code, cell.left_trials) == ("undecided", "no_ratio", ())
+
+
+def test_growth_between_two_sides_that_are_0_has_no_ratio():
+    """It was undecided without a reason, from −∞ to ∞."""
+    nothing = [0.0] * 6
+    cell = cell_of(claims_with(**EXPONENT), arm("rclcpp/a", nothing), arm("rclcpp/b", nothing))
+    assert (cell.answer, cell.code, cell.low) == ("undecided", "no_ratio", None)
+
+
+@pytest.mark.parametrize(
+    ("test", "sides"),
+    [
+        ({"right": "b"}, "rclcpp/a ÷ rclcpp/b"),
+        ({"right": "b", "by": "difference", "level": 0.1}, "rclcpp/a − rclcpp/b"),
+        (EXPONENT, "rclcpp/a against rclcpp/b"),
+        ({"level": 0.9}, "rclcpp/a"),
+    ],
+)
+def test_a_cell_names_its_sides_as_the_value_is_made_of_them(test, sides):
+    arms = [
+        renamed(arm(f"rclcpp/{name}", [0.1, 0.12, 0.11, 0.1, 0.11]), "undelivered") for name in "ab"
+    ]
+    claim = judged(claims_with(metric="undelivered", **test), campaign(("w", *arms)))
+    lines = [line.text for line in in_full(claim, "", cells=True)]
+    assert any(f", {sides} 1" in line or f", {sides} 0" in line for line in lines), lines
+
+
+def test_a_block_without_a_value_of_one_side_keeps_its_number():
+    """Later values of that side stood beside the values of other blocks."""
+    gap = {block: value for block, value in enumerate(FAST) if block != 1}
+    left = dataclasses.replace(arm("rclcpp/a", FAST), per_trial={"m": gap})
+    cell = cell_of(claims_with(right="b"), left, arm("rclcpp/b", SLOW))
+    assert [block for block, _ in cell.left_trials] == [0, 2, 3, 4, 5]
+    assert [block for block, _ in cell.right_trials] == [0, 1, 2, 3, 4, 5]
 
 
 def test_a_product_of_nothing_and_infinity_has_no_value():

@@ -90,7 +90,7 @@ def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys)
     )
     assert {one["claim"] for one in json.loads(out)["left_out"]} == {"planted", "reversed"}
     code, out, _ = captured(capsys, "published", "claims", "plan", claims)
-    assert "2 claims in 1 suites, 2 cells" in out and "elsewhere: " in out
+    assert "2 claims in 1 suite, 2 cells" in out and "elsewhere: " in out
 
 
 @pytest.mark.long

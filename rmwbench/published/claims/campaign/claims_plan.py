@@ -16,6 +16,7 @@ from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS
 from rmwbench.published.claims.needed_cells import CellPlace
 from rmwbench.published.claims.summary import shipped_of
+from rmwbench.words.numbers import counted
 
 OVERHEAD_S = 5.0
 """The time of a campaign besides its trials: the description of the machine, the question to each
@@ -198,7 +199,7 @@ def lines(plan: ClaimsPlan) -> list[str]:
     cells = sum(share.cells for share in shares)
     least_s = sum(share.least_s for share in shares)
     text = [
-        f"{claims} claims in {len(shares)} suites, {cells} cells; at "
+        f"{counted(claims, 'claim')} in {counted(len(shares), 'suite')}, {counted(cells, 'cell')}; at "
         f"least {LEAST_BLOCKS} blocks of each, about {duration_text(least_s)} of "
         f"{duration_text(plan.budget_s)}; the rest of the time goes to those that stay open.",
         "",
@@ -221,5 +222,5 @@ def lines(plan: ClaimsPlan) -> list[str]:
         text += ["", "Not decided here:"]
         text += [f"  {', '.join(names)}: {reason}" for reason, names in names_of_reason.items()]
     if plan.settled:
-        text += ["", f"Settled on this machine before: {len(plan.settled)} claims."]
+        text += ["", f"Settled on this machine before: {counted(len(plan.settled), 'claim')}."]
     return text

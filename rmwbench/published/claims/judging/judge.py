@@ -16,7 +16,7 @@ from typing import Any
 
 from rmwbench.analysis.metrics.judged_topics import judged_name
 from rmwbench.published.campaign import CampaignArm, MeasuredCampaign
-from rmwbench.published.claims.amounts import POINTS, RATIO, UNITLESS, title_of, unit_of
+from rmwbench.published.claims.amounts import title_of, unit_of, value_unit
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest, Conditions
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS
 from rmwbench.published.claims.judging.campaign_answers import CellAnswer, MeasuredAnswer
@@ -42,6 +42,7 @@ from rmwbench.published.claims.judging.proxies import (
 )
 from rmwbench.published.claims.judging.sides import ArmOfWorkload, layers_of, sides_of
 from rmwbench.published.claims.judging.values import (
+    Block,
     ClaimValue,
     Sides,
     left_values,
@@ -328,7 +329,7 @@ def _cell(
         right.arm if right else None,
         part=part,
         metric=test.metric,
-        unit=_unit(test),
+        unit=value_unit(test),
         left_in=left_in,
         right_in=right_in,
         versions=tuple(str(arm.version) for arm in pooled.arms),
@@ -422,11 +423,13 @@ def _judged_cell(
     metrics = [arm.metrics.get(test.metric) for arm in arms]
     if claim_value.value in (None, 0.0):
         cell = replace(cell, takes=needed_run(test, metrics, context.steady_s))
+    left, right = left_values(test, sides), right_values(test, sides)
+    numbers = {block: number for number, block in enumerate(sorted({*left, *right}))}
     cell = replace(
         cell,
         blocks=claim_value.blocks,
-        left_trials=_number_values(left_values(test, sides)),
-        right_trials=_number_values(right_values(test, sides)),
+        left_trials=_number_values(left, numbers),
+        right_trials=_number_values(right, numbers),
     )
     if claim_value.refused is not None:
         reason = _reason(claim_value.refused, claim_value.blocks, 1)
@@ -492,15 +495,10 @@ def _reason(code: Code | None, blocks: int, divisor: int) -> str | None:
     return None
 
 
-def _number_values(values: Mapping[tuple[int, int], float]) -> tuple[tuple[int, float], ...]:
-    """Return (number, value) for blocks with a value; the numbers run on over all campaigns."""
-    numbered = ((number, values[block]) for number, block in enumerate(sorted(values)))
-    return tuple((number, value) for number, value in numbered if not math.isnan(value))
-
-
-def _unit(test: ClaimTest) -> str:
-    if test.by == "difference":
-        return POINTS
-    if test.by == "exponent" or (test.right is None and test.times_metric):
-        return UNITLESS
-    return RATIO if test.level is None else unit_of(test.metric)
+def _number_values(
+    values: Mapping[Block, float], numbers: Mapping[Block, int]
+) -> tuple[tuple[int, float], ...]:
+    """Return (number of the block, value) for the blocks with a value."""
+    return tuple(
+        (numbers[block], value) for block, value in sorted(values.items()) if not math.isnan(value)
+    )

@@ -96,7 +96,7 @@ def _is_of_version(conditions: Conditions, arm: CampaignArm) -> bool:
     if conditions.rclcpp is None:
         return False
     first, below = (_numbers(part) for part in conditions.rclcpp)
-    versions = [_numbers(part.split()[0]) for part in str(arm.version).split(" + ")]
+    versions = [_numbers(part.partition(" ")[0]) for part in str(arm.version).split(" + ")]
     return all(first <= version < below for version in versions)
 
 

@@ -203,6 +203,8 @@ def value_of_cell(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> 
 
 
 def _exponent(test: ClaimTest, ratio: ClaimValue) -> ClaimValue:
+    if ratio.value is None:
+        return ratio
     assert test.sizes is not None, "checked when the file was read"
     scale = math.log(test.sizes[0] / test.sizes[1])
 
@@ -210,8 +212,7 @@ def _exponent(test: ClaimTest, ratio: ClaimValue) -> ClaimValue:
         return (math.inf if math.isinf(x) else -math.inf if x == 0 else math.log(x)) / scale
 
     low, high = sorted((of(ratio.low), of(ratio.high)))
-    value = None if ratio.value is None else of(ratio.value)
-    return replace(ratio, value=value, low=low, high=high)
+    return replace(ratio, value=of(ratio.value), low=low, high=high)
 
 
 def _ratio(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
