@@ -40,7 +40,7 @@ def _report_line(campaign: MeasuredCampaign) -> str:
     from rmwbench.bundle import Bundle
 
     text = Bundle(Path(directory)).campaign.suite.text or ""
-    if "\nreported:" not in text:
+    if "\nreported:" not in f"\n{text}":
         return ""
     from rmwbench.published.reports.judged_report import judged
     from rmwbench.published.reports.public_report import report_of

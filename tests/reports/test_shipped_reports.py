@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -13,7 +14,7 @@ from rmwbench.published.campaign import of_shown
 from rmwbench.published.campaign_section import evaluated
 from rmwbench.published.reports.judged_report import judged, summary_text
 from rmwbench.published.reports.measure import measure
-from rmwbench.published.reports.public_report import shipped_reports
+from rmwbench.published.reports.public_report import report_of, shipped_reports
 from rmwbench.published.reports.reports_page import line
 from rmwbench.results.show_document import summarise
 from rmwbench.suite.file.load import parse
@@ -107,6 +108,33 @@ def test_what_is_finished_is_not_run_again(tmp_path):
     assert found.state == "holds"
     assert json.loads((tmp_path / "kept" / "image.json").read_text())["source"] == "reports"
     assert len(Bundle(tmp_path / "runs" / "image").trials("done")) == 10
+
+
+def test_a_report_that_cannot_be_measured_here_has_no_answer_of_another_machine(
+    tmp_path, monkeypatch
+):
+    def refused(report, directory, console):
+        raise UserError("no worker is here")
+
+    monkeypatch.setattr("rmwbench.published.reports.measure._run", refused)
+    assert judged(REPORTS["image"]).state != "open"
+    (found,) = measure([REPORTS["image"]], tmp_path, None, Console(quiet=True))
+    assert (found.state, found.here) == ("open", "not measured yet")
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ((SUITE % "").replace("suite: mine", "suite: My_Robot"), "my-robot"),
+        (
+            (SUITE % "").replace("arms: [fastdds, zenoh]", "arms: [fastdds, of_another_machine]"),
+            None,
+        ),
+    ],
+)
+def test_a_report_of_a_users_suite_has_an_id_and_none_where_the_suite_cannot_be_read(text, claim):
+    found = report_of(text, Path())
+    assert (found and found.claim.id) == claim
 
 
 def test_a_campaigns_own_report_stands_beside_its_answer(tmp_path):

@@ -59,10 +59,14 @@ class JudgedReport:
         return "; ".join(filter(None, (needs, unseen)))
 
 
-def judged(report: PublicReport, campaigns: Sequence[MeasuredCampaign] = ()) -> JudgedReport:
-    """Judge the report by these campaigns, or by what was measured for the shipped page if there
-    are none."""
-    todays = answers(report.claims, report.claim, campaigns or _shipped_campaigns(report))
+def judged(
+    report: PublicReport, campaigns: Sequence[MeasuredCampaign] | None = None
+) -> JudgedReport:
+    """Judge the report by these campaigns; None stands for what was measured for the shipped
+    page."""
+    if campaigns is None:
+        campaigns = _shipped_campaigns(report)
+    todays = answers(report.claims, report.claim, campaigns)
     state = state_of(report.claim, todays)
     if not todays:
         return JudgedReport(report, state, None)

@@ -31,7 +31,7 @@ def measure(
     for number, report in enumerate(reports, 1):
         console.print(f"[bold]{escape(report.suite)}[/bold] ({number} of {len(reports)})")
         campaign = _measure_one(report, directory / report.name, console)
-        judged_reports.append(judged(report, [campaign] if campaign else ()))
+        judged_reports.append(judged(report, [campaign] if campaign else []))
         if campaign and save is not None and (text := summary_text(report, campaign)):
             make_directory(save)
             write_whole(save / f"{report.name}.json", text)

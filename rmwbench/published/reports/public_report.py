@@ -1,10 +1,12 @@
-"""A suite's report as the only claim of a source of its own, so that it is judged, kept and told as
-any claim is."""
+"""A suite's report as the only claim of a source of its own, so that it is judged, kept and shown
+as any claim is."""
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from rmwbench.errors import UserError
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
 from rmwbench.suite.file.candidate_list import layer_of
 from rmwbench.suite.file.load import load, parse
@@ -44,10 +46,14 @@ def shipped_reports() -> list[PublicReport]:
 
 @lru_cache(maxsize=8)
 def report_of(text: str, directory: Path) -> PublicReport | None:
-    """Return the report in a suite's text; None if it has none."""
+    """Return the report in the text of a suite; None if it has none, or if this version, or this
+    machine with its middlewares, cannot read the suite."""
     from rmwbench.lab.middleware import names_here
 
-    suite = parse(text, where="suite", directory=directory, middlewares=names_here())
+    try:
+        suite = parse(text, where="suite", directory=directory, middlewares=names_here())
+    except UserError:
+        return None
     return _report(suite.suite, suite)
 
 
@@ -59,7 +65,7 @@ def _report(name: str, suite: Suite) -> PublicReport | None:
     tests = [ClaimTest(suite=suite.suite, **seen.set_values()) for seen in reported.seen]
     layer = layers[tests[0].left]
     claim = Claim(
-        id=name.rpartition("/")[2],
+        id=re.sub("[^a-z0-9.-]", "-", name.rpartition("/")[2].casefold()),
         heading=reported.source,
         says=reported.effect,
         kind="comparison",
