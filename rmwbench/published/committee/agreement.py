@@ -212,10 +212,13 @@ def sentence(runs: RunAgreement) -> str:
     if not same + contrary:
         return "No verdict is decided in both runs, so they neither agree nor disagree."
     text = (
-        f"Of {fmt.counted(same + contrary, 'verdict')} that both runs decide, {same} are the same "
-        f"and {contrary or 'none'} {'are' if contrary > 1 else 'is'} contrary."
+        f"Of {fmt.counted(same + contrary, 'verdict')} that both runs decide, {same or 'none'} "
+        f"{_is(same)} the same and {contrary or 'none'} {_is(contrary)} contrary."
     )
     if not in_one:
         return text
-    verb = "is" if in_one == 1 else "are"
-    return f"{text} {fmt.counted(in_one, 'verdict')} more {verb} decided in one."
+    return f"{text} {fmt.counted(in_one, 'verdict')} more {_is(in_one)} decided in one."
+
+
+def _is(number: int) -> str:
+    return "are" if number > 1 else "is"

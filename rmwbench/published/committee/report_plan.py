@@ -107,4 +107,4 @@ def _on_machines(plan: ReportPlan) -> str:
     if plan.machines is None:
         return ""
     machines = fmt.counted(plan.machines, "machine")
-    return f" on {machines} of a cluster, {plan.machine_hours:.2g} machine-hours"
+    return f" on {machines} of a cluster, {fmt.significant(plan.machine_hours)} machine-hours"

@@ -16,10 +16,10 @@ than any figure shows.
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -317,6 +317,7 @@ HEADER = ("kind", "figure", "series", "unit", "x", "as_published", "as_corrected
 SAME, JOIN = "=", "|"
 
 Rows = list[dict[str, Any]]
+T = TypeVar("T")
 
 
 def points_text(rows_by_kind: dict[str, Rows], figures: Iterable[str]) -> str:
@@ -384,10 +385,10 @@ def points_in(path: Path) -> dict[str, Rows]:
                 )
             kind, figure, series, unit, xs, published, corrected, count, reason = line
             places = xs.split(JOIN)
-            shown = _numbers(published, len(places), where)
-            right = shown if corrected == SAME else _numbers(corrected, len(places), where)
-            counts = count.split(JOIN) if JOIN in count else [count] * len(places)
-            reasons = reason.split(JOIN) if JOIN in reason else [reason] * len(places)
+            shown = _entries(published, len(places), where, float)
+            right = shown if corrected == SAME else _entries(corrected, len(places), where, float)
+            counts = _entries(_repeated(count, len(places)), len(places), where, int)
+            reasons = _entries(_repeated(reason, len(places)), len(places), where, str)
             for x, a, b, n, text in zip(places, shown, right, counts, reasons, strict=True):
                 row = {
                     "figure": figure,
@@ -396,23 +397,29 @@ def points_in(path: Path) -> dict[str, Rows]:
                     "unit": unit,
                     "as_published": a,
                     "as_corrected": b,
-                    "count": int(n) if n else None,
-                    "note": text if b is None and text else None,
+                    "count": n,
+                    "note": text if b is None else None,
                 }
                 rows_by_kind.setdefault(kind, []).append(row)
     return rows_by_kind
 
 
-def _numbers(text: str, count: int, where: str) -> list[float | None]:
+def _repeated(text: str, count: int) -> str:
+    """Return the entries of a cell that stand once if they are the same for the whole line."""
+    return text if JOIN in text else JOIN.join([text] * count)
+
+
+def _entries(text: str, count: int, where: str, read_entry: Callable[[str], T]) -> list[T | None]:
+    """Return the entries of a cell; None for an empty one."""
     try:
-        values = [float(value) if value else None for value in text.split(JOIN)]
+        values = [read_entry(value) if value else None for value in text.split(JOIN)]
     except ValueError as error:
         raise UserError("a value is not a number", where=where, actual=str(error)) from None
     if len(values) != count:
         raise UserError(
-            "values and x differ in number",
+            "the entries of a cell and of x differ in number",
             where=where,
-            expected=f"{count} values",
+            expected=f"{count} entries",
             actual=str(len(values)),
         )
     return values

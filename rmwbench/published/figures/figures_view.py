@@ -126,15 +126,18 @@ def _points_text(version: str, sums: Mapping[str, int], parts: Sequence[DrawnPar
 
 def _corrected_text(part: DrawnPart) -> str:
     corrected = part.corrected
-    without_value = part.counts["published"] - part.counts["corrected"]
-    if not corrected.changed and without_value <= 0:
+    pairs = zip(part.published.points, corrected.points, strict=True)
+    without_value = sum(a.y is not None and b.y is None for a, b in pairs)
+    if not corrected.changed and not without_value:
         return NOTHING_CHANGES
-    text = f"{corrected.changed} of {part.counts['published']} points change"
-    if without_value <= 0:
+    changed = corrected.changed
+    text = f"{changed} of {part.counts['published']} points change{'s' * (changed == 1)}"
+    if not without_value:
         return text
     reasons = list(dict.fromkeys(point.note for point in corrected.points if point.note))
     reason = f" ({_reasons_text(reasons)})" if reasons else ""
-    return f"{text}, {without_value} have no value{reason}"
+    has = "has" if without_value == 1 else "have"
+    return f"{text}, {without_value} {has} no value{reason}"
 
 
 def _machine_bound(measured: MeasuredPoints) -> str:

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import shutil
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -127,3 +128,15 @@ def test_a_candidate_that_was_alone_was_not_compared(first, second, agreement_of
     arms = tuple(SimpleNamespace(verdict=SimpleNamespace(verdict=one)) for one in (first, second))
     pair = agreement.RunPair(section="s", workload="w", candidate="c", arms=arms)
     assert pair.agreement is agreement_of_both
+
+
+@pytest.mark.parametrize(
+    ("same", "contrary", "text"),
+    [
+        (1, 0, "Of 1 verdict that both runs decide, 1 is the same and none is contrary."),
+        (0, 2, "Of 2 verdicts that both runs decide, none is the same and 2 are contrary."),
+    ],
+)
+def test_the_sentence_counts_one_and_none(same, contrary, text):
+    total = Counter({Agreement.SAME: same, Agreement.CONTRARY: contrary})
+    assert agreement.sentence(SimpleNamespace(total=total)) == text

@@ -201,3 +201,11 @@ def test_a_name_that_nothing_measured_has_is_found(report):
     parts = tuple(dataclasses.replace(part, arms={}) for part in report.parts)
     unnamed = dataclasses.replace(report, parts=parts)
     assert consistency.Contradiction.NAME in codes(unnamed, markdown.render(report, {}))
+
+
+@pytest.mark.long
+def test_a_document_without_any_measurement_contradicts_nothing(report):
+    parts = tuple(dataclasses.replace(part, shown=None, bundle=None) for part in report.parts)
+    nothing = dataclasses.replace(report, parts=parts, needs=(), standings=())
+    text = markdown.render(nothing, {})
+    assert "Nothing is measured yet." in text and consistency.check(nothing, text) == []

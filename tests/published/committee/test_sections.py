@@ -13,6 +13,7 @@ from rmwbench.campaign.plan.plan import blocks_within
 from rmwbench.published.committee import sections
 from rmwbench.published.committee.evaluation_session import begin
 from rmwbench.published.committee.needs import shipped_needs
+from rmwbench.published.committee.report_plan import ReportPlan, view
 from rmwbench.published.committee.sections import (
     EVALUATIONS,
     MOST_BLOCKS,
@@ -23,6 +24,7 @@ from rmwbench.published.committee.sections import (
     budget_shares,
     cells_of,
 )
+from rmwbench.report.render.markdown import render_markdown
 from rmwbench.suite.file.candidate_list import NO_CHOICE, layer_of
 from tests.support.command import rmwbench
 
@@ -89,6 +91,12 @@ def test_machines_share_whole_blocks_and_wait_for_the_look():
 def test_machines_to_plan_for_are_a_number():
     done = rmwbench("published", "report", "tsc", "--cluster", 0)
     assert done.returncode == 2 and "how many machines?" in done.stderr, done.stderr
+
+
+def test_many_machine_hours_have_no_exponent():
+    share = BudgetShare(cost("one", 8640.0), 1, 5)
+    plan = ReportPlan(evaluation="tsc", budget_s=43_200.0, shares=[share], absent={}, machines=10)
+    assert "120 machine-hours" in render_markdown(view(plan))
 
 
 @pytest.mark.long

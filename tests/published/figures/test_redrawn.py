@@ -120,7 +120,7 @@ def test_points_are_chosen_named_and_put_beside_each_other(answer):
 
 def test_what_is_absent_says_why(file, answer):
     texts = dict(notes(part(answer)))
-    assert texts["corrected"] == "1 of 3 points change, 1 have no value (no data: nothing came)"
+    assert texts["corrected"] == "1 of 3 points changes, 1 has no value (no data: nothing came)"
     assert texts["measured"].startswith("not yet: `rmwbench run s/one --short`")
     nothing = versions.draw([(file, {}, "nothing")])
     assert "--data" in part(nothing).published.absent
@@ -180,9 +180,26 @@ def test_reasons_that_are_not_named_are_counted(file, arms, end):
 
 def test_reasons_of_the_corrected_version_that_are_not_named_are_counted(answer):
     points = tuple(FigurePoint(series="A", x=str(n), y=None, note=f"reason {n}") for n in range(6))
-    corrected = replace(part(answer).corrected, points=points)
-    text = dict(notes(replace(part(answer), corrected=corrected)))["corrected"]
-    assert text.endswith("reason 3; and 2 more)")
+    shown = tuple(replace(point, y=1.0, note=None) for point in points)
+    assert corrected_text(answer, shown, points).endswith("reason 3; and 2 more)")
+
+
+def corrected_text(answer, published, corrected, **more):
+    """Return the note on the corrected version of a part with these points."""
+    of_part = part(answer)
+    versions_of_part = {
+        "published": replace(of_part.published, points=published),
+        "corrected": replace(of_part.corrected, points=corrected, **more),
+    }
+    return dict(notes(replace(of_part, **versions_of_part)))["corrected"]
+
+
+def test_a_value_that_is_corrected_alone_does_not_stand_for_one_that_is_published_alone(answer):
+    def points(*values):
+        return tuple(FigurePoint(series="A", x=str(n), y=y) for n, y in enumerate(values))
+
+    text = corrected_text(answer, points(None, 1.0), points(2.0, None), changed=0)
+    assert text == "0 of 1 points change, 1 has no value"
 
 
 def test_a_campaign_without_the_cells_says_which_are_missing(file):
@@ -387,7 +404,10 @@ def test_extracted_points_are_read_as_they_were_written(tmp_path):
     ("text", "line", "says"),
     [
         ("a,b\n", 1, "not a file of figures"),
-        (",".join(HEADER) + "\nk,f,s,ms,1|2,1,=,,\n", 2, "values and x differ in number"),
+        (",".join(HEADER) + "\nk,f,s,ms,1|2,1,=,,\n", 2, "of x differ in number"),
+        (",".join(HEADER) + "\nk,f,s,ms,1|2|3,1|2|3,=,3|4,\n", 2, "of x differ in number"),
+        (",".join(HEADER) + "\nk,f,s,ms,1|2,1|2,=,,a|b|c\n", 2, "of x differ in number"),
+        (",".join(HEADER) + "\nk,f,s,ms,1|2,1|2,=,many,\n", 2, "not a number"),
         (",".join(HEADER) + "\nk,f,s,ms,1,one,=,,\n", 2, "not a number"),
         (",".join(HEADER) + "\nk,f\n", 2, "a line of another length"),
     ],
