@@ -201,6 +201,15 @@ def significant(value: float) -> str:
     return _grouped(value, min(max(0, 2 - floor(log10(abs(rounded)))), 9))
 
 
+def concise(value: float, digits: int = 3) -> str:
+    """Return so many significant digits without exponent, and without zeros at the end of the
+    decimals: 0.012, 4.8, 48, 1 390."""
+    if value == 0:
+        return "0"
+    decimals = digits - 1 - floor(log10(abs(float(f"{value:.{digits - 1}e}"))))
+    return _without_zeros(_grouped(value, max(0, decimals)))
+
+
 def scaled(number: float, factor: float) -> float:
     """Return the decimal product: 0.7 × 0.01 is 0.007, and not the float below it."""
     return float(Decimal(repr(number)) * Decimal(repr(factor)))

@@ -2,6 +2,7 @@
 for it."""
 
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -162,6 +163,16 @@ def test_a_budget_for_not_even_one_comparison_says_the_least(planner):
     assert all(option in error.fix for option in ("--short", "--workload", "--arm"))
 
 
+def test_the_least_budget_that_is_named_holds_a_comparison(planner):
+    """It was that of the whole suite, whose comparisons may be shorter than the short version's."""
+    made = planner("short: {factors: {message: [Bytes(64)]}, timeline: {steady_s: 3}}")
+    with pytest.raises(UserError) as caught:
+        within(made, 5)
+    seconds = int(re.search(r"--budget (\d+)s or more", caught.value.fix)[1])
+    request, _ = within(made, seconds)
+    assert len(request.comparisons) == 1
+
+
 # --- what a machine carries ---
 
 
@@ -194,6 +205,8 @@ def test_eight_megabytes_a_thousand_times_a_second_are_beyond_a_small_machine():
 def test_two_rates_that_differ_never_read_the_same():
     excess = Excess("copying", 9.004e9, 9.001e9, "bytes/s", "needs {asked}, has {carried}")
     assert excess.text == "needs 9.004 GB/s, has 9.001 GB/s"
+    excess = Excess("memory", 1.2e12, 16e9, "bytes", "needs {asked}, has {carried}")
+    assert excess.text == "needs 1\N{NARROW NO-BREAK SPACE}200 GB, has 16 GB"
 
 
 def test_copying_is_measured_where_it_matters_only():

@@ -85,6 +85,8 @@ def test_a_source_below_its_rate_voids_the_trial_and_one_that_is_only_late_flags
     late = outcome(Account(1, due=100, made=100, late=5, latest_ns=9e7, ended=None))
     (flag,) = source_flags(late)
     assert "5 %" in flag.text and not list(source_voids(late))
+    (flag,) = source_flags(outcome(Account(1, 100, made=100, late=100, latest_ns=2e9, ended=None)))
+    assert "100 % of the frames" in flag.text
     gone = outcome(Account(1, due=100, made=100, late=0, latest_ns=math.inf, ended=9))
     (void,) = source_voids(gone)
     assert "ended within the trial" in void.text
@@ -97,6 +99,8 @@ def test_frames_that_went_out_twice_and_torn_ones_are_flagged():
     often = outcome(good, frames_fresh=90, frames_repeated=10, frames_torn=2)
     (twice, torn) = source_flags(often)
     assert "10 %" in twice.text and "2 frames" in torn.text
+    (torn,) = source_flags(outcome(good, frames_fresh=1, frames_torn=1))
+    assert "1 frame of" in torn.text
 
 
 def test_a_cell_without_frames_has_no_source():

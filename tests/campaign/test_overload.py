@@ -83,3 +83,9 @@ def test_a_plan_names_the_link_that_is_asked_for_more_than_it_carries(tmp_path):
     assert "the link down of host base is asked for 100 Mbit/s of payload and carries 50" in said
     path.write_text(SUITE.replace("NETWORK", "{links: {base: {down: {rate_mbps: 500}}}}"))
     assert "is asked for" not in rmwbench("plan", path).stdout
+
+
+def test_a_fast_link_is_named_without_an_exponent():
+    overload = plan_refusals.Overload("the link up of host robot", 6.4e10, 1e10)
+    text = overload.text.replace("\N{NARROW NO-BREAK SPACE}", "")
+    assert text.endswith("is asked for 64000 Mbit/s of payload and carries 10000 Mbit/s")

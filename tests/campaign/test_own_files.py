@@ -140,6 +140,15 @@ def test_what_cyclone_reads_under_an_older_name_is_read(text, needs):
     assert file_needs("cyclonedds", "xml", text) == needs
 
 
+def test_one_participant_is_no_plural(tmp_path):
+    path = tmp_path / "alone-cyclonedds.xml"
+    index = "<Discovery><ParticipantIndex>1</ParticipantIndex></Discovery>"
+    path.write_text(f"<CycloneDDS><Domain>{index}</Domain></CycloneDDS>")
+    made = cell(str(path))
+    (fault,) = faults(made, {"cyclonedds": worker("cyclonedds")}, NAMESPACES, LIMITS)
+    assert "it allows 1 participant on a host" in fault.problem
+
+
 def test_a_folder_that_it_writes_to_is_made_in_memory_and_never_over_what_trials_need(tmp_path):
     made = cell("trace-file-cyclonedds.xml")
     (setup,) = setups(made).values()

@@ -7,7 +7,12 @@ from collections import Counter
 import pytest
 
 from rmwbench.analysis.stats.resolution import resolvable_ratio
-from rmwbench.campaign.plan.plan import blocks_within, budget_text, make_plan
+from rmwbench.campaign.plan.plan import (
+    blocks_within,
+    budget_text,
+    duration_text,
+    make_plan,
+)
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import load, parse
@@ -198,3 +203,10 @@ def test_a_budget_that_is_suggested_can_be_typed_and_is_enough(seconds, text):
 
     assert budget_text(seconds) == text
     assert parse_duration_s(text) >= seconds
+
+
+def test_a_long_time_has_no_exponent_and_one_block_no_plural():
+    assert duration_text(5e6) == "1\N{NARROW NO-BREAK SPACE}389 h"
+    with pytest.raises(UserError) as error:
+        blocks_within(1.0, 3.0, 1, "s")
+    assert error.value.expected == "at least 3 s: 1 block of 3 s"

@@ -83,6 +83,7 @@ def test_who_is_late_by_its_own_calls_does_not_wait_for_its_sibling():
     command = calls(2, due, begun + 15 * MS, begun + 15 * MS + 1000)
     (flag,) = record_flags.late_by_sibling(two_publishers(image, command))
     assert "endpoint 2" in flag.text and "at most 15 ms" in flag.text
+    assert "100 % of the messages" in flag.text
 
 
 HELD_SUITE = """

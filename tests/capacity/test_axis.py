@@ -169,7 +169,7 @@ def test_levels_are_printed_with_their_unit():
 def test_a_spinning_arm_needs_a_core_more_than_it_spins(monkeypatch):
     one = cells("small").cell(LOADED.arms[1], 200.0)
     assert search_cells.spin_reason(one, 2) is None
-    assert "it needs 2" in search_cells.spin_reason(one, 1)
+    assert "1 core; it needs 2" in search_cells.spin_reason(one, 1)
     assert search_cells.spin_reason(cells("small").cell(LOADED.arms[0], 200.0), 1) is None
     monkeypatch.setattr(search_cells, "describe", lambda: {"hardware": {"cores_usable": 4}})
     all_levels = levels(AXES["subscribers"], 1.0, 0.05, 1, 100)

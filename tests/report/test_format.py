@@ -48,6 +48,14 @@ def test_quantity(value, unit, text):
 
 
 @pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (0.00001, "0.00001"), (4.8, "4.8"), (48.0, "48"), (1389, f"1{NARROW}389")],
+)
+def test_a_concise_number_has_no_exponent_and_no_zeros_at_its_end(value, text):
+    assert fmt.concise(value) == text
+
+
+@pytest.mark.parametrize(
     ("fraction", "digits", "text"),
     [
         (0.0, 2, "0 %"),

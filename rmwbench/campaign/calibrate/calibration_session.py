@@ -32,6 +32,7 @@ from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker, find_workers, require_workers
 from rmwbench.results.machine.machine_model import CalibrationDocument, NotTested, Truth
 from rmwbench.results.model import document
+from rmwbench.words.numbers import counted
 
 INSTRUMENT = ("synthetic", "null")
 AGAINST_THEMSELVES = ("floor", "iceoryx2", "zenoh", "cyclonedds", "fastdds")
@@ -91,7 +92,7 @@ class CalibrationSession:
         if pairs:
             steps.append(self._prepare_step("aa", "Every middleware against itself", pairs))
         self.console.print(
-            f"{len(steps)} campaigns, about "
+            f"{counted(len(steps), 'campaign')}, about "
             f"{duration_text(sum(step.estimated_s for step in steps))} together"
         )
         bundles = {}
@@ -236,7 +237,7 @@ def fresh_directory(out: Path | None) -> Path:
             "a calibration starts in a directory of its own",
             where=f"--out {directory}",
             expected="an empty or a new directory",
-            actual="it is not empty",
+            actual="it is not empty" if directory.is_dir() else "it is a file",
             fix="choose another one",
         )
     return directory

@@ -56,6 +56,7 @@ from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import parse
 from rmwbench.suite.file.suite_files import find, path_text, read
 from rmwbench.suite.seed import derive_seed
+from rmwbench.words.numbers import counted
 
 MOST_UNUSABLE, MOST_SPOILT = 4, 12
 """The numbers of unusable trials in a row, and of trials in a row that the machine spoilt, after
@@ -300,7 +301,7 @@ class SearchSource(TrialSource):
 
     def summary(self) -> str:
         """Return the number of trials and the time, for the last line on stderr."""
-        return f"{self._trial} trials in {duration_text(time.monotonic() - self._started_s)}"
+        return f"{counted(self._trial, 'trial')} in {duration_text(time.monotonic() - self._started_s)}"
 
 
 def _first_line(text: str) -> str:

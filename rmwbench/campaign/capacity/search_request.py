@@ -22,7 +22,7 @@ from typing import Any
 from rmwbench.analysis.capacity.limit import CapacityLimit, parse_limit
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
 from rmwbench.campaign.plan import unsupported_cells
-from rmwbench.campaign.plan.plan import duration_text
+from rmwbench.campaign.plan.plan import budget_text, duration_text
 from rmwbench.campaign.plan.preflight import memory_bytes
 from rmwbench.campaign.plan.request import check_named
 from rmwbench.errors import UserError
@@ -36,6 +36,7 @@ from rmwbench.suite.timeline import Timeline
 from rmwbench.suite.workload.arrival import Poisson
 from rmwbench.suite.workload.endpoints import Endpoint, endpoints
 from rmwbench.suite.workload.workload import Workload
+from rmwbench.words.numbers import counted
 
 FEWEST_MESSAGES = 50
 """The fewest messages per trial, for any limit: with fewer, a growing queue is not seen."""
@@ -105,7 +106,7 @@ def spin_reason(cell: Cell, cores: int) -> str | None:
     spinners = len({e.process for e in cell.endpoints if e.reads})
     if cores > spinners:
         return None
-    return f"not testable here: {spinners} spinning and {cores} cores; it needs {spinners + 1}"
+    return f"not testable here: {spinners} spinning and {counted(cores, 'core')}; it needs {spinners + 1}"
 
 
 def memory_reason(cell: Cell, available_bytes: int) -> str | None:
@@ -228,7 +229,7 @@ def search_space(request: SearchRequest, suite: Suite, where: str) -> SearchSpac
     unsupported_cells.check_arms_left([arm.name for arm in arms], absent, where)
     all_levels, start = _levels(along, along.own(workload), request)
     cells = SearchCells(suite, workload, along, limit.messages)
-    # unless --from asks for them, levels whose probe takes a quarter of an hour are left out
+    # unless --from asks for them, levels whose probes take very long are left out
     if request.least is None:
         longest_s = max(LONGEST_PROBE_S, 2 * cells.probe_s(start))
         all_levels = tuple(
@@ -304,7 +305,7 @@ def forecast(space: SearchSpace) -> str:
     probe_s, arms = cells.probe_s(space.start), len(space.testable)
     least, most = (quantity(level, along) for level in (space.levels[0], space.levels[-1]))
     text = (
-        f"{arms} {'arm' if arms == 1 else 'arms'} from {quantity(space.start, along)}, between "
+        f"{counted(arms, 'arm')} from {quantity(space.start, along)}, between "
         f"{least} and {most}; probes take {duration_text(probe_s)} there "
         f"({space.limit.demanding.text} needs {cells.messages} messages)"
     )
@@ -413,18 +414,18 @@ def _check_time(space: SearchSpace) -> list[str]:
         raise UserError(
             "the budget cannot test this limit",
             where="--budget",
-            expected=f"at least {duration_text(least_s)}: {FEWEST_ROUNDS} probes of each of {arms} "
-            f"{'arm' if arms == 1 else 'arms'}, the first of {duration_text(first_s)} at "
+            expected=f"at least {duration_text(least_s)}: {FEWEST_ROUNDS} probes of each of "
+            f"{counted(arms, 'arm')}, the first of {duration_text(first_s)} at "
             f"{quantity(start, along)} ({why})",
             actual=duration_text(budget_s),
-            fix=f"--budget {math.ceil(least_s / 60)}m, fewer arms with --arm, a lower percentile, "
+            fix=f"--budget {budget_text(least_s)}, fewer arms with --arm, a lower percentile, "
             "or a higher --from",
         )
     affordable = int(budget_s / (arms * first_s))
     if affordable >= FEWEST_ROUNDS:
         return []
     return [
-        f"if the capacity is near {quantity(start, along)}, the budget pays for {affordable} "
-        f"probes of each arm there ({duration_text(first_s)} each: {why}), and the interval will "
-        "be wide; at higher levels they are shorter"
+        f"if the capacity is near {quantity(start, along)}, the budget pays for "
+        f"{counted(affordable, 'probe')} of each arm there ({duration_text(first_s)} each: {why}), "
+        "and the interval will be wide; at higher levels they are shorter"
     ]

@@ -30,6 +30,7 @@ from rmwbench.lab.trial_view import needed_paths
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.network.network import KERNEL
 from rmwbench.suite.side import Side
+from rmwbench.words.numbers import counted
 
 MOST_NAME = 15
 """The most characters of an interface's name (IFNAMSIZ)."""
@@ -284,7 +285,8 @@ def _sharing_faults(cell: Cell, sides_with_file: Mapping[str, Side]) -> Iterator
             yield FileFault(
                 FileFaultKind.PARTICIPANTS,
                 process,
-                f"it allows {needs.participants} participants on a host, and {host} has more "
+                f"it allows {counted(needs.participants, 'participant')} on a host, and {host} has "
+                "more "
                 "(ParticipantIndex, MaxAutoParticipantIndex)",
                 "raise MaxAutoParticipantIndex, or run fewer processes",
             )

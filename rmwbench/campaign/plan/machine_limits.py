@@ -14,7 +14,7 @@ from rmwbench.lab.machine.machine_card import hardware
 from rmwbench.lab.machine.probe import copy_bytes_per_s
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.workload.endpoints import Endpoint
-from rmwbench.words.numbers import counted
+from rmwbench.words.numbers import concise, counted
 
 ANY_MACHINE_BYTES_PER_S = 1e9
 """A rate that every machine copies. A smaller need is not compared with a measurement."""
@@ -42,7 +42,9 @@ class Excess:
         the amounts."""
         unit = self.unit.replace("bytes", "GB")
         for digits in range(3, 16):
-            asked, carried = (f"{x / 1e9:.{digits}g} {unit}" for x in (self.asked, self.carried))
+            asked, carried = (
+                f"{concise(x / 1e9, digits)} {unit}" for x in (self.asked, self.carried)
+            )
             if asked != carried:
                 break
         return self.sentence.format(asked=asked, carried=carried)

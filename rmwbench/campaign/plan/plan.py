@@ -32,6 +32,7 @@ from rmwbench.suite.sample_sizes import (
 )
 from rmwbench.suite.seed import derive_seed
 from rmwbench.suite.suite import Suite
+from rmwbench.words.numbers import concise, counted
 
 FIXED_COST_S = 0.3
 """The time of a trial besides its timeline: start, match, collect and clean up."""
@@ -324,7 +325,7 @@ def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> 
         needed_s = minimum * block_s
         raise UserError(
             f"the budget is too small for suite `{suite}`",
-            expected=f"at least {duration_text(needed_s)}: {minimum} blocks of "
+            expected=f"at least {duration_text(needed_s)}: {counted(minimum, 'block')} of "
             f"{duration_text(block_s)}",
             actual=duration_text(budget_s),
             fix=f"give it --budget {budget_text(needed_s)} or more; fewer with --short, --workload "
@@ -349,8 +350,8 @@ the memory."""
 def duration_text(seconds: float) -> str:
     """Return `48 s`, `4.8 min`, `1.5 h`."""
     if seconds < 90:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60:.3g} min" if seconds < 5400 else f"{seconds / 3600:.3g} h"
+        return f"{concise(seconds)} s"
+    return f"{concise(seconds / 60)} min" if seconds < 5400 else f"{concise(seconds / 3600)} h"
 
 
 def budget_text(seconds: float) -> str:

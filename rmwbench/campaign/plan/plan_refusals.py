@@ -22,6 +22,7 @@ from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.limits import metric_of
 from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS, messages_needed
+from rmwbench.words.numbers import concise
 
 
 def check_enough(plan: Plan, places: Places) -> None:
@@ -158,4 +159,4 @@ def _crossing_bps(cell: Cell, host: str, way: str) -> float:
 
 
 def _mbps(bps: float) -> str:
-    return f"{bps / 1e6:.4g} Mbit/s"
+    return f"{concise(bps / 1e6, 4)} Mbit/s"

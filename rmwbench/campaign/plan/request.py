@@ -303,7 +303,6 @@ class Planner:
         return None if request.arms and not short_request.arms else short_request
 
     def _too_small(self, request: Request, asked_version: _Version, runs: _Version) -> UserError:
-        least_s = min(version.least_s for version in (asked_version, runs))
         hints = ["fewer with --workload NAME or --arm NAME"]
         if runs is not asked_version:
             hints.insert(
@@ -313,10 +312,10 @@ class Planner:
         return UserError(
             f"the budget is too small for suite `{runs.suite.suite}`: it holds not even one "
             "comparison",
-            expected=f"at least {duration_text(least_s)}, which is {runs.minimum} blocks of the "
+            expected=f"at least {duration_text(runs.least_s)}, which is {counted(runs.minimum, 'block')} of the "
             f"smallest; all take {duration_text(asked_version.minimum_s)}",
             actual=duration_text(request.budget_s or 0.0),
-            fix=f"give it --budget {budget_text(least_s)} or more; {'; '.join(hints)}",
+            fix=f"give it --budget {budget_text(runs.least_s)} or more; {'; '.join(hints)}",
         )
 
 

@@ -24,7 +24,7 @@ from rmwbench.suite.cells import Cell
 from rmwbench.suite.timeline import to_ns
 from rmwbench.suite.workload.endpoints import Endpoint
 from rmwbench.suite.workload.schedule import UNSHARED_ARRIVALS
-from rmwbench.words.numbers import counted
+from rmwbench.words.numbers import concise, counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +86,7 @@ def note_unfinished(outcome: TrialOutcome, call: HeldCall) -> None:
     now_ns = time.monotonic_ns()
     held_ns = max(0, now_ns - call.since_ns)
     caller = number if call.behind is None else call.behind
-    text = f"a publish call of endpoint {caller} had not returned after {held_ns / 1e9:.3g} s"
+    text = f"a publish call of endpoint {caller} had not returned after {concise(held_ns / 1e9)} s"
     if call.behind is not None:
         text += f", and endpoint {number} waited for it on the same thread"
     if call.unsent:

@@ -13,7 +13,7 @@ from rmwbench.campaign.trial.attest.window_counts import growth, window_edges
 from rmwbench.campaign.trial.outcome import TrialOutcome, note_flag
 from rmwbench.codes import FAILED, FOREIGN, WARMUP, Code, Reason
 from rmwbench.lab.process.records import RECEIVED, SENT, RecordSection
-from rmwbench.words.numbers import counted
+from rmwbench.words.numbers import concise, counted, percent
 
 KILLED = "killed_s"
 """The text of an event `killed` of a worker; that of a daemon is `daemons_end_s`."""
@@ -66,9 +66,9 @@ def late_by_sibling(outcome: TrialOutcome) -> Iterator[Reason]:
             if share >= SHARE:
                 yield Reason(
                     Code.LATE_BY_SIBLING,
-                    f"late_by_sibling: {100 * share:.2g} % of the messages of endpoint {endpoint} "
+                    f"late_by_sibling: {percent(share)} of the messages of endpoint {endpoint} "
                     f"waited for the publish call of another publisher of process {process}, at "
-                    f"most {longest_ns / 1e6:.3g} ms",
+                    f"most {concise(longest_ns / 1e6)} ms",
                 )
 
 

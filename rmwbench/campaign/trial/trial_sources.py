@@ -13,6 +13,7 @@ from rmwbench.codes import Code, Reason
 from rmwbench.lab.camera import frame_source
 from rmwbench.lab.camera.frame_source import FrameSources
 from rmwbench.lab.sampling.sampler import Samplers
+from rmwbench.words.numbers import concise, counted, percent
 
 LEAST_MADE, MOST_LATE, MOST_REPEATED = 0.98, 0.01, 0.01
 """The least share of frames that were made, below which a trial is void, and the shares of late and
@@ -44,8 +45,12 @@ def take_sources(outcome: TrialOutcome, sources: FrameSources) -> None:
         text = (
             f"{source.made} of {source.due} frames, {source.late} of them more than a period late"
         )
-        text += f", the latest {source.latest_ns / 1e6:.3g} ms" if source.made else ""
-        text += f"; LZ4 makes them {source.lz4_ratio:.3g} times smaller" if source.lz4_ratio else ""
+        text += f", the latest {concise(source.latest_ns / 1e6)} ms" if source.made else ""
+        text += (
+            f"; LZ4 makes them {concise(source.lz4_ratio)} times smaller"
+            if source.lz4_ratio
+            else ""
+        )
         note(
             outcome,
             f"frames {source.endpoint}",
@@ -75,20 +80,21 @@ def source_flags(outcome: TrialOutcome) -> Iterator[Reason]:
         late = (source.late + source.due - source.made) / source.due if source.due else 0.0
         if late > MOST_LATE:
             yield _source_reason(
-                f"{100 * late:.2g} % of the frames of endpoint {source.endpoint} were more than a "
+                f"{percent(late)} of the frames of endpoint {source.endpoint} were more than a "
                 "period late"
             )
         counters = _source_counters(outcome, source.endpoint)
         repeated = counters.get("frames_repeated", 0)
         messages = counters.get("frames_fresh", 0) + repeated
         if messages and repeated / messages > MOST_REPEATED:
-            share = 100 * repeated / messages
             yield _source_reason(
-                f"{share:.2g} % of the messages of endpoint {source.endpoint} repeated the frame before"
+                f"{percent(repeated / messages)} of the messages of endpoint {source.endpoint} "
+                "repeated the frame before"
             )
         if torn := counters.get("frames_torn"):
             yield _source_reason(
-                f"{torn} frames of endpoint {source.endpoint} were overwritten while they were copied"
+                f"the source overwrote {counted(torn, 'frame')} of endpoint {source.endpoint} while "
+                "the publisher copied"
             )
 
 

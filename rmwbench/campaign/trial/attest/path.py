@@ -35,6 +35,7 @@ from rmwbench.campaign.trial.attest.window_counts import (
 from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.codes import FOREIGN
 from rmwbench.lab.process.records import RECEIVED, RecordSection
+from rmwbench.words.numbers import concise
 
 DEVICE = "eth0"
 TCP_HEADER_BYTES = 66
@@ -220,7 +221,9 @@ def attestations(outcome: TrialOutcome) -> list[dict[str, Any]]:
     for c, fraction in _shares(transports, delivered, rest, claimed):
         rest -= fraction
         share_note = (
-            note if c.copies < 1.05 else f"{note}; each datagram was received {c.copies:.3g} times"
+            note
+            if c.copies < 1.05
+            else f"{note}; each datagram was received {concise(c.copies)} times"
         )
         rows.append(_row(c.transport, c.interface, "counted", c.bytes, fraction, share_note))
     if rest * delivered >= 1 and not _absorbed(outcome, rows, rest, path):
