@@ -2,6 +2,7 @@
 one clear error."""
 
 import errno
+import json
 import os
 import shutil
 import stat
@@ -85,6 +86,14 @@ def test_stdout_as_a_place_gets_the_page_alone(place, tmp_path):
     text = (tmp_path / "page.html").read_text()
     assert done.returncode == 0 and text.startswith("<!doctype")
     assert text.rstrip().endswith("</html>")
+
+
+@pytest.mark.parametrize("verb", ["compare", "decide", "figures", "community"])
+def test_a_document_is_alone_on_stdout_also_beside_a_page(place, tmp_path, verb):
+    """`figures --json -o FILE` printed the path of the page before the document."""
+    page = tmp_path / "page.html"
+    done = rmwbench(place, *VERBS[verb], page, "--json")
+    assert json.loads(done.stdout) and b"<html" in page.read_bytes()
 
 
 @pytest.mark.parametrize("verb", VERBS)

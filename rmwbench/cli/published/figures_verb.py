@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import Html, Out, page, print_json
+from rmwbench.cli.console import Html, Out, page, print_json, print_view, say_written
 from rmwbench.cli.options import json_option, with_options
-from rmwbench.cli.published.forms import campaigns_in, deliver
+from rmwbench.cli.published.forms import campaigns_in
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -113,18 +113,23 @@ def figures(options: FiguresOptions) -> None:
 
 
 def _deliver(drawn: "DrawnFigures", out: Path | None, pictures: Path | None, as_json: bool) -> None:
-    from rmwbench.published.figures.figures_view import view
+    """Write the page and the pictures, then print the document, or the files that were written, or
+    the figures."""
+    from rmwbench.published.figures.figures_view import view, write_pictures
 
     if out is not None:
-        deliver(view(drawn, draw=True), out)
-    if pictures is not None:
-        from rmwbench.published.figures.figures_view import write_pictures
+        from rmwbench.report.render.html import write_html
 
-        typer.echo(f"{len(write_pictures(drawn, pictures))} files in {pictures}")
+        write_html(view(drawn, draw=True), out)
+    files = write_pictures(drawn, pictures) if pictures is not None else []
     if as_json:
-        print_json(drawn.document())
-    elif out is None and pictures is None:
-        deliver(view(drawn))
+        return print_json(drawn.document())
+    if out is not None:
+        say_written(out)
+    if pictures is not None:
+        typer.echo(f"{len(files)} files in {pictures}")
+    if out is None and pictures is None:
+        print_view(view(drawn))
 
 
 def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Rows]:
