@@ -2,6 +2,7 @@
 measures its sections and writes it."""
 
 import functools
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from rmwbench.published.committee.sections import BudgetShare
     from rmwbench.suite.file.candidate_list import Choice
 
-
+DEFAULT_BUDGET = "8h"
 COMMUNITY = (
     ("github", "How the projects answer", "OWNER/NAME…"),
     ("rep2004", "Declared quality (REP-2004)", "FILE…"),
@@ -90,7 +91,7 @@ class ReportOptions:
 
     @property
     def budget_s(self) -> float:
-        return parse_duration_s(self.budget or "8h")
+        return parse_duration_s(self.budget or DEFAULT_BUDGET)
 
     @property
     def choice(self) -> "Choice":
@@ -128,7 +129,8 @@ def report(options: ReportOptions) -> None:
         print_json(plan.document())
     else:
         deliver(view(plan))
-    raise typer.Exit(0 if plan.is_whole else 1)
+    any_planned = any(share.blocks for share in shares)
+    raise typer.Exit(0 if plan.is_whole else 1 if any_planned else 2)
 
 
 def _machines(cluster: str | None, out: Path | None) -> int | None:
@@ -160,12 +162,18 @@ def _new_session(
     from rmwbench.published.committee.evaluation_session import begin
     from rmwbench.published.committee.sections import EVALUATIONS
 
-    if not any(budget_share.blocks for budget_share in shares):
+    if not shares:
+        raise UserError(
+            "no section can run here",
+            actual="; ".join(f"{name}: {why}" for name, why in absent.items()),
+            fix="`rmwbench middlewares` lists what is not ready, and what would change that",
+        )
+    if not any(share.blocks for share in shares):
         raise UserError(
             "no section fits into this time, so there is nothing to run",
             where="--budget",
-            expected=f"at least {min((budget_share.cost.least_s for budget_share in shares), default=0.0):.0f}s",
-            actual=f"{options.budget_s:g}s",
+            expected=f"at least {math.ceil(min(share.cost.least_s for share in shares))}s",
+            actual=options.budget or DEFAULT_BUDGET,
             fix=f"rmwbench published report {options.evaluation} shows what each section takes",
         )
     sections = EVALUATIONS[options.evaluation]

@@ -26,7 +26,7 @@ from rmwbench.published.committee.sections import (
 )
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.suite.file.candidate_list import NO_CHOICE, layer_of
-from tests.support.command import rmwbench
+from tests.support.command import captured, rmwbench
 
 
 def cost(name, block_s, least=5, conditions=1, contenders=4, whole=False):
@@ -188,3 +188,21 @@ def test_a_planned_section_keeps_the_blocks_that_its_needs_ask_for(tmp_path):
     ]
     made = begin(tmp_path / "e", "tsc", shares, {}, seed=0, budget_s=1.0, choice=NO_CHOICE)
     assert [one.asked for one in made.sections] == [20, 12]
+
+
+def test_a_budget_for_no_section_is_answered_with_one_that_holds_the_cheapest(
+    monkeypatch, tmp_path, capsys
+):
+    """41.45 s were asked for as `at least 41s`, and a plan of nothing ended with 1."""
+    monkeypatch.setattr(sections, "costs", lambda *_: ([cost("one", 8.29)], {}))
+    words = ("published", "report", "tsc", "--budget", "41s")
+    code, _, errors = captured(capsys, *words, "-o", tmp_path / "report")
+    assert code == 2 and "expected: at least 42s" in errors and "actual: 41s" in errors
+    assert captured(capsys, *words, "--json")[0] == 2
+
+
+def test_an_evaluation_of_which_no_section_can_run_says_why(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(sections, "costs", lambda *_: ([], {"services": "no worker is ready"}))
+    code, _, errors = captured(capsys, "published", "report", "tsc", "-o", tmp_path / "report")
+    assert code == 2 and "no section can run here" in errors
+    assert "services: no worker is ready" in errors
