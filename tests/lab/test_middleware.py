@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import build, catalogue, find, workspace
+from rmwbench.lab.middleware import build, catalogue, find, ros2, workspace
 from rmwbench.lab.middleware.catalogue import Recipe
 from rmwbench.lab.middleware.find import differences, status
 from tests.lab import fake_worker
@@ -46,6 +46,7 @@ def test_a_worker_is_found_by_its_name_and_answers(workers):
         ("echo no library >&2; exit 127", "status 127: no library"),
         ("echo hello", "is not that of the worker protocol"),
         ("echo '{\"protocol\": 1}'", "KeyError"),
+        (r"printf 'caf\351\n' >&2; exit 1", "status 1: caf\N{REPLACEMENT CHARACTER}"),
         ("kill -SEGV $$", "status -11"),
         ("sleep 60", "did not end"),
     ],
@@ -96,6 +97,13 @@ def test_a_missing_directory_and_an_unknown_name_are_the_users_to_correct(worker
     monkeypatch.setenv("RMWBENCH_WORKERS", "/nonexistent")
     with pytest.raises(UserError, match="is not a directory"):
         find.find_workers()
+
+
+def test_an_empty_variable_is_no_directory(workers, monkeypatch):
+    fake_worker.install(workers)
+    monkeypatch.chdir(workers)
+    monkeypatch.setenv("RMWBENCH_WORKERS", "")
+    assert "fake" not in find.find_workers()
 
 
 def test_an_unknown_profile_suggests_the_nearest(workers):
@@ -294,6 +302,14 @@ def test_without_rust_the_reason_is_rust(monkeypatch, tmp_path):
     assert status("m", recipe(), None)["reason"] == "not built yet"
 
 
+def test_the_worker_on_rclcpp_of_a_wheel_needs_no_rust(monkeypatch):
+    monkeypatch.setattr(workspace, "root", lambda: None)
+    monkeypatch.setattr(workspace, "cargo", lambda: None)
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    entry = status("rclcpp", recipe(middleware="rclcpp"), None)
+    assert (entry["reason"], entry["command"]) == (ros2.NOT_SOURCED, ros2.SOURCE_FIX)
+
+
 @pytest.mark.parametrize(
     ("document", "complaint"),
     [
@@ -316,6 +332,9 @@ def test_without_rust_the_reason_is_rust(monkeypatch, tmp_path):
             fake_worker.DESCRIBE | {"middleware": "ros", "modes": {"transport": ["udp"]}},
             "modes has values",
         ),
+        (fake_worker.DESCRIBE | {"middleware": "ros", "version": 1.0}, "is not a text"),
+        (fake_worker.DESCRIBE | {"middleware": 5}, "is not a text"),
+        ({"protocol": 2, "middleware": "ros"}, "protocol 2"),
         (
             {
                 "protocol": 2,

@@ -192,8 +192,8 @@ def _places() -> list[tuple[Path, set[str] | None]]:
     """The directories of the search, each with the names of its programs. None stands for every
     program; the other directories also have programs that are not workers."""
     places: list[tuple[Path, set[str] | None]] = []
-    if VARIABLE in os.environ:
-        directory = Path(os.environ[VARIABLE])
+    if users_directory := os.environ.get(VARIABLE):
+        directory = Path(users_directory)
         if not directory.is_dir():
             raise UserError(
                 f"{VARIABLE} is not a directory",
@@ -259,6 +259,7 @@ def _describe(path: Path, environment: dict[str, str]) -> _Answer:
             capture_output=True,
             timeout=DESCRIBE_TIMEOUT_S,
             text=True,
+            errors="replace",
         )
     except subprocess.TimeoutExpired:
         return _Answer([], f"--describe did not end within {DESCRIBE_TIMEOUT_S:g} s")
@@ -285,6 +286,9 @@ def _parse(text: str, program: str) -> _Answer:
         if not descriptions:
             return _Answer([], str(document.get("reason", "it has no middleware here")))
         for description in descriptions:
+            if (protocol := description["protocol"]) != PROTOCOL:
+                problem = f"speaks protocol {protocol!r}, this rmwbench speaks {PROTOCOL}"
+                return _Answer([], f"{problem}: build it again")
             _check(description)
             description["release_date"] = description["release_date"] or None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -292,10 +296,6 @@ def _parse(text: str, program: str) -> _Answer:
             [], f"the output of --describe is not that of the worker protocol: {error!r}"
         )
     for description in descriptions:
-        if (protocol := description["protocol"]) != PROTOCOL:
-            return _Answer(
-                [], f"speaks protocol {protocol!r}, this rmwbench speaks {PROTOCOL}: build it again"
-            )
         if program_of(description["middleware"]) != program:
             return _Answer([], f"says that it is {description['middleware']!r}")
     return _Answer(descriptions)
@@ -312,15 +312,19 @@ def _python_fix() -> str:
 
 def _check(description: dict[str, Any]) -> None:
     """Checks a description. Raises KeyError, TypeError or ValueError."""
-    [
-        description[name]
-        for name in ("middleware", "layer", "version", "release_date", "build", "protocol")
+    texts = [description[name] for name in ("middleware", "layer", "version")]
+    texts += [description["release_date"] or ""]
+    texts += [
+        profile[name] for profile in description["profiles"] for name in ("name", "format", "text")
     ]
-    [(profile["name"], profile["format"], profile["text"]) for profile in description["profiles"]]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("a name, a version or a profile is not a text")
+    if "build" not in description:
+        raise KeyError("build")
     maps = {name: description.get(name, {}) for name in ("capabilities", "modes", "environment")}
     maps["capabilities"] = description["capabilities"]
-    for name, texts in maps.items():
-        if not all(isinstance(text, str) for text in texts.values()):
+    for name, values in maps.items():
+        if not all(isinstance(text, str) for text in values.values()):
             raise ValueError(f"{name} has values that are not texts")
     if not all(isinstance(name, str) for name in description.get("inherit", [])):
         raise ValueError("inherit names no variables")
@@ -454,7 +458,7 @@ def _why_not_built(
     if recipe is None:
         problem, command = (worker.problem or "", worker.fix) if worker else ("", None)
         return problem or "it does not answer", command
-    if workspace.cargo() is None:
+    if workspace.root() and workspace.cargo() is None:
         return "there is no Rust toolchain", workspace.RUST_FIX
     if recipe.middleware == ros2.NAME and (reason := ros2.why_not()):
         return reason, ros2.SOURCE_FIX if reason == ros2.NOT_SOURCED else None
