@@ -117,6 +117,8 @@ def test_the_generators_run_in_the_first_python_that_has_what_they_import(tmp_pa
     needed = " ".join(ros2.GENERATORS_NEED)
     have = {"gone": None, "pyenv": "numpy", "broken": needed, "system": needed, "later": needed}
     path = pythons(tmp_path, monkeypatch, **have)
+    (tmp_path / "folder" / "python3").mkdir(parents=True)  # as /usr/lib has one
+    path = f"{tmp_path / 'folder'}{os.pathsep}{path}"
     (tmp_path / "broken" / "numpy.py").write_text("raise OSError('built for another Python')")
     assert ros2.python({"PATH": path}) == tmp_path / "system" / "python3"
 
@@ -166,3 +168,9 @@ def test_what_the_generators_lack_is_said_with_what_to_install(target, tmp_path,
     said = caught.value.render()
     assert f"{tmp_path}/system/python3 lacks em, catkin_pkg" in said
     assert "apt-get install -y python3-empy python3-catkin-pkg\n" in said + "\n"
+
+
+def test_a_user_who_is_not_root_is_told_to_use_sudo(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("ROS_DISTRO", "jazzy")
+    assert ros2.install_command("rmw_x").startswith("sudo apt-get install -y ros-jazzy-rmw-x, ")

@@ -68,10 +68,12 @@ def install_command(rmw: str) -> str:
     distribution = os.environ.get("ROS_DISTRO")
     if distribution is None:
         return f"install {rmw} and source that ROS 2 again"
-    return (
-        f"apt-get install -y ros-{distribution}-{rmw.replace('_', '-')}, then source that ROS "
-        "2 again"
-    )
+    package = f"ros-{distribution}-{rmw.replace('_', '-')}"
+    return f"{_apt_command(package)}, then source that ROS 2 again"
+
+
+def _apt_command(*packages: str) -> str:
+    return f"{catalogue.sudo()}apt-get install -y {' '.join(packages)}"
 
 
 def why_not() -> str | None:
@@ -91,7 +93,7 @@ def check() -> None:
             f"the worker on rclcpp is built in a ROS 2: {reason}",
             expected=f"{VARIABLE} with an install that has rclcpp",
             actual=os.environ.get(VARIABLE) or "not set",
-            fix="apt-get install -y cmake g++" if reason == NO_CMAKE else SOURCE_FIX,
+            fix=_apt_command("cmake", "g++") if reason == NO_CMAKE else SOURCE_FIX,
         )
     environment = _environment(dict(os.environ))
     missing_of = {path: _lacks(path, environment) for path in _pythons(environment)}
@@ -104,7 +106,7 @@ def check() -> None:
         expected=f"a python3 on PATH that can import {', '.join(GENERATORS_NEED)}",
         actual="; ".join(f"{path} lacks {', '.join(names)}" for path, names in missing_of.items())
         or "no python3 on PATH",
-        fix=f"apt-get install -y {' '.join(GENERATORS_NEED[name] for name in last)}",
+        fix=_apt_command(*(GENERATORS_NEED[name] for name in last)),
     )
 
 
@@ -214,13 +216,17 @@ def _lacks(python3: Path, environment: Mapping[str, str]) -> list[str]:
         "    try: __import__(name)\n"
         "    except Exception: print(name)\n"
     )
-    ended = subprocess.run(
-        [str(python3), "-c", code, *GENERATORS_NEED],
-        env=dict(environment),
-        capture_output=True,
-        text=True,
-    )
-    return ended.stdout.split() if ended.returncode == 0 else list(GENERATORS_NEED)
+    try:
+        completed = subprocess.run(
+            [str(python3), "-c", code, *GENERATORS_NEED],
+            env=dict(environment),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return list(GENERATORS_NEED)
+    return completed.stdout.split()
 
 
 def _environment(base: dict[str, str]) -> dict[str, str]:
