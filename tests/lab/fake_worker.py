@@ -32,6 +32,7 @@ FAULTS = {
     "empty_reply": "say(id=request['id'], ok={'endpoints': {'x': 1}, 'usage': 3, 'sent': 3})",
     "refuse": "say(id=request['id'], error={'kind': 'unsupported', 'object': 'this', 'message': "
     "'not here'}); return",
+    "empty_error": "say(id=request['id'], error={}); return",
     "cannot": "say(id=request['id'], error={'kind': 'unsupported', 'object': 'mode transport', "
     "'message': 'udp only'}); return",
     "late_cannot": "if request['at']['kind'] == 'service': say(id=request['id'], error={'kind': "

@@ -350,6 +350,11 @@ def test_a_worker_whose_libraries_are_gone_no_longer_hides_the_systems(machine):
     assert source_build.remove_orphan(recipe()) is None
 
 
+def test_a_build_on_many_processors_takes_a_minute_and_not_none(monkeypatch):
+    monkeypatch.setattr(source_build, "_jobs", lambda: 128)
+    assert source_build.minutes(NEWEST) == 1.0
+
+
 def test_it_is_offered_where_the_systems_is_old_and_only_there(machine):
     def worker(version: str) -> find.Worker:
         described = fake_worker.DESCRIBE | {"version": version, "release_date": "2023-01-19"}

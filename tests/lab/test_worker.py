@@ -4,6 +4,7 @@ time, with its last words."""
 import itertools
 import os
 import select
+import signal
 import socket
 import time
 from pathlib import Path
@@ -157,6 +158,21 @@ def test_the_time_in_which_we_stood_still_is_not_the_workers(processes, tmp_path
 def test_a_flood_of_events_does_not_hold_the_time_limit_up(processes, tmp_path):
     add(processes, tmp_path, "flood", "open")
     assert failure(processes, lambda processes: life(processes, over="open")).kind == "timeout"
+
+
+def test_an_answer_on_its_way_when_its_worker_is_killed_is_no_fault(processes, tmp_path):
+    worker = add(processes, tmp_path)
+    processes.wait_hello(PATIENCE_S)
+    processes.post("p", "open", {})
+    assert select.select([worker.control], [], [], PATIENCE_S)[0]  # it is there and not yet read
+    processes.kill("p")
+    processes.wait(lambda: worker.ended and worker.wait_status is not None, PATIENCE_S, "end")
+    assert os.WTERMSIG(worker.wait_status) == signal.SIGKILL
+
+
+def test_an_error_without_fields_is_a_refusal(processes, tmp_path):
+    add(processes, tmp_path, "empty_error", "open")
+    assert failure(processes).kind == "refused"
 
 
 def test_one_bad_worker_among_good_ones_is_the_one_that_is_named(processes, tmp_path):

@@ -247,6 +247,8 @@ class WorkerProcess:
 
     def _on_reply(self, line: dict[str, Any], text: bytes) -> None:
         number = line["id"]
+        if self.killed and number not in self.pending:
+            return  # it was on its way when `kill` dropped its command
         if number not in self.pending:
             raise self.failure("protocol", f"answered id {number}, which has no open command")
         if not isinstance(line.get("ok"), dict) and not isinstance(line.get("error"), dict):
@@ -283,7 +285,7 @@ class Command:
     def take(self) -> dict[str, Any]:
         """The `ok` of the answer. Raises WorkerFailed (`refused`) for an `error`."""
         error = self.reply.get("error")
-        if not error:
+        if error is None:
             answer: dict[str, Any] = self.reply["ok"]
             return answer
         failed = error.get("kind") == "failed"

@@ -101,15 +101,16 @@ _EXPORT = re.compile(r"^export\s+(DEB_\w+)\s*:?=\s*([^$\n]*)$", re.MULTILINE)
 
 
 def minutes(newest: Newest) -> float:
-    """The minutes of a build on this machine's processors, from those on `CORES` processors."""
-    return newest.minutes * CORES / _jobs()
+    """The minutes of a build on this machine's processors, at least one, from those on `CORES`
+    processors."""
+    return max(1.0, newest.minutes * CORES / _jobs())
 
 
 def cost(recipe: Recipe) -> str:
     newest = _newest(recipe)
     processors = counted(_jobs(), "processor")
     return (
-        f"about {max(1.0, minutes(newest)):.0f} min on {processors}, and {newest.gigabytes:g} GB "
+        f"about {minutes(newest):.0f} min on {processors}, and {newest.gigabytes:g} GB "
         f"in {home_of(recipe)} meanwhile"
     )
 
