@@ -1,5 +1,6 @@
 """The kernel's files about this machine: texts, numbers, memory, and control groups."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
@@ -50,3 +51,11 @@ def own_groups(controller: str) -> dict[Path, Path]:
             roots = [CONTROL_GROUPS / controller] if controller in controllers.split(",") else []
         directories |= {root: root / group.lstrip("/") for root in roots}
     return directories
+
+
+def limiting_groups(controller: str) -> Iterator[tuple[Path, Path]]:
+    """Yields the (root, directory) of this process's groups and of every group above them, whose
+    limits hold for this process as well."""
+    for root, directory in own_groups(controller).items():
+        depth = len(directory.relative_to(root).parts)
+        yield from ((root, group) for group in [directory, *directory.parents][: depth + 1])

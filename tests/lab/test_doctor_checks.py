@@ -108,6 +108,9 @@ DAEMON = {"pid": 8, "name": "iox-roudi", "what": "daemon", "why": "a daemon"}
         ("hardware/cores_usable", 2, "cores", "yellow", "2 of 8 cores"),
         ("hardware/container", {"cpu_quota_cores": 1.5}, "CPU quota", "red", "1.5 cores of 8"),
         ("hardware/virtualization", "hypervisor", "virtual machine", "yellow", "hypervisor"),
+        ("hardware/virtualization", "docker", "virtual machine", "green", "a container (docker)"),
+        ("sysctls/net.core.default_qdisc", None, "queue discipline", "unknown", "cannot be read"),
+        ("calibration", {"summary": "s", "age_days": 1.2}, "calibration", "green", "s, 1 day ago"),
         ("hardware/governor", "powersave", "frequency governor", "yellow", "powersave"),
         ("hardware/governor", None, "frequency governor", "unknown", "no frequency control"),
         ("hardware/smt_active", True, "SMT siblings", "yellow", "on"),
@@ -240,6 +243,32 @@ def test_a_better_clock_is_one_that_the_kernel_offers():
     none = finding("aarch64", "slow")
     assert (none.level, none.fix, none.permanent) == ("red", None, None)
     assert "tsc=reliable" in finding("x86_64", "hpet", "slow").permanent
+
+
+def finding_of(facts: dict, check: str):
+    (finding,) = [finding for finding in checks(facts) if finding.check == check]
+    return finding
+
+
+def test_a_container_alone_hides_no_frequency_control():
+    facts = changed("hardware/governor", None)
+    facts["hardware"]["virtualization"] = "docker"
+    assert finding_of(facts, "frequency governor").level == "unknown"
+    facts["hardware"]["virtualization"] = "hypervisor (xen), docker"
+    assert finding_of(facts, "frequency governor").level == "green"
+
+
+def test_one_core_is_one():
+    facts = changed("hardware/cores_usable", 1)
+    facts["hardware"]["cores_online"] = 1
+    assert finding_of(facts, "cores").found == "1 core"
+
+
+def test_a_command_names_files_as_they_are_and_never_shrinks_shared_memory():
+    facts = changed("shm/leftovers", [{**LEFT, "path": "/dev/shm/my data.zenoh"}])
+    assert finding_of(facts, "leftover segments").fix == "rm -r -- '/dev/shm/my data.zenoh'"
+    assert "size=16g" in finding_of(changed("shm/used_bytes", 7 << 30), "/dev/shm").fix
+    assert "size=2g" in finding_of(changed("shm/bytes", 64 << 20), "/dev/shm").fix
 
 
 def test_an_idle_state_of_unknown_latency_is_named_without_it():

@@ -80,8 +80,22 @@ def test_a_cpu_quota_is_read_in_both_versions(monkeypatch, tmp_path, controller,
     root.mkdir()
     for name, value in files.items():
         (root / name).write_text(f"{value}\n")
-    monkeypatch.setattr(machine_card, "own_groups", lambda controller: {root: root})
+    monkeypatch.setattr(kernel_files, "own_groups", lambda controller: {root: root})
     assert machine_card.hardware()["container"].get("cpu_quota_cores") == limits
+
+
+def test_the_limits_of_the_groups_above_hold_too(monkeypatch, tmp_path):
+    """A slice has the quota, and the scope of a session in it has none of its own."""
+    session = tmp_path / "user.slice" / "session.scope"
+    session.mkdir(parents=True)
+    for name, value in {"cpu.max": "150000 100000", "memory.max": 1 << 30, "pids.max": 99}.items():
+        (session.parent / name).write_text(f"{value}\n")
+    (session / "cpu.max").write_text("max 100000\n")
+    (session / "memory.max").write_text(f"{1 << 32}\n")
+    monkeypatch.setattr(kernel_files, "own_groups", lambda controller: {tmp_path: session})
+    limits = machine_card.hardware()["container"]
+    assert limits == {"cpu_quota_cores": 1.5, "memory_bytes": 1 << 30}
+    assert machine_card.container_processes() == 99
 
 
 def test_a_kernel_without_control_groups_has_none_to_clean(monkeypatch):

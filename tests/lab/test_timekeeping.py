@@ -49,6 +49,14 @@ def test_absent_is_said():
     assert "PTP hardware without ptp4l: ptp0" in keeper({**NOBODY, "ptp_devices": {"ptp0": "igb"}})
 
 
+def test_a_bound_has_its_unit_and_no_exponent():
+    def bound(ns):
+        return keeper({**NOBODY, "kernel": {"synchronised": True, "maximum_error_ns": ns}})
+
+    assert bound(1_024_000_000).endswith("within 1.02 s")
+    assert bound(999_600).endswith("within 1.00 ms")
+
+
 def test_the_kernel_tells_without_privilege():
     account = kernel()
     assert abs(account["frequency_ppm"]) <= 500 and abs(account["tick_ppm"]) <= 100_000

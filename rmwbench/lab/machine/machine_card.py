@@ -5,6 +5,7 @@ import os
 import platform
 import re
 import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ from rmwbench.lab.kernel_files import (
     file_number,
     file_text,
     kernel_value,
+    limiting_groups,
     meminfo_bytes,
-    own_groups,
 )
 from rmwbench.lab.machine.finding import idle_state_text
 from rmwbench.lab.machine.probe import read_ticks
@@ -155,7 +156,7 @@ def _fact(
 def _facts(raw: dict[str, Any]) -> list[dict[str, Any]]:
     hardware, kernel_, state_ = raw["hardware"], raw["kernel"], raw["state"]
     virtual = (
-        "a virtual machine hides it" if hardware["virtualization"] else "the kernel does not say"
+        "a virtual machine hides it" if is_virtual_machine(hardware) else "the kernel does not say"
     )
     fact = partial(_fact, ("not exposed", virtual))
     idle = list(map(idle_state_text, hardware["idle_states"]))
@@ -236,11 +237,12 @@ def _idle_states() -> list[dict[str, Any]]:
 
 
 def _virtualization() -> str | None:
-    """The signs of a virtual machine or a container that need no helper program: the hypervisor bit
-    of the processor, and files of a container; None without any."""
+    """The signs of a virtual machine (`hypervisor`) or a container that need no helper program: the
+    hypervisor bit of the processor, and files of a container; None without any."""
     signs = []
     if re.search(r"^flags\s*:.*\bhypervisor\b", file_text("/proc/cpuinfo") or "", re.MULTILINE):
-        signs.append(file_text("/sys/hypervisor/type") or "hypervisor")
+        kind = file_text("/sys/hypervisor/type")
+        signs.append(f"hypervisor ({kind})" if kind else "hypervisor")
     if Path("/.dockerenv").exists():
         signs.append("docker")
     elif Path("/run/.containerenv").exists():
@@ -248,24 +250,30 @@ def _virtualization() -> str | None:
     return ", ".join(signs) or None
 
 
+def is_virtual_machine(hardware: Mapping[str, Any]) -> bool:
+    """Whether a machine card has a sign of a virtual machine; a container alone is none."""
+    return "hypervisor" in (hardware.get("virtualization") or "")
+
+
 def _container_limits() -> dict[str, Any]:
-    """The limits of this process's control group, in either version, where they are set."""
-    limits: dict[str, Any] = {}
-    for root, group in own_groups("cpu").items():
+    """The lowest limits of this process's control groups, in either version, where they are set."""
+    quotas, sizes = [], []
+    for root, group in limiting_groups("cpu"):
         version1 = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
         names = version1 if root.name == "cpu" else ("cpu.max",)
         quota, _, period = " ".join(file_text(group / name) or "" for name in names).partition(" ")
         if quota.isdigit() and period.isdigit():
-            limits["cpu_quota_cores"] = int(quota) / int(period)
-    for root, group in own_groups("memory").items():
+            quotas.append(int(quota) / int(period))
+    for root, group in limiting_groups("memory"):
         name = "memory.limit_in_bytes" if root.name == "memory" else "memory.max"
         size = file_number(group / name)
         if size is not None and size < 1 << 60:  # version 1 says "no limit" near 2^63
-            limits["memory_bytes"] = size
-    return limits
+            sizes.append(size)
+    limits: dict[str, Any] = {"cpu_quota_cores": min(quotas)} if quotas else {}
+    return limits | ({"memory_bytes": min(sizes)} if sizes else {})
 
 
 def container_processes() -> int | None:
     """The number of processes that this control group may have; None without a limit."""
-    limits = (file_number(group / "pids.max") for group in own_groups("pids").values())
-    return next((limit for limit in limits if limit is not None), None)
+    limits = (file_number(group / "pids.max") for _, group in limiting_groups("pids"))
+    return min((limit for limit in limits if limit is not None), default=None)

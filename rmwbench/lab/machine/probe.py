@@ -14,7 +14,7 @@ from math import floor, log10
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rmwbench.lab.kernel_files import file_text, own_groups
+from rmwbench.lab.kernel_files import file_text, limiting_groups
 from rmwbench.lab.probe_row import probe_row
 
 SLEEPS = 4
@@ -130,14 +130,12 @@ def read_throttled_ns() -> int | None:
 def _throttled_files() -> tuple[tuple[Path, str, int], ...]:
     """The (file, counter, ns per unit) of this process's control groups with a quota."""
     files = []
-    for root, directory in own_groups("cpu").items():
+    for root, group in limiting_groups("cpu"):
         version1 = root.name == "cpu"
         quota, unlimited = ("cpu.cfs_quota_us", "-1") if version1 else ("cpu.max", "max 100000")
         counter = ("throttled_time", 1) if version1 else ("throttled_usec", 1000)
-        depth = len(directory.relative_to(root).parts)
-        for group in [directory, *directory.parents][: depth + 1]:
-            if file_text(group / quota) not in (None, unlimited):
-                files.append((group / "cpu.stat", *counter))
+        if file_text(group / quota) not in (None, unlimited):
+            files.append((group / "cpu.stat", *counter))
     return tuple(files)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.lab.kernel_files import file_text
+from rmwbench.words.numbers import quantity
 
 TIMEOUT_S = 1.0
 UNSYNCHRONISED = 0x0040  # of the kernel's status word
@@ -34,7 +35,7 @@ def keeper(state: Mapping[str, Any]) -> str:
     """A text with the service that keeps the clock, and the offset by its account."""
     if account := state["ptp"]:
         return (
-            f"PTP, {account['offset_ns']:.0f} ns from its master "
+            f"PTP, {quantity(account['offset_ns'], 'ns')} from its master "
             f"({account['port_state'] or 'unknown state'})"
         )
     if account := state["chrony"]:
@@ -42,8 +43,8 @@ def keeper(state: Mapping[str, Any]) -> str:
             return "chrony, without a source"
         bound_ns = account["root_dispersion_ns"] + account["root_delay_ns"] / 2
         return (
-            f"chrony, stratum {account['stratum']}, {_text(abs(account['offset_ns']))} off at the "
-            f"last update, within {_text(bound_ns)}"
+            f"chrony, stratum {account['stratum']}, {quantity(abs(account['offset_ns']), 'ns')} "
+            f"off at the last update, within {quantity(bound_ns, 'ns')}"
         )
     devices = (
         f"; PTP hardware without ptp4l: {', '.join(state['ptp_devices'])}"
@@ -51,12 +52,9 @@ def keeper(state: Mapping[str, Any]) -> str:
         else ""
     )
     if (account := state["kernel"]) and account["synchronised"]:
-        return f"a service that is not chrony, within {_text(account['maximum_error_ns'])}{devices}"
+        bound = quantity(account["maximum_error_ns"], "ns")
+        return f"a service that is not chrony, within {bound}{devices}"
     return f"no service: no PTP, no chrony, and no other set the kernel's clock{devices}"
-
-
-def _text(ns: float) -> str:
-    return f"{ns / 1e6:.3g} ms" if ns >= 1e6 else f"{ns / 1e3:.3g} µs"
 
 
 class _Timex(ctypes.Structure):

@@ -13,6 +13,7 @@ from rmwbench.lab.machine.finding import (
 )
 from rmwbench.lab.middleware.workspace import build_command
 from rmwbench.lab.open_files import ENOUGH
+from rmwbench.words.numbers import counted
 
 WANTED_FILES, WANTED_PROCESSES = 4096, 512
 WANTED_MEMLOCK_BYTES = 128 << 20
@@ -84,7 +85,7 @@ def calibration(facts: MachineFacts) -> Diagnosis:
     newest, fix = fact(facts, "calibration"), "rmwbench calibrate --quick"
     if newest is None:
         return Diagnosis("yellow", "none of this machine", fix)
-    text = f"{newest['summary']}, {newest['age_days']:.0f} days ago"
+    text = f"{newest['summary']}, {counted(round(newest['age_days']), 'day')} ago"
     return Diagnosis("yellow", text, fix) if newest["age_days"] > 31 else Diagnosis("green", text)
 
 

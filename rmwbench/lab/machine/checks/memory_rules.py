@@ -1,5 +1,7 @@
 """Rules on memory, on shared memory, and on files of dead processes in it."""
 
+import shlex
+
 from rmwbench.lab.machine.finding import (
     Diagnosis,
     FixChange,
@@ -35,7 +37,8 @@ def shared_memory(facts: MachineFacts) -> Diagnosis:
         if size < FAIR_SHM_BYTES or used > size / 2
         else "green"
     )
-    fix = "mount -o remount,size=2g /dev/shm (in a container: --shm-size=2g)"
+    larger = max(2, -(-2 * size >> 30))
+    fix = f"mount -o remount,size={larger}g /dev/shm (in a container: --shm-size={larger}g)"
     return Diagnosis(level, text, None if level == "green" else fix)
 
 
@@ -61,7 +64,7 @@ def leftovers(facts: MachineFacts) -> Diagnosis:
     text = f"{len(files)} of {kinds}, {bytes_text(size)}: {examples}{note}"
     if unseen:
         text += "; make sure that nobody uses them before you remove them"
-    return Diagnosis("yellow", text, "rm -r -- " + " ".join(names))
+    return Diagnosis("yellow", text, "rm -r -- " + shlex.join(names))
 
 
 @rule(

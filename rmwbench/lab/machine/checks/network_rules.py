@@ -5,7 +5,6 @@ from rmwbench.lab.machine.finding import (
     DoctorRule,
     FixChange,
     MachineFacts,
-    Severity,
     bytes_text,
     fact,
     rule,
@@ -187,8 +186,9 @@ def congestion_control(facts: MachineFacts) -> Diagnosis:
 )
 def queue_discipline(facts: MachineFacts) -> Diagnosis:
     value = fact(facts, "sysctls", "net.core.default_qdisc")
-    level: Severity = "unknown" if value is None else "green"
-    return Diagnosis(level, f"net.core.default_qdisc = {value}")
+    if value is None:
+        return Diagnosis("unknown", "net.core.default_qdisc cannot be read")
+    return Diagnosis("green", f"net.core.default_qdisc = {value}")
 
 
 @rule(

@@ -9,7 +9,7 @@ from rmwbench.lab.machine.finding import (
     idle_state_text,
     rule,
 )
-from rmwbench.lab.machine.machine_card import CLOCK_SOURCES
+from rmwbench.lab.machine.machine_card import CLOCK_SOURCES, is_virtual_machine
 from rmwbench.lab.machine.timekeeping import keeper
 from rmwbench.lab.machine.void_rules import violations
 from rmwbench.words.numbers import counted
@@ -40,7 +40,8 @@ def cores(facts: MachineFacts) -> Diagnosis:
     if usable < online:
         fix = "start rmwbench without taskset or a container's cpuset"
         return Diagnosis("yellow", f"{usable} of {online} cores usable", fix, spoils=True)
-    return Diagnosis("yellow" if usable < FEW_CORES else "green", f"{usable} cores", spoils=True)
+    level: Severity = "yellow" if usable < FEW_CORES else "green"
+    return Diagnosis(level, counted(usable, "core"), spoils=True)
 
 
 @rule(
@@ -67,8 +68,9 @@ def quota(facts: MachineFacts) -> Diagnosis:
 )
 def virtualization(facts: MachineFacts) -> Diagnosis:
     signs = fact(facts, "hardware", "virtualization")
-    if not signs:
-        return Diagnosis("green", "no sign of one")
+    if not is_virtual_machine(facts["hardware"]):
+        container = f"; this is a container ({signs})" if signs else ""
+        return Diagnosis("green", f"no sign of one{container}")
     options = " ".join(fact(facts, "kernel", "boot_options") or ())
     isolated = ", with isolated cores" if "isolcpus" in options else ""
     return Diagnosis("yellow", f"{signs}{isolated}", spoils=True)
@@ -131,7 +133,7 @@ def load_now(facts: MachineFacts) -> Diagnosis:
         )
     else:
         load = fact(facts, "state", "load_1min")
-        text = f"load average {load:.1f} on {usable} cores"
+        text = f"load average {load:.1f} on {counted(usable, 'core')}"
         level = "red" if load > 2 * usable else "yellow" if load > 0.5 * usable else "green"
     fix = "end these programs, or wait until they are done" if level != "green" else None
     return Diagnosis(level, text, fix, spoils=True)
@@ -146,7 +148,7 @@ def governor(facts: MachineFacts) -> Diagnosis:
     value = fact(facts, "hardware", "governor")
     if value is None:
         text = "the kernel exposes no frequency control"
-        if facts["hardware"].get("virtualization"):
+        if is_virtual_machine(facts["hardware"]):
             return Diagnosis("green", f"{text}; in a virtual machine the hypervisor has it")
         return Diagnosis("unknown", text)
     if value == "performance":
