@@ -13,6 +13,7 @@ from rmwbench.analysis.metrics.comparisons import is_compared, is_floor, json_co
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import newest_campaign
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.words.numbers import counted
 
 COLUMNS = ("arm", "workload", "middleware", "layer", "version", "profile", "cell")
 Row = Mapping[str, Any]
@@ -85,7 +86,7 @@ def select(text: str) -> Selection:
             "no cell has all of this",
             where=text,
             expected=Selection(text, bundle, (), wanted).words,
-            actual=f"{len(cells)} cells that each lack some of it",
+            actual=f"{counted(len(cells), 'cell')}, none with all of it",
             fix="`rmwbench show` lists a campaign's arms and workloads",
         )
     compared = [cell for cell in chosen if is_compared(cell)]

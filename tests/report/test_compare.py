@@ -151,6 +151,16 @@ def test_arms_of_one_campaign_are_compared_within_blocks_and_unlike_things_are_f
     assert row.ratio.caution is None
 
 
+def test_campaigns_of_two_lengths_without_void_trials_had_the_same_conditions(campaigns, tmp_path):
+    """`0 of 40` and `0 of 20` void trials were a difference of the day, with a caution."""
+    synthetic_bundle.write(
+        tmp_path / "short", arms=ARMS, workloads=WORKLOADS, blocks=5, sd=0.01, merged=True
+    )
+    answer = of(f"{campaigns}/old", tmp_path / "short", metrics=["pss"])
+    assert topic(answer, "day").answer == "same"
+    assert not any("conditions differed" in text for text in answer.cautions)
+
+
 def test_a_workload_that_is_another_one_is_not_compared(campaigns, tmp_path, monkeypatch):
     faster = synthetic_bundle.WORKLOADS["pointcloud"] | {"rate_hz": 20.0}
     monkeypatch.setitem(synthetic_bundle.WORKLOADS, "pointcloud", faster)

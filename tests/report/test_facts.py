@@ -499,15 +499,38 @@ def test_of_readers_that_are_not_judged_one_by_one_the_worst_is_told():
     assert fact.clause(TIME).endswith(
         "loses 30 % of its messages (for latecomer it loses 75 % of its messages)"
     )
+    both = said.sentence([replace(fact, at_worst=None), fact, replace(fact, at_worst=None)], TIME)
+    assert both == (
+        "lossy loses 30 % of its messages; lossy loses 30 % of its messages (for latecomer it loses "
+        "75 % of its messages); lossy loses 30 % of its messages."
+    ), "the worst reader of the second arm was left out"
+
+
+def test_the_floor_below_which_an_arm_is_has_its_family():
+    """The arms are by loan; the floor by copy, which is first, was called no lower bound."""
+    above = {"value": 2.0, "low": 1.9, "high": 2.1, "blocks": 6}
+    below = {"value": 0.8, "low": 0.75, "high": 0.85, "blocks": 6}
+    arms = [
+        {"arm": "floor futex", "role": "floor"},
+        {"arm": "floor loan", "role": "floor", "family": "loan"},
+        {"arm": "a loan", "family": "loan", "times_floor": below},
+        {"arm": "b loan", "family": "loan", "times_floor": above},
+    ]
+    shown = typed(SuiteAnswer, {"workloads": [{"primary_metric": PRIMARY, "arms": arms}]})
+    lines = conclusions(shown, calibrated=True, margin=0.05, one_host=False)
+    (caution,) = (line.text for line in lines if "no lower bound" in line.text)
+    assert caution.startswith("floor loan is no lower bound here: below it is a loan (0.800×")
 
 
 def test_tuning_is_told_by_what_the_workload_is_judged_by():
     """Of an idle node tuning was said to make it `1.25× as fast`."""
     ratio = {"value": 0.8, "low": 0.75, "high": 0.85, "blocks": 6, "answer": "better"}
     worse = {"value": 1.3, "low": 1.2, "high": 1.4, "blocks": 6, "answer": "worse"}
+    # where the clocks of two hosts are known to less than a latency, nothing bounds its ratio
+    open_ended = {"value": 0.9, "low": 0.0, "high": math.inf, "blocks": 6, "answer": "undecided"}
     tuned = [
         {"middleware": name, "tuned": "t", "untouched": "u", "ratio": compared}
-        for name, compared in (("x", ratio), ("y", worse))
+        for name, compared in (("x", ratio), ("y", worse), ("z", open_ended))
     ]
     for primary, as_much in (("pss", "needs {} as much"), (PRIMARY, "takes {} as long")):
         part = {"workload": "w", "primary_metric": primary, "tuning": tuned, "arms": []}
@@ -515,7 +538,11 @@ def test_tuning_is_told_by_what_the_workload_is_judged_by():
         lines = conclusions(shown, calibrated=True, margin=0.05, one_host=False)
         told = [line.text for line in lines if line.kind == "conclude"]
         assert told == [
-            f"Tuning x helps here: it {as_much.format('0.800×')} as untouched [0.750, 0.850].",
-            f"Tuning y harms here: it {as_much.format('1.30×')} as untouched [1.20, 1.40]. The "
+            f"Tuning x helps here: it {as_much.format('0.800×')} as untouched [0.750–0.850].",
+            f"Tuning y harms here: it {as_much.format('1.30×')} as untouched [1.20–1.40]. The "
             "profile does not suit this workload.",
         ]
+        (open_,) = [line.text for line in lines if "No effect of tuning" in line.text]
+        assert open_ == (
+            "No effect of tuning is shown: z here 0.900× [<0.001–>1\N{NARROW NO-BREAK SPACE}000]."
+        )

@@ -110,6 +110,17 @@ def test_the_only_arm_that_works_was_not_measured_alone():
     assert said.tone == "none"
 
 
+def test_what_was_never_tried_did_not_deliver_too_little():
+    refused = arm("a", "no data", None) | {"not_supported": "it has no services"}
+    also = arm("b", "no data", None) | {"not_supported": "it has no services"}
+    assert headline(workload(refused, also)).answer == "a and b are not supported."
+    assert (
+        headline(workload()).answer == "Only the floor was measured: there is nothing to compare."
+    )
+    tried = headline(workload(refused, arm("c", "no data", None)))
+    assert tried.answer == "No arm delivered enough to compare."
+
+
 def test_arms_that_fail_or_lose_alike_are_told_together():
     by = ["worker"] * 5 + ["host"]
     failures = [{"block": n, "status": "failed", "failed_by": who} for n, who in enumerate(by)]

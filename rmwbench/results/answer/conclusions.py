@@ -94,7 +94,8 @@ def _undone(w: WorkloadAnswer) -> Iterator[str]:
     for a in w.arms:
         t = a.trials
         if bad := progress.undone_trials(a):
-            yield f"{a.arm}: {why_none(bad, f' of {t.done + t.failed + t.void} trials')}"
+            trials = fmt.counted(t.done + t.failed + t.void, "trial")
+            yield f"{a.arm}: {why_none(bad, f' of {trials}')}"
 
 
 def _doubts(w: WorkloadAnswer) -> Iterator[str]:
@@ -152,17 +153,19 @@ def _below_floor(part: Part, margin: float) -> list[Line]:
     value and interval: then the floor is not the least that the machine allows. The rule of a
     verdict keeps noise from being named."""
     order = words(part.primary_metric)
-    below = [
-        f"{a.arm} (" + fmt.ratio(a.times_floor).full + ")"
+    arms = [
+        a
         for a in facts.contenders(part)
         if a.times_floor.value is not None
         and (end := a.times_floor.low if order.higher else a.times_floor.high) is not None
         and order.as_lower_is_better(end) < 1
         and order.as_lower_is_better(a.times_floor.value) * (1 + margin) < 1
     ]
-    floor = next((a.arm for a in part.arms if a.role == "floor"), None)
-    if floor is None or not below:
+    families = {a.family for a in arms}
+    floor = next((a.arm for a in part.arms if a.role == "floor" and a.family in families), None)
+    if floor is None:
         return []
+    below = [f"{a.arm} ({fmt.ratio(a.times_floor).full})" for a in arms]
     return [
         (
             "caution",
@@ -217,20 +220,18 @@ def _tuning(w: WorkloadAnswer) -> list[Line]:
     no_effect = []
     order = words(w.primary_metric)
     for pair in w.tuning:
-        r = pair.ratio
-        if r.value is None or r.low is None or r.high is None:
+        ratio, answer = fmt.ratio(pair.ratio), pair.ratio.answer
+        if ratio.state != "measured":
             continue
-        text = f"[{fmt.significant(r.low)}, {fmt.significant(r.high)}]"
-        value = fmt.significant(r.value)
         where = f"in {pair.topic}" if pair.topic else "here"
-        effect = f"it {order.amount(1, f'{value}×')} as untouched {text}"
-        if r.answer == "better":
+        effect = f"it {order.amount(1, ratio.text)} as untouched {ratio.interval}"
+        if answer == "better":
             out.append(("conclude", f"Tuning {pair.middleware} helps {where}: {effect}."))
-        elif r.answer == "worse":
+        elif answer == "worse":
             harm = f"Tuning {pair.middleware} harms {where}: {effect}."
             out.append(("conclude", f"{harm} The profile does not suit this workload."))
         else:
-            no_effect.append(f"{pair.middleware} {where} {value}× {text}")
+            no_effect.append(f"{pair.middleware} {where} {ratio.full}")
     if no_effect:
         out.append(("caution", f"No effect of tuning is shown: {'; '.join(no_effect)}."))
     return out

@@ -629,12 +629,14 @@ def sentence(facts: Iterable[WorkloadFact], order: RankingWords, *, advise: bool
     clauses: list[str] = []
     losing = False
     for fact in facts:
-        is_loss = isinstance(fact, DeliversLess) and fact.fates.loses_only
-        if losing and isinstance(fact, DeliversLess) and is_loss:
-            clauses[-1] += f", {fact.arm} {fmt.percent(fact.fates.lost)}"
+        if isinstance(fact, DeliversLess) and fact.fates.loses_only and fact.at_worst is None:
+            if losing:
+                clauses[-1] += f", {fact.arm} {fmt.percent(fact.fates.lost)}"
+                continue
+            losing = True
         else:
-            clauses.append(fact.advice(order) if advise else fact.clause(order))
-        losing = is_loss
+            losing = False
+        clauses.append(fact.advice(order) if advise else fact.clause(order))
     text = "; ".join(clauses)
     if text.startswith(_OWN_WORDS):
         text = text[0].upper() + text[1:]

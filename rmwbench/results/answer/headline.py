@@ -90,7 +90,7 @@ def _of_family(workload: Part) -> Headline:
     workload, order = facts.with_labels(workload), words(workload.primary_metric)
     family_facts = facts.of_workload(workload)
     if not family_facts:
-        return Headline("No arm delivered enough to compare.", "See the failures below.", "none")
+        return _nothing_compared(workload, order)
     worst = [fact for fact in family_facts if isinstance(fact, facts.AtWorst)]
     others = [fact for fact in family_facts if fact not in worst]
     if not isinstance(workload, TopicAnswer) and (none := facts.none_carries(workload)):
@@ -114,6 +114,17 @@ def _of_family(workload: Part) -> Headline:
         lead=facts.sentence(others[:1], order, advise=advise) if several else "",
         rest=facts.sentence(others[1:], order, advise=advise) if several else "",
     )
+
+
+def _nothing_compared(workload: Part, order: RankingWords) -> Headline:
+    """Return the headline of a workload in which no contender has data."""
+    arms = facts.contenders(workload)
+    if not arms:
+        return Headline("Only the floor was measured: there is nothing to compare.", "", "none")
+    unable = [a.arm for a in arms if isinstance(a, WorkloadArm) and a.not_supported]
+    if len(unable) == len(arms):
+        return Headline(facts.sentence([facts.Unable(tuple(unable))], order), "", "none")
+    return Headline("No arm delivered enough to compare.", "See the failures below.", "none")
 
 
 def _nobody(

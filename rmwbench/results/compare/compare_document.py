@@ -52,6 +52,7 @@ from rmwbench.results.judged_campaign import readers_apart
 from rmwbench.results.model import Estimate, Ratio, TrialCounts
 from rmwbench.results.selection import Selection
 from rmwbench.results.workload.workload_arm import ArmReport, CellEvidence, statement
+from rmwbench.words import numbers as fmt
 
 COST = names_for(Use.COMPARED)
 """The metrics that are judged beside the primary one and loss if a user names none."""
@@ -128,7 +129,8 @@ def _is_one_campaign(a: Selection, b: Selection) -> bool:
         return False
     if shared := {c["cell"] for c in a.cells} & {c["cell"] for c in b.cells}:
         raise UserError(
-            f"{len(shared)} cells are on both sides: a trial cannot be compared with itself",
+            f"{fmt.counted(len(shared), 'cell is', 'cells are')} on both sides: a trial cannot be "
+            "compared with itself",
             where=b.text,
             fix=f"select an arm on each side, such as {a.bundle.directory}:ARM, or name another "
             "campaign",

@@ -19,7 +19,7 @@ from rmwbench.results.selection import Selection
 from rmwbench.results.show_model import Configuration
 from rmwbench.results.workload.workload_arm import configuration_of, described_of
 from rmwbench.suite.workload.schedule import schedule_of
-from rmwbench.words.numbers import quantity
+from rmwbench.words.numbers import counted, quantity
 
 QUESTIONS: Mapping[Aspect, str] = {
     "machine": "the same machine?",
@@ -185,7 +185,7 @@ def _profile_lines(
 def _size(profile: Configuration | None) -> str | None:
     if profile is None or profile.text is None:
         return None
-    return f"{profile.format or 'text'}, {len(profile.text.splitlines())} lines"
+    return f"{profile.format or 'text'}, {counted(len(profile.text.splitlines()), 'line')}"
 
 
 def _instrument(
@@ -247,9 +247,10 @@ def _day(
             texts = [quantity(v, unit) for v in values]
             of_trials = f"{name.replace('_', ' ')}, median of trials ({at})"
             out.append(Difference(name=of_trials, a=texts[0], b=texts[1]))
-    voided = [f"{sum(x.status == 'void' for x in t)} of {len(t)}" for t in trials]
-    if voided[0] != voided[1]:
-        out.append(Difference(name="void trials", a=voided[0], b=voided[1]))
+    (void_a, of_a), (void_b, of_b) = ((sum(x.status == "void" for x in t), len(t)) for t in trials)
+    if void_a * of_b != void_b * of_a:  # equal shares of campaigns of any length do not differ
+        sides = (f"{void_a} of {of_a}", f"{void_b} of {of_b}")
+        out.append(Difference(name="void trials", a=sides[0], b=sides[1]))
     return out
 
 
