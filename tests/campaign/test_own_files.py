@@ -1,15 +1,20 @@
 """What hosts are given for a user's own profile file, and what is refused before the run."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from rmwbench.campaign.plan.file_faults import FileFaultKind, faults, renaming_fix
 from rmwbench.campaign.plan.profile import daemons, file_domain, file_flags, needed_daemons, setups
 from rmwbench.campaign.plan.socket_buffers import Kernel, Kernels
+from rmwbench.campaign.trial.changes import Changes
+from rmwbench.campaign.trial.outcome import TrialWindow
 from rmwbench.lab.host import HostKind
 from rmwbench.lab.host.hosts import NAMESPACES, SHARED
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.profile_file.file_needs import FileNeeds
 from rmwbench.lab.profile_file.formats import file_needs
+from tests.campaign.cells import outcome
 from tests.campaign.own_file_cells import TWO_HOSTS, cell
 
 LIMITS = Kernels(Kernel({"net.core.rmem_max": 4 << 20, "net.core.wmem_max": 4 << 20}))
@@ -75,6 +80,22 @@ def test_a_daemon_that_a_file_connects_to_is_started_where_it_looks_for_it():
     assert given(two) == {"robot": ("192.168.50.9/24",), "base": ("192.168.50.1/24",)}
     apart = cell("session-of-a-router-zenoh.json5", hosts=TWO_HOSTS)
     assert set(kinds(apart)) == {FileFaultKind.NOBODY_LISTENS}
+
+
+def test_a_killed_daemon_returns_to_the_address_at_which_its_clients_look_for_it():
+    made = cell("super-client-fastdds.xml")
+    started = []
+    processes = SimpleNamespace(
+        hosts=SimpleNamespace(first=SimpleNamespace(domain_id=None)),
+        spawn_daemon=lambda *arguments: started.append(arguments),
+    )
+    window = TrialWindow(1000, 2000, 12000)
+    changes = Changes(outcome(made), processes, {"fastdds": worker("fastdds")}, window)
+    changes._dead = ["server"]
+    changes._return_daemons()
+    ((name, _, environment, label, host),) = started
+    assert (name, label, host) == ("server", "server again", "local")
+    assert environment["RMWBENCH_ADDRESS"] == "192.168.50.9"
 
 
 def test_a_servers_ipv6_address_is_written_in_brackets():

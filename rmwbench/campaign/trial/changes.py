@@ -17,7 +17,6 @@ from rmwbench.beside import from_features
 from rmwbench.campaign.plan.profile import (
     NeededDaemon,
     Workers,
-    address_environment,
     domain_id,
     needed_daemons,
 )
@@ -25,7 +24,7 @@ from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial.barrier import fields_of, take_created, take_matched, take_opened
 from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow, note, note_hello
 from rmwbench.campaign.trial.record_flags import KILLED
-from rmwbench.campaign.trial.spawn import Spawner
+from rmwbench.campaign.trial.spawn import Spawner, spawn_daemon
 from rmwbench.campaign.trial.trial_network import note_change
 from rmwbench.lab import clock
 from rmwbench.lab.network import Emulation
@@ -171,9 +170,7 @@ class Changes:
         ):
             if daemon.label in self._dead:
                 label = f"{daemon.label} again"
-                worker, at = daemon.worker, daemon.host
-                environment = {**worker.environment, **address_environment(cell, at)}
-                self._processes.spawn_daemon(daemon.name, worker.executable, environment, label, at)
+                spawn_daemon(self._processes, cell, daemon, label)
                 self._returning[label] = daemon
 
     def _open_returned(self) -> None:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from rmwbench.campaign.plan.profile import Workers, address_environment
+from rmwbench.campaign.plan.profile import NeededDaemon, Workers, address_environment
 from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.lab.camera.frame_source import FrameSources
 from rmwbench.lab.host import Container, Scheduling
@@ -67,6 +67,14 @@ def locked_bytes(pid: int) -> int:
     except OSError:
         return 0
     return int(lines.get("VmLck", "0 kB").split()[0]) * 1024
+
+
+def spawn_daemon(processes: TrialProcesses, cell: Cell, daemon: NeededDaemon, label: str) -> None:
+    """Start a daemon of a trial under this label. Raises as `Spawner.spawn`."""
+    worker = daemon.worker
+    addresses = address_environment(cell, daemon.host)
+    environment = {**worker.environment, **addresses, **daemon.environment}
+    processes.spawn_daemon(daemon.name, worker.executable, environment, label, daemon.host)
 
 
 class Spawner:

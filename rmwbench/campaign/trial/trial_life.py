@@ -19,7 +19,6 @@ import pyarrow as pa
 from rmwbench.beside import Broken, from_features
 from rmwbench.campaign.plan.profile import (
     Workers,
-    address_environment,
     domain_id,
     needed_daemons,
     setups,
@@ -233,14 +232,7 @@ def _daemons(outcome: TrialOutcome, processes: TrialProcesses, workers: Workers)
         cell, workers, outcome.order.nonce, domain_id(cell, processes.hosts)
     ):
         with step(outcome, f"daemon.{daemon.label}"):
-            environment = {
-                **daemon.worker.environment,
-                **address_environment(cell, daemon.host),
-                **daemon.environment,
-            }
-            processes.spawn_daemon(
-                daemon.name, daemon.worker.executable, environment, daemon.label, daemon.host
-            )
+            spawn.spawn_daemon(processes, cell, daemon, daemon.label)
             processes.wait_hello(timeouts.HELLO_TIMEOUT_S)
             processes.ask_daemon(daemon.label, "open", daemon.fields, timeouts.COMMAND_TIMEOUT_S)
 
