@@ -15,12 +15,17 @@ from rmwbench import home
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
 from rmwbench.results.machine.machine_model import Hardware
-from rmwbench.whole_file import durable_file
+from rmwbench.whole_file import check_writable, durable_file, make_directory
 
 SCHEMA, VERSION = "rmwbench/calibration", 1
 _SUMMARY = (
     "calibration", "created_utc", "tool_version", "quick", "kernel", "blocks", "truths", "aa", "own_cost", "not_tested",
 )  # fmt: skip
+
+
+MEMORY_PARTS = 16
+"""The memory of a machine differs by less than one part in so many from boot to boot: firmware and
+kernel keep different amounts of it, also on machines of the same model."""
 
 
 def directory() -> Path:
@@ -31,16 +36,32 @@ def directory() -> Path:
 def fingerprint(machine: Mapping[str, Any]) -> str:
     """Return 12 hexadecimal digits that identify the machine by its processor, usable cores, and
     memory in whole gigabytes."""
+    memory = machine["hardware"].get("memory_bytes")
+    return _fingerprint(machine, None if memory is None else round(memory / 1e9))
+
+
+def _fingerprint(machine: Mapping[str, Any], memory_gb: int | None) -> str:
     hardware = machine["hardware"]
-    memory = hardware.get("memory_bytes")
-    identity = [
-        hardware.get("architecture"),
-        hardware.get("cpu_model"),
-        hardware.get("cores_online"),
-        hardware.get("cores_usable"),
-        None if memory is None else round(memory / 1e9),
-    ]
+    names = ("architecture", "cpu_model", "cores_online", "cores_usable")
+    identity = [*map(hardware.get, names), memory_gb]
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]
+
+
+def _possible_fingerprints(machine: Mapping[str, Any]) -> set[str]:
+    """Return the fingerprints that the machine may have had at another boot."""
+    memory = machine["hardware"].get("memory_bytes")
+    if memory is None:
+        return {fingerprint(machine)}
+    least, most = (
+        round(memory * (1 + part) / 1e9) for part in (-1 / MEMORY_PARTS, 1 / MEMORY_PARTS)
+    )
+    return {_fingerprint(machine, memory_gb) for memory_gb in range(least, most + 1)}
+
+
+def check_store() -> None:
+    """Raise UserError unless a calibration can be stored, before a trial is run for it."""
+    make_directory(directory())
+    check_writable(directory() / "calibration.json")
 
 
 def hardware(machine: Mapping[str, Any]) -> Hardware:
@@ -56,9 +77,10 @@ def hardware(machine: Mapping[str, Any]) -> Hardware:
 
 
 def save(document: Mapping[str, Any]) -> Path:
-    """Store the calibration as a whole file or not at all; return its path."""
+    """Store the calibration as a whole file or not at all; return its path. Raises UserError if it
+    cannot be written."""
     folder = directory()
-    folder.mkdir(parents=True, exist_ok=True)
+    make_directory(folder)
     stamp = document["created_utc"].replace("-", "").replace(":", "")
     path = folder / f"{document['machine']['fingerprint']}-{stamp}.json"
     write(document, path)
@@ -79,7 +101,9 @@ def newest(machine: Mapping[str, Any]) -> dict[str, Any] | None:
         folder = directory()
     except UserError:
         return None
-    for path in sorted(folder.glob(f"{fingerprint(machine)}-*.json"), reverse=True):
+    names = _possible_fingerprints(machine)
+    paths = [path for path in folder.glob("*-*.json") if path.name.partition("-")[0] in names]
+    for path in sorted(paths, key=lambda path: path.name.partition("-")[2], reverse=True):
         try:
             document = parse_json(read_input(path))
         except (OSError, ValueError):

@@ -13,6 +13,7 @@ from typing import Any
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.campaign_json import DescribedMiddleware, MachineDocument
 from rmwbench.bundle.journal import CampaignFinished, CampaignResumed, Line
+from rmwbench.campaign import calibrations
 from rmwbench.campaign.blocks import BlockSource
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.looks import LookMaker
@@ -42,9 +43,6 @@ from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.suite_files import find, path_text, read
 from rmwbench.words.shell import command_line
-
-MEMORY_PARTS = 16
-"""The memory of a machine differs by less than one part in so many from boot to boot."""
 
 
 def new_campaign(
@@ -313,10 +311,9 @@ def _check_same_workers(bundle: Bundle, workers: Mapping[str, Worker]) -> None:
 
 
 def _alike(key: str, stored: Any, current: Any) -> bool:
-    """Whether two facts of a machine are equal. Memory is almost equal: firmware and kernel keep
-    different amounts of it from boot to boot, and on machines of the same model."""
+    """Whether two facts of a machine are equal; memory is almost equal."""
     if key == "memory_bytes" and stored and current:
-        return bool(abs(stored - current) * MEMORY_PARTS <= max(stored, current))
+        return bool(abs(stored - current) * calibrations.MEMORY_PARTS <= max(stored, current))
     return bool(stored == current)
 
 

@@ -5,9 +5,12 @@ import copy
 import json
 
 import pytest
+from rich.console import Console
 
 from rmwbench import whole_file
 from rmwbench.campaign import calibrations
+from rmwbench.campaign.calibrate import calibration_session
+from rmwbench.campaign.calibrate.calibration_session import CalibrationSession, fresh_directory
 from rmwbench.errors import UserError
 
 MACHINE = {
@@ -65,6 +68,29 @@ def test_hardware_makes_the_machine_and_the_kernel_does_not():
         assert calibrations.fingerprint(other_machine(**change)) != calibrations.fingerprint(
             MACHINE
         )
+
+
+def test_a_calibration_is_found_after_a_boot_that_left_a_little_less_memory():
+    """Whole gigabytes alone would make two machines of 16.4999 and 16.5001."""
+    calibrations.save(calibration(machine=other_machine(memory_bytes=16_500_100_000)))
+    assert calibrations.newest(other_machine(memory_bytes=16_499_900_000)) is not None
+    assert calibrations.newest(other_machine(memory_bytes=8_250_000_000)) is None
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_any_trial(state, tmp_path, monkeypatch):
+    state.write_text("a file")
+    monkeypatch.setattr(calibration_session, "require_workers", lambda _: pytest.fail("too late"))
+    session = CalibrationSession(tmp_path / "out", dict, Console(quiet=True))
+    with pytest.raises(UserError, match="cannot be written"):
+        session.run()
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_calibration_goes_into_a_directory_and_not_into_a_file(tmp_path):
+    (tmp_path / "out").write_text("")
+    with pytest.raises(UserError) as error:
+        fresh_directory(tmp_path / "out")
+    assert error.value.actual == "it is a file"
 
 
 def test_damaged_and_foreign_files_are_passed_over():

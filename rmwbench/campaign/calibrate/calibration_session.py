@@ -79,7 +79,8 @@ class CalibrationSession:
 
     def run(self) -> CalibrationDocument:
         """Run the calibration and store it. Raises UserError if a worker of the instrument is
-        missing, Interrupted on a signal."""
+        missing or nothing can be stored, Interrupted on a signal."""
+        calibrations.check_store()
         workers = require_workers(list(INSTRUMENT))
         available = find_workers()
         against = [
