@@ -31,7 +31,6 @@ from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.record.campaign_document import campaign_document, cells_table, machine_table
 from rmwbench.campaign.run import Runner
-from rmwbench.campaign.trial.outcome import keeps_spoilt
 from rmwbench.campaign.trial_lab import Lab
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
@@ -118,7 +117,6 @@ def check_request(
     Raises UserError for everything that would keep the campaign from running, before anything is
     written: `rmwbench plan` and `rmwbench run` refuse the same. `directory`, if it is known, must
     have room."""
-    keeps_spoilt()  # an unknown value is refused here, and not in the first trial
     host = lab.host()
     plan = planner.plan(request, planner.described(request, host), host=host)
     places = _places(request, text, plan, planner.choice)
@@ -138,7 +136,7 @@ def check_plan(
     unsupported_cells.check_some_left(plan, reasons, places)
     if directory is not None:
         preflight.check_disk(plan, directory)
-    lab.check(plan, workers)
+    lab.check(replace(plan, unsupported=reasons), workers)
     reasons |= lab.lacking(_able(plan, reasons), workers, plan.host)
     unsupported_cells.check_some_left(plan, reasons, places)
     reasons |= lab.rehearse(_able(plan, reasons), workers, places)

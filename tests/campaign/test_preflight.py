@@ -1,6 +1,7 @@
 """Room and capabilities, on machines that lack them."""
 
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -111,3 +112,19 @@ def test_shared_memory_is_asked_for_the_workload_that_needs_most_of_it(monkeypat
     with pytest.raises(UserError, match="do not fit into shared memory") as error:
         preflight.check_memory(made)
     assert error.value.where == "workload w"
+
+
+def test_a_cell_that_is_not_supported_needs_no_memory(monkeypatch):
+    made = plan(more="- {name: big, message: Bytes(10000000), rate_hz: 1, qos: {depth: 100}}")
+    monkeypatch.setattr(preflight, "available_memory_bytes", lambda: 1 << 30)
+    with pytest.raises(UserError, match="not enough memory"):
+        preflight.check_memory(made)
+    numbers = [cell.number for cell in made.cells if cell.workload.name == "big"]
+    preflight.check_memory(replace(made, unsupported=dict.fromkeys(numbers, "no")))
+
+
+def test_an_unknown_wish_on_spoilt_trials_is_refused_before_anything_is_written(monkeypatch):
+    """A search for a capacity, and a campaign that is resumed, learnt of it in the first trial."""
+    monkeypatch.setenv("RMWBENCH_SPOILT", "kept")
+    with pytest.raises(UserError, match="what becomes of spoilt trials"):
+        preflight.find_and_check(plan(), None)

@@ -72,7 +72,7 @@ def lines(plan: Plan) -> Iterator[str]:
 
 
 def _in_memory(plan: Plan) -> list[Cell]:
-    recorders = ((cell, recorder_of(cell)) for cell in plan.cells)
+    recorders = ((cell, recorder_of(cell)) for cell in plan.supported)
     return [
         cell for cell, recorder in recorders if recorder is not None and recorder.place == "tmpfs"
     ]

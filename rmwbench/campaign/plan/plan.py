@@ -181,13 +181,16 @@ class Plan:
     def cell(self, number: int) -> Cell:
         return self.cells[number - 1]
 
+    @property
+    def supported(self) -> Sequence[Cell]:
+        """The cells that have trials."""
+        return [cell for cell in self.cells if cell.number not in self.unsupported]
+
     @cached_property
     def levels(self) -> Sequence[JudgedLevels]:
         """The comparisons of each arm with itself at other levels, among the cells that will
         run."""
-        return judged_parts.judged_levels(
-            [cell for cell in self.cells if cell.number not in self.unsupported]
-        )
+        return judged_parts.judged_levels(self.supported)
 
     @property
     def compared(self) -> int:

@@ -12,6 +12,7 @@ from rmwbench.campaign.plan.profile import PATH_OPTION, resolved_profile
 from rmwbench.campaign.plan.shared_host import MIB, queue_bytes
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.trial.attest.path_contradiction import ASKED
+from rmwbench.campaign.trial.outcome import keeps_spoilt
 from rmwbench.errors import UserError, not_one_of
 from rmwbench.lab.camera.frame_source import ring_bytes, senders
 from rmwbench.lab.host import allocations, check_tap
@@ -34,7 +35,8 @@ def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
     """Return the workers of the plan's arms. Check that they have the profiles of its cells, that
     the sampler and other tools are there, and that its networks can be made: one host per kind of
     network is made and removed. Nothing is written. An unsupported cell is no error
-    (`unsupported.py`)."""
+    (`unsupported_cells.py`). Raises UserError."""
+    keeps_spoilt()  # an unknown value is refused here, and not in the first trial
     tool.find(sampler.NAME)
     if plan.suite.sampling.allocations:
         allocations.library()
@@ -100,7 +102,7 @@ def check_memory(plan: Plan) -> None:
     """Raise UserError if this machine has too little memory for the largest trial, the largest bag
     or the largest queues in shared memory."""
     list(from_features("plan", "check_memory", plan))
-    largest = max(plan.cells, key=memory_bytes)
+    largest = max(plan.supported, key=memory_bytes)
     needed_bytes, available = memory_bytes(largest) + MEMORY_RESERVE_BYTES, available_memory_bytes()
     if available < needed_bytes:
         raise UserError(
@@ -113,7 +115,7 @@ def check_memory(plan: Plan) -> None:
     if plan.host.shared:  # arms that do not fit are left out (shared_host.py)
         return
     # Half of the available memory is the limit of a host's /dev/shm (rmwbench/lab/host).
-    most_shared = max(plan.cells, key=_shared_bytes)
+    most_shared = max(plan.supported, key=_shared_bytes)
     shared = _shared_bytes(most_shared)
     if shared > available // 2:
         raise UserError(
