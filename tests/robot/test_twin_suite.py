@@ -248,6 +248,18 @@ def test_the_verb_writes_a_suite_that_is_planned(bag, tmp_path):
     assert json.loads(planned.stdout)["suite"]["name"] == "my-robot"
 
 
+@pytest.mark.parametrize("name", ["2026-11-30", "42", "true"])
+def test_a_suite_has_the_name_of_its_file_also_if_that_is_no_text_to_yaml(bag, tmp_path, name):
+    verb = rmwbench("twin", bag, "-o", tmp_path / f"{name}.yaml")
+    assert verb.returncode == 0, verb.stderr
+
+
+def test_a_bag_at_the_current_directory_is_named(bag):
+    """The title of its suite was `Twin of `."""
+    verb = rmwbench("twin", ".", cwd=bag.parent)
+    assert f'title: "Twin of {bag.parent.name}"' in verb.stdout, verb.stderr
+
+
 def test_a_bag_is_a_twin_of_itself_and_not_of_one_at_another_rate(bag, tmp_path):
     assert rmwbench("twin", bag, "--against", bag).returncode == 0
     slower = [Planted(topic.name, topic.times * 1.1, topic.size, topic.type) for topic in ROBOT]

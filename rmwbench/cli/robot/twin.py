@@ -2,6 +2,7 @@
 bag's."""
 
 import json
+import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -96,7 +97,7 @@ def twin(options: TwinOptions) -> None:
     source = _read(options.bag)
     if options.against is not None:
         other_traffic = _read(options.against)
-        _end_with(likeness(source, other_traffic), options.bag.name, options.against.name)
+        _end_with(likeness(source, other_traffic), _name(options.bag), _name(options.against))
     if options.anonymous:
         source, graph = anonymous(source, graph)
     robot_twin = make_twin(source, graph)
@@ -104,7 +105,7 @@ def twin(options: TwinOptions) -> None:
     if options.check:
         played_likeness = _play(options, robot_twin, duration_s)
         by = options.candidate
-        _end_with(played_likeness, options.bag.name, f"played by {by}", by)
+        _end_with(played_likeness, _name(options.bag), f"played by {by}", by)
 
 
 def _read(path: Path) -> "BagTraffic":
@@ -127,12 +128,19 @@ def _read(path: Path) -> "BagTraffic":
         return read_traffic(path, progress)
 
 
+def _name(bag: Path) -> str:
+    """Return the name of a bag, also if its path is `.`, which has none."""
+    return Path(os.path.abspath(bag)).name
+
+
 def _style(options: TwinOptions) -> "SuiteStyle":
     from rmwbench.robot.twin.suite_text import SuiteStyle
 
     stem = options.out.stem if options.out else "my-robot"
     name = re.sub(r"[^A-Za-z0-9_-]", "-", stem).lstrip("-_") or "my-robot"
-    return SuiteStyle(name=name[:100], source=ANONYMOUS if options.anonymous else options.bag.name)
+    return SuiteStyle(
+        name=name[:100], source=ANONYMOUS if options.anonymous else _name(options.bag)
+    )
 
 
 def _write(options: TwinOptions, robot_twin: "Twin") -> None:

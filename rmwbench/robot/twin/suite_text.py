@@ -71,7 +71,7 @@ def suite_text(twin: Twin, style: SuiteStyle) -> str:
     lines = [
         *_header(twin, style),
         "",
-        f"suite: {style.name}",
+        f"suite: {json.dumps(style.name)}",  # such as 2026-11-30, which is no text to YAML
         f"title: {json.dumps(f'Twin of {style.source}', ensure_ascii=False)}",
         f"description: {json.dumps(_summary(twin), ensure_ascii=False)}",
         "",
