@@ -5,10 +5,11 @@ import json
 import pytest
 
 from rmwbench.cli.options import complete_candidate
-from rmwbench.cli.verbs import candidates
+from rmwbench.cli.verbs import candidates, plan_view
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import find
 from rmwbench.suite.file.candidates_file import known_candidates
+from tests.suite.suite_text import cells_of
 
 
 @pytest.fixture(autouse=True)
@@ -69,3 +70,13 @@ def test_as_json_it_is_one_document(capsys):
 def test_the_shell_completes_candidates_and_sets():
     assert complete_candidate("ros") == ["ros2", "ros2_tuned"]
     assert "rclcpp/zenoh" in complete_candidate("rclcpp/")
+
+
+def test_a_switch_is_written_as_in_a_suite():
+    """It was `batching=False`, and `loan True`."""
+    settings = {"loan": True, "modes": {"batching": False}}
+    assert candidates._settings_text(settings) == "loan true, batching=false"
+    (cell,) = cells_of(
+        "message: Bytes(64), rate_hz: 9", "middleware: zenoh, modes: {batching: false}"
+    )
+    assert "batching=false" in plan_view._arm_text(cell.arm)

@@ -9,6 +9,7 @@ import typer
 from rmwbench.cli.console import print_blocks, print_json
 from rmwbench.cli.options import complete_candidate, json_option
 from rmwbench.errors import UserError
+from rmwbench.words.level_names import level_text, named_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,9 +157,9 @@ def _settings_text(settings: dict[str, Any]) -> str:
     words = []
     for key, value in settings.items():
         if isinstance(value, dict):
-            words += [f"{name}={level}" for name, level in value.items()]
+            words += [named_level(name, level) for name, level in value.items()]
         else:
-            words.append(f"{key} {value}")
+            words.append(f"{key} {level_text(value)}")
     return ", ".join(words)
 
 

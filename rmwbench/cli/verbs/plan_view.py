@@ -15,7 +15,7 @@ from rmwbench.suite.arm import Arm, left_out_lines
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.network.network_words import network_lines
 from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS, percentile_name
-from rmwbench.words.level_names import level_name
+from rmwbench.words.level_names import level_name, named_level
 from rmwbench.words.numbers import LARGEST_RATIO, counted
 
 COLUMNS = ("compared in", "what", ("steady", True), ("messages", True), "percentiles")
@@ -215,7 +215,7 @@ def _arm_text(arm: Arm) -> str:
     settings += [f"publish {arm.publish_mode}"] * (arm.publish_mode != "default")
     settings += ["loan"] * arm.loan
     settings += [f"take {arm.take}"] * (arm.take != "typed")
-    settings += [f"{name}={value}" for name, value in [*arm.modes.items(), *arm.options.items()]]
+    settings += [named_level(*item) for item in [*arm.modes.items(), *arm.options.items()]]
     settings += [f"{key}: {side.over(arm).middleware}" for key, side in arm.processes.items()]
     settings += ["the floor"] * arm.is_floor
     return ", ".join(settings)
