@@ -75,6 +75,8 @@ def test_the_verb_prints_text_and_json_of_the_arm_that_was_asked_for(directory, 
     assert shown.exit_code == 0 and name in shown.output and "path" in shown.output
     assert {one["arm"] for one in json.loads(run("--arm", name, "--json").output)} == {name}
     assert isinstance(run("--arm", "nobody").exception, UserError)
+    narrowed = run("--workload", every[0].workload, "--arm", "nobody").exception
+    assert f"has no arm `nobody` in workload {every[0].workload}" in str(narrowed)
 
 
 def test_an_arm_without_a_good_trial_lost_nothing_and_is_not_zero(every):

@@ -45,19 +45,16 @@ def explain(options: ExplainOptions) -> None:
     path = page(options.out)
     bundle = Bundle(options.directory or newest_campaign())
     chosen = explanations(bundle, options.trial)
+    within = "" if options.trial is None else f" in trial {options.trial}"
     for option, names in (("workload", options.workload), ("arm", options.arm)):
         known_names = list(dict.fromkeys(getattr(explanation, option) for explanation in chosen))
         for name in names or ():
             if name not in known_names:
-                within = "" if options.trial is None else f" in trial {options.trial}"
-                raise not_one_of(
-                    f"this campaign has no {option} `{name}`{within}",
-                    name,
-                    known_names,
-                    where=f"--{option}",
-                )
+                what = f"this campaign has no {option} `{name}`{within}"
+                raise not_one_of(what, name, known_names, where=f"--{option}")
         if names:
             chosen = tuple(
                 explanation for explanation in chosen if getattr(explanation, option) in names
             )
+            within += f" in {option} {' or '.join(names)}"
     print_answer(chosen, view, as_json=options.as_json, page=path)
