@@ -223,6 +223,14 @@ def test_the_document_says_what_was_changed(called, capsys):
     }
 
 
+def test_the_document_of_an_undo_has_the_command_that_sets_it_back(called, capsys):
+    called(yes=True)
+    capsys.readouterr()
+    assert called("undo", yes=True, as_json=True) == 0
+    (change,) = json.loads(capsys.readouterr().out)["changes"]
+    assert change["command"] == "sysctl -w net.core.rmem_max=212992"
+
+
 def test_the_doctor_asks_for_as_much_locked_memory_as_a_loan_of_quick_takes():
     """`zenoh loan` with the camera: else the doctor is content where that arm is not supported."""
     pool_bytes = 18 * 6_220_800

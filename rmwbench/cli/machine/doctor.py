@@ -251,7 +251,7 @@ def undo_fixes(*, yes: bool, as_json: bool) -> int:
     _show("This sets back:", [command_of(step, step.before) for step in steps])
     if not (yes or _user_agrees()):
         return NOT_DONE
-    return _print_outcomes(undo(kernel), as_json, "")
+    return _print_outcomes(undo(kernel), as_json, "", back=True)
 
 
 def _why_no_step(findings: "Sequence[Finding]", only: Sequence[str]) -> str:
@@ -274,7 +274,8 @@ def _by_hand(
     from rmwbench.lab.machine.fixes import FixOutcome, command_of
 
     if as_json:
-        return _print_outcomes([FixOutcome(step, "not allowed") for step in steps], as_json, "")
+        outcomes = [FixOutcome(step, "not allowed") for step in steps]
+        return _print_outcomes(outcomes, as_json, "", back=back)
     targets = ", ".join(dict.fromkeys(step.target for step in denied_steps))
     _show(
         f"This user may not change {targets}. As root (in a container: on its host):",
@@ -300,8 +301,10 @@ def _user_agrees() -> bool:
     return typer.confirm("Run them?", default=False, err=True)
 
 
-def _print_outcomes(outcomes: "Sequence[FixOutcome]", as_json: bool, last_line: str) -> int:
-    """Print what became of each step, and return the exit code."""
+def _print_outcomes(
+    outcomes: "Sequence[FixOutcome]", as_json: bool, last_line: str, *, back: bool = False
+) -> int:
+    """Print the outcome of each step, which was set back if `back`, and return the exit code."""
     from rmwbench.lab.machine.fixes import SCHEMA, VERSION, command_of
 
     code = NOT_DONE if any(outcome.problem for outcome in outcomes) else DONE
@@ -313,7 +316,7 @@ def _print_outcomes(outcomes: "Sequence[FixOutcome]", as_json: bool, last_line: 
                 "before": outcome.step.before,
                 "value": outcome.step.value,
                 "problem": outcome.problem or None,
-                "command": command_of(outcome.step),
+                "command": command_of(outcome.step, outcome.step.before if back else None),
             }
             for outcome in outcomes
         ]
