@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from rmwbench.bundle import Bundle
 from rmwbench.cli.main import _app
 from rmwbench.errors import UserError
+from rmwbench.report.explain import median_view
 from rmwbench.report.explain.explain_view import view
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.explain.explain_document import explanations
@@ -82,10 +83,29 @@ def test_the_verb_prints_text_and_json_of_the_arm_that_was_asked_for(directory, 
 def test_an_arm_without_a_good_trial_lost_nothing_and_is_not_zero(every):
     void = {"trial": 3, "block": 0, "status": "void", "reason": "path: asked for shm"}
     void = typed(UndoneTrial, void | {"codes": ["path"]})
-    trials = replace(every[0].trials, done=0, failures=(void,))
-    said = texts(view([replace(every[0], trials=trials, medians=(), losses=None)]).sections)
-    assert said[0] == "no data: no trial was done: void, path: asked for shm"
-    assert not any(text.startswith("missing") for text in said)
+    for undone, why in (
+        ((void,), "1 void; the first: path: asked for shm"),
+        ((replace(void, reason=None),), "1 void; the first: no reason recorded"),
+    ):
+        trials = replace(every[0].trials, done=0, failures=undone)
+        said = texts(view([replace(every[0], trials=trials, medians=(), losses=None)]).sections)
+        assert said[0] == f"no data: no trial is done: {why}"
+        assert not any(text.startswith("missing") for text in said)
+
+
+def test_one_message_and_one_datagram_are_counted_in_the_singular(every):
+    place = {"place": "IP reassembly", "count": 1, "unit": "datagrams", "messages": 1}
+    place |= {"label": "at most", "text": "it is full"}
+    lost = typed(Losses, {"wanted": 30, "missing": 1, "places": [place]})
+    one = replace(next(one for one in every if one.trials.done), losses=lost)
+    said = texts(view([one]).sections)
+    assert "missing: 1 message did not arrive sound and in time" in said
+    assert any("IP reassembly: at most 1 message (1 datagram counted there)" in x for x in said)
+
+
+def test_the_numbers_behind_a_median_are_counted_once(every):
+    responses = [one.medians[0].response for one in every if one.medians]
+    assert {median_view._cell(x).why.count("n = ") for x in responses if x.value} == {1}
 
 
 SLOW = typed(Losses, {"wanted": 30, "under_way": 7, "uncounted": ["interfaces"]})

@@ -86,6 +86,28 @@ def test_the_document_has_every_condition_and_every_contender(shown):
     )
 
 
+@pytest.mark.parametrize(
+    ("at_most", "metric", "text"),
+    [
+        (30e9, "recovery_time", "30000 ms"),  # 3e+04 ms
+        (1234.5e6, "response_latency_p99", "1234.5 ms"),  # 1234 ms
+        (16384.0 * (1 << 20), "pss", "16384 MiB"),  # 1.638e+04 MiB
+        (0.07, "undelivered", "7 %"),
+        (1.5, "cpu_cores", "1.5 cores"),
+    ],
+)
+def test_a_limit_is_printed_as_its_file_has_it(at_most, metric, text):
+    assert outcomes.amount(at_most, metric) == text
+
+
+def test_without_a_limited_topic_in_any_trial_there_is_no_condition(shown):
+    """`Of 0 conditions: .` where every trial of a suite with limits of topics alone failed."""
+    limits = {"acceptable": [], "topics": {"front": DECLARED["acceptable"]}}
+    declared = outcomes.declared(DECLARED | limits, 5)
+    judged = outcomes.outcome_matrix(declared, shown.workloads, {})
+    assert judged.summary.startswith("No condition can be judged")
+
+
 def test_a_reason_has_the_value_its_interval_and_the_limit(shown):
     reasons = {arm.arm: arm.reason for arm in shown.outcomes.conditions[0].arms}
     assert re.fullmatch(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.results.answer import progress
-from rmwbench.results.show_model import CampaignFacts, WorkloadAnswer
+from rmwbench.results.show_model import CampaignFacts, SuiteAnswer, WorkloadAnswer
 from tests.support.typed import typed
 
 LOOK = {
@@ -74,6 +74,20 @@ def trial(status, codes, cause=None):
 
 def arm(name, *failures):
     return {"arm": name, "trials": {"done": 5, "failures": list(failures)}}
+
+
+def test_an_arm_whose_other_trials_are_void_did_not_fail_in_every_trial():
+    failed, void = trial("failed", ["worker"]), trial("void", ["steal"], "machine")
+    none = {"done": 0}
+
+    def told(*undone):
+        arms = [{"arm": "mine", "trials": none | {"failures": list(undone)}}]
+        return progress.whole_failures(typed(SuiteAnswer, {"workloads": [{"arms": arms}]}))
+
+    assert told(failed, failed) == ["mine failed in every trial: it"]
+    (both,) = told(failed, void, void)
+    assert both == "no trial of mine is done: 1 failed and 2 void; the first: it"
+    assert told(void) == []
 
 
 def voids_per_arm(*arms):

@@ -9,8 +9,10 @@ import pytest
 
 from rmwbench.analysis.metrics.judged_topics import POOLED
 from rmwbench.analysis.verdicts import interim
+from rmwbench.analysis.verdicts.gains import Gain
 from rmwbench.bundle import Bundle
 from rmwbench.results.show_document import _tuned_pairs, summarise
+from rmwbench.results.workload import effects
 from rmwbench.results.workload import workload_arm as arm_report
 from tests.support import kept, synthetic_bundle, topics_bundle
 from tests.support.edited import journal
@@ -50,6 +52,18 @@ def effect(tmp_path, monkeypatch):
 
 def test_a_feature_that_is_faster_lowers_latencies(effect):
     assert "lowers response_latency_p50" in effect()["text"]
+
+
+def test_more_of_a_rate_is_better_and_raises_it():
+    """It was said to lower the rate."""
+
+    def gain(answer):
+        return Gain(value=1.4, low=1.3, high=1.5, blocks=10, answer=answer)
+
+    better = {"achieved_rate": gain("better"), "response_latency_p50": gain("better")}
+    assert effects._words(better) == "raises achieved_rate; lowers response_latency_p50"
+    worse = {"achieved_rate": gain("worse"), "pss": gain("worse"), "match_time": gain("undecided")}
+    assert effects._words(worse) == "raises pss; lowers achieved_rate"
 
 
 def test_a_feature_that_loses_four_of_ten_blocks_is_not_faster_for_the_other_six(effect):

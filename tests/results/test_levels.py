@@ -133,6 +133,13 @@ def test_loss_begins_between_the_last_level_without_and_the_first_that_is_decide
     assert "loss begins between 600 kB and 2 MB, and is 7 % at 2 MB" in text
 
 
+def test_between_off_and_on_there_is_no_level_at_which_loss_begins():
+    answers = {("undelivered", True, False): MORE}
+    ladder = invented((False, True), (1e6, inf), ({}, lost(0.07)), answers, factor="qos.batching")
+    assert "begins between" not in said.sentence(ladder)
+    assert "at batching true 7 percentage points more" in said.sentence(ladder)
+
+
 def test_an_undecided_loss_at_a_level_between_is_not_without_loss():
     answers = {("undelivered", SIZES[2], SIZES[0]): MORE}
     fates = {}, lost(0.01), lost(0.07)

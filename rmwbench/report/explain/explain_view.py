@@ -18,7 +18,8 @@ from rmwbench.results.explain.explain_model import (
     Layer,
     TailAnswer,
 )
-from rmwbench.results.workload.lost_messages import slow, slow_of
+from rmwbench.results.few_trials import why_none
+from rmwbench.results.workload.lost_messages import measure, slow, slow_of
 from rmwbench.words import numbers as fmt
 
 MOST = 3
@@ -61,9 +62,8 @@ def _facts(arm: Explanation) -> Facts:
     if arm.trials.done:
         return Facts([*_explanation(arm)])
     # then nothing was lost, and nothing arrived either
-    failures = arm.trials.failures
-    why = f": {failures[-1].status}, {failures[-1].reason}" if failures else ""
-    return Facts([("no data", f"no trial was done{why}")])
+    why = why_none(arm.trials.failures)
+    return Facts([("no data", f"no trial is done{f': {why}' if why else ''}")])
 
 
 def _named(name: str, texts: Sequence[str]) -> Iterator[NamedText]:
@@ -130,21 +130,16 @@ def _losses(losses: Losses | None) -> Iterator[NamedText]:
     if losses is None:
         yield "missing", "nothing"
         return
-    missing = losses.missing
-    missed = f"{missing} messages did not arrive sound and in time"
-    yield "missing", missed if missing else "nothing"
+    missed = f"{fmt.counted(losses.missing, 'message')} did not arrive sound and in time"
+    yield "missing", missed if losses.missing else "nothing"
     if text := slow_of(losses):
         yield "late", text
-    if not missing:
+    if not losses.missing:
         return
     for place in losses.places:
-        count = "" if place.unit == "messages" else f", {place.count} {place.unit} counted there"
-        most = "up to " if place.label == "at most" else ""
-        inferred = ", inferred" if place.label == "inferred" else ""
-        where = f"{place.place}{count}{inferred}: {place.text}"
-        yield "", f"{most}{place.messages}  {where}"
+        yield "", f"{place.place}: {measure(place)}; {place.text}"
     if losses.not_located:
-        yield "", f"{losses.not_located}  not located"
+        yield "", f"not located: {fmt.counted(losses.not_located, 'message')}"
     if losses.uncounted:
         yield "", f"nobody counts: {', '.join(losses.uncounted)}"
 
@@ -152,8 +147,8 @@ def _losses(losses: Losses | None) -> Iterator[NamedText]:
 def _tail(tail: TailAnswer) -> Iterator[str]:
     worst, median = fmt.quantity(tail.worst[0].latency_ns, "ns"), fmt.quantity(tail.median_ns, "ns")
     yield (
-        f"{tail.messages} of {tail.of} messages in trial {tail.trial}, from endpoint {tail.writer} "
-        f"to {tail.reader}: up to {worst}, median {median}"
+        f"{tail.messages} of {fmt.counted(tail.of, 'message')} in trial {tail.trial}, from endpoint "
+        f"{tail.writer} to {tail.reader}: up to {worst}, median {median}"
     )
     yield ", ".join(f"{cause.cause} {percent(cause.share)}" for cause in tail.causes)
     for message in tail.worst[:MOST]:

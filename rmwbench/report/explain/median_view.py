@@ -109,10 +109,7 @@ def _cell(value: Estimate | None) -> TableCell:
         return TableCell("never", "bad", "", shown.basis)
     if shown.state == "absent":
         return TableCell("no data", "odd", "", shown.basis)
-    basis = (
-        f"n = {value.count}, {shown.basis}" if value is not None and value.count else shown.basis
-    )
-    return TableCell(shown.text, "", shown.interval, basis)
+    return TableCell(shown.text, "", shown.interval, shown.basis)
 
 
 def sentences(arm: Explanation) -> Iterator[str]:

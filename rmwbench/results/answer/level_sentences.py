@@ -35,8 +35,12 @@ def names(ladder: Levels) -> list[str]:
 
 
 def is_ordered(ladder: Levels) -> bool:
-    """Whether the levels are numbers or sizes, so that one may lie between two others."""
-    return all(not isinstance(level, str) or SIZE.fullmatch(level) for level in ladder.levels)
+    """Whether the levels are numbers or sizes, so that one may lie between two others. A switch,
+    false or true, is neither."""
+    return all(
+        SIZE.fullmatch(level) if isinstance(level, str) else not isinstance(level, bool)
+        for level in ladder.levels
+    )
 
 
 def title(ladder: Levels) -> str:

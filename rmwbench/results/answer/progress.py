@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from rmwbench.codes import Code
 from rmwbench.results.explain.explain_model import UndoneTrial
+from rmwbench.results.few_trials import why_none
 from rmwbench.results.show_model import CampaignFacts, SuiteAnswer, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
 
@@ -32,17 +33,22 @@ def trials(campaign: CampaignFacts) -> str:
 
 
 def whole_failures(doc: SuiteAnswer) -> list[str]:
-    """Return `mine failed in every trial: worker talker: exit status 3` for each arm whose trials
-    all failed."""
+    """Return `mine failed in every trial: worker talker: exit status 3` for each arm that failed
+    and has no done trial; with the counts if other trials are void."""
     arms: dict[str, list[WorkloadArm]] = {}
     for workload in doc.workloads:
         for arm in workload.arms:
             arms.setdefault(arm.arm, []).append(arm)
     out = []
     for name, reports in arms.items():
-        broken = [t for arm in reports for t in arm.trials.failures if t.status == "failed"]
-        if broken and not any(arm.trials.done for arm in reports):
-            reason = (broken[0].reason or "no reason was given").splitlines()[0]
+        undone = [t for arm in reports for t in arm.trials.failures]
+        failed = [t for t in undone if t.status == "failed"]
+        if not failed or any(arm.trials.done for arm in reports):
+            continue
+        if len(failed) < len(undone):
+            out.append(f"no trial of {name} is done: {why_none(undone)}")
+        else:
+            reason = (failed[0].reason or "no reason recorded").partition("\n")[0]
             out.append(f"{name} failed in every trial: {reason}")
     return out
 
@@ -110,7 +116,8 @@ def blocks(campaign: CampaignFacts) -> str:
     """Return `6 of 6 blocks`, or `5 of at most 20 blocks, 14 of 14 verdicts decided`."""
     complete, planned = campaign.blocks_complete, campaign.blocks_planned
     look = campaign.looks
-    decided = f", {look.decided} of {look.of} verdicts decided" if look and look.of else ""
+    of = fmt.counted(look.of, "verdict") if look and look.of else ""
+    decided = f", {look.decided} of {of} decided" if look and of else ""
     if _is_sequential(campaign):
         return f"{complete} of at most {planned} blocks{decided}"
     return f"{complete} of {fmt.counted(planned, 'block')}{decided}"

@@ -14,6 +14,7 @@ from rmwbench.analysis.metrics.aggregate import aggregate
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Use, names_for
 from rmwbench.analysis.metrics.judged_topics import POOLED
 from rmwbench.analysis.verdicts import gains
+from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.results import show_model
@@ -141,12 +142,14 @@ def _planned(
 def _words(gains_of: Mapping[str, gains.Gain]) -> str:
     """Return which metrics the effect raises, lowers, or leaves within the margin; the others are
     open."""
-    verbs = (("worse", "raises"), ("better", "lowers"), ("equivalent", "keeps"))
-    metrics = [
-        (verb, [metric for metric, gain in gains_of.items() if gain.answer == answer])
-        for answer, verb in verbs
-    ]
-    return "; ".join(f"{verb} {', '.join(names)}" for verb, names in metrics if names)
+    metrics: dict[str, list[str]] = {"raises": [], "lowers": [], "keeps": []}
+    for metric, gain in gains_of.items():
+        if gain.answer == "equivalent":
+            metrics["keeps"].append(metric)
+        elif gain.answer != "undecided":
+            raises = (gain.answer == "better") is words(metric).higher
+            metrics["raises" if raises else "lowers"].append(metric)
+    return "; ".join(f"{verb} {', '.join(names)}" for verb, names in metrics.items() if names)
 
 
 def columns(workload: show_model.WorkloadAnswer) -> list[str]:

@@ -40,7 +40,7 @@ def measure(place: LossPlace) -> str:
     text = "at most " if place.label == "at most" else ""
     text += fmt.counted(place.messages, "message")
     if place.unit != "messages":
-        text += f" ({fmt.significant_count(place.count)} {place.unit} counted there)"
+        text += f" ({fmt.counted(place.count, place.unit.removesuffix('s'))} counted there)"
     return text + (", inferred" if place.label == "inferred" else "")
 
 

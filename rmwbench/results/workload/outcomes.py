@@ -82,8 +82,8 @@ def outcome_matrix(
     workloads: Sequence[WorkloadAnswer],
     limit_names: Mapping[str, Names],
 ) -> Outcomes | None:
-    """Return the outcomes; None if neither the suite nor the user has limits. `called`: workload ->
-    the names of its topics."""
+    """Return the outcomes; None if neither the suite nor the user has limits. `limit_names`:
+    workload -> the names of its topics."""
     if limits is None:
         return None
     conditions = tuple(
@@ -335,14 +335,19 @@ def _mib(value: float | None) -> float | None:
     return None if value is None else value / MIB
 
 
+_LIMIT_UNITS = {
+    "fraction": (0.01, "%"),
+    "ns": (1e6, "ms"),
+    "cores": (1, "cores"),
+    "bytes": (MIB, "MiB"),
+}
+
+
 def amount(value: float, metric: str) -> str:
-    """Return a limit as its file has it: `1 %`, `30 ms`, `1.5 cores`, `400 MiB`."""
-    unit = GLOSSARY[metric].unit
-    if unit == "bytes":
-        return f"{value / MIB:.4g} MiB"
-    if unit == "cores":
-        return f"{value:.4g} cores"
-    return f"{value * 100:.4g} %" if unit == "fraction" else f"{value / 1e6:.4g} ms"
+    """Return a limit as its file has it, in all its digits: `1 %`, `30000 ms`, `1.5 cores`, `400
+    MiB`."""
+    divisor, symbol = _LIMIT_UNITS[GLOSSARY[metric].unit]
+    return f"{value / divisor:.10g} {symbol}"
 
 
 def _text(limits: AcceptedLimits) -> str:
@@ -367,6 +372,8 @@ def _in_words(limits: Sequence[AtMost]) -> str:
 
 def _summary(conditions: Sequence[LevelsOutcome]) -> str:
     """Return `Of 30 conditions: 5 meets, 10 misses, 4 only cyclonedds, 11 none.`"""
+    if not conditions:
+        return "No condition can be judged: none has a trial with a limited topic."
     counts = Counter(f"{ONLY} {c.only}" if c.only else c.outcome for c in conditions)
     alone = [f"{ONLY} {name}" for name in dict.fromkeys(c.only for c in conditions) if name]
     parts = [
