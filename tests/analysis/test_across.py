@@ -58,6 +58,14 @@ def test_within_a_campaign_the_blocks_mood_cancels_and_between_campaigns_it_does
     assert answer.needed > 10
 
 
+def test_equal_means_on_one_clock_are_not_laid_on_the_clocks_of_two_hosts():
+    """Left and right have the same two values in turn, so that the mean log-ratio is exactly 0."""
+    a = {block: 100.0 + 10 * (block % 2) for block in range(6)}
+    answer = one(ask(a, {block: 210.0 - value for block, value in a.items()}, paired=True))
+    assert answer.verdict == "undecided" and answer.effect.value == 1
+    assert "clocks" not in answer.reason and f"about {answer.needed} blocks" in answer.reason
+
+
 @pytest.mark.parametrize("paired", [True, False])
 def test_a_difference_within_the_margin_is_not_claimed(paired):
     rng = np.random.default_rng(3)

@@ -8,6 +8,7 @@ from scipy.stats import binom
 
 from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.best import judge
+from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.analysis.verdicts.ratio import (
     p_of_ranks,
     p_of_signs,
@@ -423,3 +424,20 @@ def test_a_0_leaves_the_ratios_of_the_other_arms_as_they_are():
     alone = judged([a, b], Rules(alpha=0.01))["b"]
     beside = judged([a, b, zero], Rules(alpha=0.01))["b"]
     assert alone.verdict == beside.verdict == "worse"
+
+
+def test_a_rate_of_0_is_called_0_and_no_infinite_quantile():
+    """A rate is judged by its reciprocal, which is infinite there."""
+    order = words("achieved_rate")
+    live = JudgedArm("live", dict.fromkeys(range(6), 1 / 100.0), order=order)
+    never = JudgedArm("never", dict.fromkeys(range(6), math.inf), order=order)
+    verdict = judged([live, never])["never"]
+    assert verdict.verdict == "worse"
+    assert verdict.reason == (
+        "behind live in achieved rate in sign: it is 0 in some blocks, and there is no ratio to 0"
+    )
+    assert verdict.ratio.no_data == "in 6 of 6 blocks a value is 0 or infinite: that has no ratio"
+    once = JudgedArm("once", {**live.primary, 3: math.inf}, order=order)
+    assert judged([live, once])["once"].reason == (
+        "once is 0 in some blocks, in too few to decide by sign"
+    )

@@ -90,3 +90,11 @@ def test_equal_ratios_of_coarse_values_are_not_certainty():
     gain = judge([ticks], Rules())[0]
     assert gain.answer == "undecided"
     assert gain.low < 1 < gain.high
+
+
+def test_a_rate_that_was_0_in_a_block_is_not_called_infinite():
+    rates = dict.fromkeys(range(6), 12.0)
+    asked = planned(GLOSSARY["achieved_rate"], {**rates, 5: 0.0}, rates)
+    assert judge([asked], Rules())[0].no_data == (
+        "in 1 of 6 blocks a value is 0 or infinite: that has no ratio"
+    )

@@ -17,10 +17,10 @@ from rmwbench.analysis.verdicts.likeness import Likeness, likeness, likenesses
 from rmwbench.analysis.verdicts.ratio import (
     half_width,
     have_both,
+    no_ratio,
     p_of_signs,
     ratio_of_logs,
     rounding_variance,
-    without_ratio,
 )
 from rmwbench.analysis.verdicts.verdict import BlockRatio, Family, JudgedArm, NoRatio, Rules
 
@@ -65,14 +65,17 @@ class Pairs(_RawPairs):
         differences: np.ndarray = both[np.isfinite(both)]
         return differences
 
-    def ratio(self, i: int, j: int, level: float, min_blocks: int) -> BlockRatio | NoRatio:
-        """The ratio of the two arms, as `ratio.ratio` gives it."""
+    def ratio(
+        self, i: int, j: int, level: float, min_blocks: int, *, reciprocals: bool
+    ) -> BlockRatio | NoRatio:
+        """The ratio of the two arms, as `ratio.ratio` gives it. `reciprocals`: whether the values
+        are those of a metric of which a larger value is better; its 0 is infinite here."""
         n = int(self.blocks[i, j])
         if n < min_blocks:
             return NoRatio(no_data=f"{have_both(n)}, {min_blocks} are needed")
         if infinite := int(self.infinite[i, j]):
-            zero = bool(np.isneginf(self.logs[[i, j]]).any())
-            return without_ratio(infinite, f"{n} blocks", zero=zero)
+            zero = reciprocals or bool(np.isneginf(self.logs[[i, j]]).any())
+            return no_ratio(infinite, n, zero=zero)
         of_logs = (self.mean, self.error, self.freedom, self.spare, self.extra)
         mean, error, freedom, spare, extra = (float(matrix[i, j]) for matrix in of_logs)
         half = half_width(error, freedom, level)

@@ -31,10 +31,8 @@ def ratio(
     if len(blocks) < 2:
         return NoRatio(no_data=f"{have_both(len(blocks))}, 2 are needed")
     a, b = (np.array([x[k] for k in blocks], float) for x in (i, j))
-    finite = np.isfinite(a) & np.isfinite(b) & (a > 0) & (b > 0)
-    if without := int(np.count_nonzero(~finite)):
-        zero = not (a.all() and b.all())
-        return without_ratio(without, f"{len(blocks)} blocks", zero=zero)
+    if not have_ratios(a, b):
+        return without_ratio(a, b)
     logs = np.log(a / b)
     half = half_width(max(standard_error(logs), rounding_error(a, b)), len(logs) - 1, 0.025)
     clocks = shifts(a, b, bounds_in(bounds, blocks))
@@ -67,15 +65,28 @@ def have_both(blocks: int) -> str:
     return f"{counted(blocks, 'block')} {'has' if blocks == 1 else 'have'} both"
 
 
-def without_ratio(count: int, of: str, *, zero: bool = False) -> NoRatio:
-    """Why there is no ratio where that many of the blocks or trials have none; `zero`: whether some
-    value is 0."""
-    if zero:
-        return NoRatio(no_data=f"in {count} of {of} a value is 0 or infinite: that has no ratio")
-    return NoRatio(
-        no_data=f"in {count} of {of} messages that did not arrive reach the quantile, or a trial "
-        "failed: an infinite value has no ratio"
+def have_ratios(*samples: np.ndarray) -> bool:
+    """Whether all values are finite and larger than 0."""
+    return all(((x > 0) & np.isfinite(x)).all() for x in samples)
+
+
+def without_ratio(i: np.ndarray, j: np.ndarray) -> NoRatio:
+    """Why two samples of the same blocks have no ratio, shapes (n,)."""
+    both = np.stack([i, j])
+    without = (~np.isfinite(both) | ~(both > 0)).any(axis=0)
+    return no_ratio(int(without.sum()), len(without), zero=not both.all())
+
+
+def no_ratio(without: int, blocks: int, *, zero: bool) -> NoRatio:
+    """Why there is no ratio over `blocks` blocks, `without` of which have none. `zero`: whether a
+    value of the metric is 0."""
+    why = (
+        "a value is 0 or infinite: that has no ratio"
+        if zero
+        else "messages that did not arrive reach the quantile, or a trial failed: an infinite value "
+        "has no ratio"
     )
+    return NoRatio(no_data=f"in {without} of {blocks} blocks {why}")
 
 
 def bounds_in(

@@ -37,11 +37,13 @@ from rmwbench.analysis.verdicts.ratio import (
     Bounds,
     half_width,
     have_both,
+    have_ratios,
     p_of_ranks,
     p_of_signs,
     ratio_of_logs,
     rounding_error,
     shifts,
+    without_ratio,
 )
 from rmwbench.analysis.verdicts.variances import NOTHING, Prior, prior_of
 from rmwbench.analysis.verdicts.verdict import BlockRatio, NoRatio, Rules
@@ -193,9 +195,7 @@ def _logs(q: Statement, rules: Rules) -> _Logs | None:
     if q.metric is FAILED_TRIALS or _is_fraction(q):
         return None
     left, right = (np.array(side, float) for side in q.values())
-    if min(len(left), len(right)) < max(rules.min_blocks, 2) or not all(
-        ((x > 0) & np.isfinite(x)).all() for x in (left, right)
-    ):
+    if min(len(left), len(right)) < max(rules.min_blocks, 2) or not have_ratios(left, right):
         return None
     return np.log(left), np.log(right)
 
@@ -240,10 +240,9 @@ def _effect(q: Statement, rules: Rules, prior: Prior, alike: Likeness) -> _Test 
     if q.metric.better is Better.HIGHER:
         first, second = second, first
     rules = _rules_of(q, rules)
-    if not all(((x > 0) & np.isfinite(x)).all() for x in (first, second)):
+    if not have_ratios(first, second):
         if q.by_ratio:
-            infinite = int((~np.isfinite(first) | ~np.isfinite(second)).sum())
-            return f"in {infinite} of {len(left)} blocks a side is infinite: that has no ratio"
+            return without_ratio(first, second).no_data
         return _by_order(first, second, q, rules)
     mean, error, freedom = _mean(np.log(first), np.log(second), q.paired, prior=prior, alike=alike)
     error = max(error, rounding_error(first, second))
@@ -419,7 +418,8 @@ def _answer(q: Statement, e: _Test, different: Holm, equal: Holm, rules: Rules) 
     inside = (
         "; a difference, but one that the margin or the machine's noise allows" if claim else ""
     )
-    if abs(e.mean) <= max(e.spare, e.extra):
+    clocks = max(e.spare, e.extra)
+    if clocks and abs(e.mean) <= clocks:
         reason = f"{_times(effect)}: less than the hosts' clocks are known to"
         return StatementAnswer("undecided", effect, reason)
     needed = _needed(e, beyond, 2 * different.multiplier, equal.multiplier, rules)

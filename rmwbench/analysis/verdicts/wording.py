@@ -70,7 +70,9 @@ class TestedArm:
     def _ratio(self, other: str, level: float, rules: Rules) -> BlockRatio | NoRatio:
         """The ratio of the primary metric itself: below 1 if it is worse and a larger value is
         better."""
-        ratio = self.pairs.ratio(self.at, self.places[other], level, rules.min_blocks)
+        reciprocals = self.arm.order.higher
+        places = self.at, self.places[other]
+        ratio = self.pairs.ratio(*places, level, rules.min_blocks, reciprocals=reciprocals)
         return self.cost(ratio) if isinstance(ratio, BlockRatio) else ratio
 
     def cost(self, ratio: BlockRatio) -> BlockRatio:
@@ -303,11 +305,12 @@ def never(arm: JudgedArm, against: str | None, rules: Rules, earlier: Verdict | 
 
 
 def _why_by_sign(arm: JudgedArm, other: str) -> str:
-    if math.inf not in arm.primary.values():
-        return f"{other} is 0 in some blocks, and there is no ratio to 0"
     if arm.failed:
-        return f"its quantile is infinite, because {len(arm.failed)} of its trials failed"
-    return f"its quantile is infinite, because {arm.order.why_infinite('it')}"
+        return f"{len(arm.failed)} of its trials failed, and a failed trial has no ratio"
+    values = arm.values().values()
+    if math.inf in values:
+        return f"its quantile is infinite, because {arm.order.why_infinite('it')}"
+    return f"{'it' if 0 in values else other} is 0 in some blocks, and there is no ratio to 0"
 
 
 def _too_few_signs(arm: JudgedArm, leader: JudgedArm) -> str:
@@ -318,7 +321,7 @@ def _too_few_signs(arm: JudgedArm, leader: JudgedArm) -> str:
     ]
     if failed:
         return f"{' and '.join(failed)}: too few blocks to decide it"
-    zero = [a.name for a in (arm, leader) if 0 in a.primary.values()]
+    zero = [a.name for a in (arm, leader) if 0 in a.values().values()]
     if zero:
         verb = "is" if len(zero) == 1 else "are"
         return f"{' and '.join(zero)} {verb} 0 in some blocks, in too few to decide by sign"
