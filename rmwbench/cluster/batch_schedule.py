@@ -22,7 +22,7 @@ from rmwbench.bundle.journal import Line
 from rmwbench.campaign.course import MOST_REPEATS, UNSUPPORTED, Batch, BlockKey, Course, SpoiltBlock
 from rmwbench.campaign.plan.plan import Plan, Trial, budget_text, duration_text
 from rmwbench.errors import UserError
-from rmwbench.words.numbers import counted
+from rmwbench.words.numbers import counted, significant
 
 
 @dataclass(kw_only=True)
@@ -256,14 +256,14 @@ def time_document(plan: Plan, machines: int, per_trial: int = 1) -> dict[str, An
 
 
 def time_text(document: dict[str, Any]) -> str:
-    """Return a text such as `On 4 machines of a cluster: at most about 83.2 s, 0.092 machine-hours,
+    """Return a text such as `On 4 machines of a cluster: at most about 83.2 s, 0.0925 machine-hours,
     87 % of them trials.`"""
     machines, useful = document["machines"], document["useful_machines"]
     text = f"On {counted(machines, 'machine')} of a cluster"
     if "machines_per_trial" in document:
         text += f", {document['machines_per_trial']} for each trial"
     text += f": at most about {duration_text(document['estimated_s'])}"
-    text += f", {document['machine_hours']:.2g} machine-hours"
+    text += f", {significant(document['machine_hours'])} machine-hours"
     if document["busy"]:
         text += f", {100 * document['busy']:.0f} % of them trials"
     if machines > useful:

@@ -130,9 +130,13 @@ class ClusterMachine:
             settings = {"token": token, "address": address, "programs": self._programs()}
             stdin, stdout = self._agent.stdin, self._agent.stdout
             assert stdin is not None and stdout is not None
-            stdin.write(json.dumps(settings) + "\n")
-            stdin.flush()
-            self._agent_answer = json.loads(stdout.readline())
+            with contextlib.suppress(BrokenPipeError):
+                stdin.write(json.dumps(settings) + "\n")
+                stdin.flush()
+            answer = stdout.readline()
+            if not answer:
+                return f"its agent ended with exit status {self._agent.wait()}"
+            self._agent_answer = json.loads(answer)
         return self._agent_answer.get("problem") or self._agent_answer
 
     def _programs(self) -> dict[str, dict[str, Any]]:

@@ -64,8 +64,8 @@ def _check_reachable(address: str) -> None:
         )
     try:
         socket.create_connection((host.strip("[]"), int(port)), REACH_TIMEOUT_S).close()
-    except OSError as error:
-        raise _unreachable(address, error.strerror or str(error)) from None
+    except (OSError, UnicodeError) as error:  # idna refuses `head..local`
+        raise _unreachable(address, getattr(error, "strerror", None) or str(error)) from None
 
 
 def _unreachable(address: str, why: str) -> UserError:
@@ -88,7 +88,6 @@ def nodes(ray: Any) -> list[dict[str, Any]]:
 
 
 def error_line(error: BaseException, *, last: bool = False) -> str:
-    """Return the most informative line of an error of Ray: the first, or the `last` of a
-    traceback."""
+    """Return the most informative line of an error: the first, or the `last` of a traceback."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1 if last else 0][:300] if lines else type(error).__name__

@@ -7,9 +7,9 @@ that the copy is a valid campaign at every instant, too.
 """
 
 from pathlib import Path
-from typing import Any
 
 from rmwbench.bundle import journal
+from rmwbench.cluster.connect import error_line
 from rmwbench.errors import UserError
 
 CHANGING = ("campaign.json", journal.NAME)
@@ -76,10 +76,10 @@ class Copy:
             self._fs.move(target, path)
         self._copied_bytes[name] = len(content)
 
-    def _error(self, what: str, error: Any) -> UserError:
+    def _error(self, what: str, error: Exception) -> UserError:
         return UserError(
             what,
             where=self.address,
-            actual=str(error).splitlines()[0],
+            actual=error_line(error),
             fix=f"the campaign itself is in {self._directory} and loses nothing by it",
         )

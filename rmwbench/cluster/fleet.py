@@ -79,6 +79,9 @@ class NoAnswer:
     reason: str
 
 
+LATE = NoAnswer("no answer in time")
+
+
 @dataclass(frozen=True)
 class RunningTrial:
     """A trial under way, with the machine or gang that runs it and the reference to its result."""
@@ -377,6 +380,8 @@ class Fleet(Lab):
         for remote in remotes:
             card = cards[remote.name]
             problem = card.reason if isinstance(card, NoAnswer) else card["problem"]
+            if card is LATE and self.exclusive_actors:
+                problem += ": another job of Ray, or another campaign, has its processors"
             if problem:
                 self.left_out.append((remote.name, problem))
             else:
@@ -390,9 +395,7 @@ class Fleet(Lab):
         try:
             return self.ray.get(ref, timeout=timeout_s)
         except GetTimeoutError:
-            return NoAnswer(
-                "no answer in time: another job of Ray, or another campaign, has its processors"
-            )
+            return LATE
         except RayError as error:
             return NoAnswer(error_line(error, last=True))
 

@@ -27,9 +27,9 @@ from rmwbench.suite.network.interfaces import Gang, MachineAddress
 
 RESERVE_TIMEOUT_S = 60.0
 AGENT_TIMEOUT_S = 20.0
-FIRST_DOMAIN, LAST_DOMAIN = 40, 99
-"""The range of a gang's domain: no robot has it by default, and no port of it is the kernel's own
-(above domain 101)."""
+DOMAINS = range(40, 100)
+"""The domains of gangs, one for each: no robot has one of them by default, and no port of theirs is
+the kernel's own (above domain 101)."""
 MOST_LOSSES = 5
 """After so many lost trials of gangs whose machines are all there, trying again is of no use."""
 
@@ -161,13 +161,14 @@ class PlacedFleet(Fleet):
         gone = [machine for machine in gang.members if machine.name in problems]
         self.machines = [machine for machine in self.machines if machine not in gone]
         self._losses += not gone
-        if self._losses >= MOST_LOSSES:
+        given_up = self._losses >= MOST_LOSSES
+        if given_up and not gone:
             return (
                 f"lost {MOST_LOSSES} trials though no machine is gone: its gang is not used "
                 "any more"
             )
         count = len(self._gangs)
-        if not (gone and self.placing.hosts):
+        if not (given_up or (gone and self.placing.hosts)):
             self._form()
         text = "all of its machines are still there"
         if gone:
@@ -185,7 +186,7 @@ class PlacedFleet(Fleet):
         """Form gangs of the machines that are in none."""
         in_gangs = {machine.name for gang in self._gangs for machine in gang.members}
         free = [machine for machine in self.machines if machine.name not in in_gangs]
-        while len(free) >= self._size:
+        while len(free) >= self._size and len(self._gangs) < len(DOMAINS):
             members, free = free[: self._size], free[self._size :]
             self._gangs.append(self._gang(members))
 
@@ -199,7 +200,6 @@ class PlacedFleet(Fleet):
         hosts = self.placing.hosts.values()
         user_addresses = [address for _, address in hosts] or [None] * len(members)
         used_domains = {gang.domain_id for gang in self._gangs}
-        domains = range(FIRST_DOMAIN, LAST_DOMAIN + 1)
         return GangRunner(
             " + ".join(m.name for m in members),
             list(members),
@@ -207,7 +207,7 @@ class PlacedFleet(Fleet):
             agents=[
                 Agent(m.name, m.address, token=self._token, **answers[m.name]) for m in members
             ],
-            domain_id=next(domain for domain in domains if domain not in used_domains),
+            domain_id=next(domain for domain in DOMAINS if domain not in used_domains),
             placing=self.placing,
             notes=tuple(self._notes(members)),
             reserved=self._reserve(members),

@@ -208,7 +208,7 @@ def test_how_far_two_arms_are_apart_is_said_of_the_blocks_that_both_have():
     a = JudgedArm("a", dict.fromkeys(shared, 100_000.0) | {5: math.inf}, bounds=bounds)
     b = JudgedArm("b", dict.fromkeys(shared, 110_000.0) | {6: math.inf}, bounds=bounds)
     verdicts = judged([a, b])
-    assert "10 µs apart; the hosts' clocks are known to ±40 µs" in verdicts["b"].reason
+    assert "10.0 µs apart; the hosts' clocks are known to ±40.0 µs" in verdicts["b"].reason
 
 
 @pytest.mark.parametrize("infinite", range(11, 21))

@@ -57,6 +57,12 @@ def test_where_nobody_listens_it_does_not_wait(installed):
         assert "refused" in raised.value.actual.lower() and time.monotonic() - begun_s < 10
 
 
+def test_a_name_that_no_host_can_have_is_not_reached(installed):
+    installed("ray", "grpc")
+    with pytest.raises(UserError, match="cannot reach this Ray cluster"):
+        connect("head..local:6379")
+
+
 class Ray:
     def __init__(self, *machines):
         self._found = [

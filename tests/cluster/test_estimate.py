@@ -58,6 +58,17 @@ def test_a_budget_that_is_too_small_says_what_so_many_machines_need():
     assert "on 3 machines: 5 blocks" in raised.value.expected
 
 
+def test_many_machine_hours_are_written_without_an_exponent():
+    document = {
+        "machines": 4,
+        "useful_machines": 9,
+        "estimated_s": 110e3,
+        "machine_hours": 122.2222,
+    }
+    text = time_text(document | {"busy": 0.9})
+    assert text.endswith("at most about 30.6 h, 122 machine-hours, 90 % of them trials.")
+
+
 def test_plan_tells_it(capsys):
     for arguments in (["quick", "--cluster", "4"], ["quick", "--cluster", "4", "--json"]):
         assert exit_code("plan", *arguments) == 0

@@ -52,3 +52,8 @@ def test_a_filesystem_that_cannot_be_used_is_the_users_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=r"cannot (use|be written)"):
         Copy(bundle(tmp_path / "here"), f"file://{tmp_path}/file/below").update()
+
+
+def test_an_error_without_a_text_is_named_by_its_kind(tmp_path):
+    copy = Copy(bundle(tmp_path / "here"), f"file://{tmp_path}/there")
+    assert copy._error("cannot be written", OSError()).actual == "OSError"

@@ -1,6 +1,8 @@
 """Which machines take part, and why the others do not."""
 
 import copy
+import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -162,3 +164,24 @@ def test_a_machine_that_is_lost_while_it_rehearses_is_the_users_to_mend(fleet, m
     with pytest.raises(UserError, match="machine a was lost") as raised:
         fleet.rehearse([], {}, None)
     assert raised.value.actual == "its network was closed"
+
+
+def test_a_machine_that_takes_part_and_answers_late_is_not_said_to_work_for_others(
+    fleet, monkeypatch
+):
+    """Its processors are the campaign's since its card came."""
+
+    class RayError(Exception):
+        pass
+
+    class GetTimeoutError(RayError):
+        pass
+
+    def late(reference, timeout):
+        raise GetTimeoutError
+
+    errors = SimpleNamespace(RayError=RayError, GetTimeoutError=GetTimeoutError)
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(exceptions=errors))
+    monkeypatch.setitem(sys.modules, "ray.exceptions", errors)
+    fleet.ray = SimpleNamespace(get=late)
+    assert fleet.answers({"a": "a reference"}, 1.0)["a"].reason == "no answer in time"

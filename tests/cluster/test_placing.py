@@ -199,6 +199,22 @@ def test_a_gang_whose_machines_are_all_there_is_tried_again_but_not_for_ever(fle
     assert "not used any more" in fleet.lose(fleet.runners[0].name) and fleet.runners == []
 
 
+def test_a_machine_that_is_gone_after_many_losses_is_named(fleet):
+    """It was told as one more loss though no machine is gone."""
+    fleet.machines = [remote(name) for name in "abcd"]
+    fleet._form()
+    fleet._losses = 5
+    fleet.ports = {"b": NoAnswer("it died")}
+    assert fleet.lose("a + b") == "machine b is gone"
+    assert [gang.name for gang in fleet.runners] == ["c + d"]
+
+
+def test_there_are_no_more_gangs_than_domains(fleet):
+    fleet.machines = [remote(f"m{n}") for n in range(124)]
+    fleet._form()
+    assert [gang.domain_id for gang in fleet.runners] == [*range(40, 100)]
+
+
 def test_a_machine_that_can_run_no_agent_is_the_users_to_mend(fleet):
     """Its reason was taken for the agent's port: a TypeError."""
     fleet.machines = [remote(name) for name in "ab"]

@@ -209,6 +209,13 @@ def test_campaigns_that_differ_are_not_pooled_as_one():
     assert not posterior(nothing).differ
 
 
+def test_campaigns_that_lose_equally_many_messages_do_not_differ_by_the_rounding_of_a_mean():
+    campaigns = [0] * 5 + [1] * 7
+    for lost in range(1, 40):
+        equal = blocks([lost] * 12, "fraction", [3000] * 12, campaigns=campaigns)
+        assert not posterior(equal).differ
+
+
 def test_campaigns_that_differ_are_one_observation_each_for_the_five_blocks_too():
     """Two of three blocks each said `meets` of two observations."""
     apart = blocks([9.99e6, 10e6, 10.01e6, 10.99e6, 11e6, 11.01e6], campaigns=[0, 0, 0, 1, 1, 1])

@@ -32,6 +32,8 @@ LEAST_BLOCKS = 2
 """Fewer blocks have no scatter and so no posterior. A decision needs `rules.min_blocks`."""
 DIFFER = 0.05
 """Campaigns differ where chance makes their means differ as much less often than this."""
+ROUNDING = 1e-12
+"""The relative error of a mean of equal values, at most."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +237,8 @@ def differ(groups: Sequence[np.ndarray]) -> bool:
     mean = float(np.concatenate(groups).mean())
     between = sum(len(group) * (float(group.mean()) - mean) ** 2 for group in groups) / (k - 1)
     within = sum(float(((group - group.mean()) ** 2).sum()) for group in groups) / (total - k)
+    # equal values differ from their mean by rounding alone
+    within = max(within, max(float(np.abs(group).max()) * ROUNDING for group in groups) ** 2)
     if within == 0:
-        return between > 0
+        return False
     return bool(special.fdtrc(k - 1, total - k, between / within) < DIFFER)

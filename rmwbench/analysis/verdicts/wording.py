@@ -29,7 +29,7 @@ from rmwbench.analysis.verdicts.verdict import (
     Rules,
     Verdict,
 )
-from rmwbench.words.numbers import percent, points
+from rmwbench.words.numbers import percent, points, significant
 
 HOPELESS_MINUTES = 10_000
 
@@ -210,10 +210,10 @@ def _below_the_clocks(j: TestedArm, leader: TestedArm, ratio: BlockRatio) -> str
     apart_ns = abs(_centre(j.arm, blocks) - _centre(leader.arm, blocks))
     if apart_ns > bound_ns:
         return None
+    apart, bound = (f"{significant(ns / 1e3)} µs" for ns in (apart_ns, bound_ns))
     return (
-        f"{times(ratio)} {leader.arm.name}, {apart_ns / 1e3:.3g} µs apart; the hosts' clocks are "
-        f"known to ±{bound_ns / 1e3:.3g} µs for the two together, and no difference below that is "
-        "claimed"
+        f"{times(ratio)} {leader.arm.name}, {apart} apart; the hosts' clocks are known to ±{bound} "
+        "for the two together, and no difference below that is claimed"
     )
 
 
