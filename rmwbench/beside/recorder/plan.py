@@ -10,8 +10,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab.host import HostKind
 from rmwbench.lab.host.host import tmpfs_bytes
 from rmwbench.suite.cells import Cell
-
-MIB = 1 << 20
+from rmwbench.words.numbers import quantity
 
 
 def missing(cell: Cell, _workers: Workers, kind: HostKind) -> str | None:
@@ -49,8 +48,8 @@ def check_memory(plan: Plan) -> None:
         raise UserError(
             "the bag of one trial does not fit into memory",
             where=f"workload {largest.workload.name}",
-            expected=f"{bag_bytes(largest) / MIB:.0f} MiB of /tmp in the trial's host",
-            actual=f"{tmp_bytes / MIB:.0f} MiB, a quarter of the available memory",
+            expected=f"{_size(bag_bytes(largest))} of /tmp in the trial's host",
+            actual=f"{_size(tmp_bytes)}, a quarter of the available memory",
             fix="write it to a disk (`recorder: {place: disk}`), or shorten the steady state",
         )
 
@@ -64,11 +63,14 @@ def lines(plan: Plan) -> Iterator[str]:
     written_bytes = sum(bag_bytes(plan.cell(trial.cell)) for trial in plan.trials)
     in_memory = max(map(bag_bytes, _in_memory(plan)), default=0)
     yield (
-        f"Bags: recorders write up to {written_bytes / MIB:.0f} MiB in all, "
-        f"{max(map(bag_bytes, cells)) / MIB:.0f} MiB in a trial; at a time at most "
-        f"{in_memory / MIB:.0f} MiB in memory and "
-        f"{disk_bytes(plan) / MIB:.0f} MiB in the campaign's directory."
+        f"Bags: recorders write up to {_size(written_bytes)} in all, "
+        f"{_size(max(map(bag_bytes, cells)))} in a trial; at a time at most {_size(in_memory)} in "
+        f"memory and {_size(disk_bytes(plan))} in the campaign's directory."
     )
+
+
+def _size(size_bytes: int) -> str:
+    return quantity(size_bytes, "bytes")
 
 
 def _in_memory(plan: Plan) -> list[Cell]:

@@ -36,6 +36,7 @@ from rmwbench.campaign.trial.outcome import Order, TrialOutcome, note, step
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.sampling.sampler import Samplers
+from rmwbench.words.numbers import quantity
 
 SETTLE_S = 0.5
 """The time from the last subscription to the first message: the RMWs' discovery has to match each
@@ -138,8 +139,8 @@ def _make_directory(order: Order) -> Path:
     if free < (largest := bag_bytes(order.cell)):
         path.rmdir()
         raise RecorderBroken(
-            f"recorder: {path.parent} has {free / 2**20:.0f} MiB free, and its bag may take "
-            f"{largest / 2**20:.0f} MiB"
+            f"recorder: {path.parent} has {quantity(free, 'bytes')} free, and its bag may take "
+            f"{quantity(largest, 'bytes')}"
         )
     return path
 
