@@ -6,6 +6,7 @@ Fields that a model does not name are passed on unchanged, so that an older tool
 a newer one. `null` counts as absent.
 """
 
+import json
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -49,6 +50,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Stored):
         return value.document()
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def json_bytes(document: Any, indent: int | None = None) -> bytes:
+    """Return a document as JSON in UTF-8, with the end of its line. Half a surrogate pair, as in a
+    path whose bytes are not UTF-8, stands as its escape."""
+    text = json.dumps(document, indent=indent, ensure_ascii=False)
+    return f"{text}\n".encode("utf-8", "backslashreplace")
 
 
 def first_problem(error: ValidationError) -> ValueError:

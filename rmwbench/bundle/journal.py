@@ -6,7 +6,6 @@ a trial that never finished. Each type of line that is read has a class (docs/fo
 line of another type is an `UnknownLine`, so that an older tool reads a newer journal.
 """
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from rmwbench.bundle.campaign_json import Many, Number, Real, Stored, first_problem
+from rmwbench.bundle.campaign_json import Many, Number, Real, Stored, first_problem, json_bytes
 from rmwbench.codes import FailedBy
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
@@ -299,8 +298,8 @@ def load(directory: Path) -> Journal:
     return journal
 
 
-def line_text(line: Line) -> str:
-    return json.dumps(line.document(), ensure_ascii=False) + "\n"
+def line_bytes(line: Line) -> bytes:
+    return json_bytes(line.document())
 
 
 def append(directory: Path, line: Line) -> None:
@@ -312,6 +311,6 @@ def append(directory: Path, line: Line) -> None:
             if file.read(1) != b"\n":
                 file.seek(0)
                 file.truncate(file.read().rfind(b"\n") + 1)
-        file.write(line_text(line).encode())
+        file.write(line_bytes(line))
         file.flush()
         os.fsync(file.fileno())

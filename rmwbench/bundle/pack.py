@@ -26,7 +26,7 @@ from rmwbench.bundle.journal import (
     TrialEnded,
 )
 from rmwbench.bundle.schema import TABLES, WHOLE_CAMPAIGN, table_from_rows
-from rmwbench.bundle.write import campaign_text, encoding, remove_empty
+from rmwbench.bundle.write import campaign_bytes, encoding, remove_empty
 from rmwbench.errors import UserError
 from rmwbench.whole_file import flush
 
@@ -166,9 +166,8 @@ class PackedWriter:
             }
             lines.append(TablesMerged(merge=0, only=True, tables=ranges_of_table))
         lines.append(CampaignFinished())
-        journal_text = "".join(map(journal.line_text, lines))
-        (self._partial / journal.NAME).write_bytes(_text(journal_text))
-        (self._partial / "campaign.json").write_bytes(_text(campaign_text(campaign)))
+        (self._partial / journal.NAME).write_bytes(b"".join(map(journal.line_bytes, lines)))
+        (self._partial / "campaign.json").write_bytes(campaign_bytes(campaign))
         flush(self._partial.rglob("*"))
         _refuse_occupied(self.directory)
         if self.directory.exists():
@@ -189,11 +188,6 @@ class PackedWriter:
             path.parent.mkdir()
             self._writers[name] = pq.ParquetWriter(path, TABLES[name], **encoding(TABLES[name]))
         return self._writers[name]
-
-
-def _text(text: str) -> bytes:
-    """Encode as UTF-8 in every locale; other bytes of a name on disk are replaced."""
-    return text.encode("utf-8", "replace")
 
 
 def _refuse_occupied(directory: Path) -> None:

@@ -7,7 +7,6 @@ resuming the same campaign at once.
 
 import fcntl
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 
 from rmwbench.bundle import journal, merge
 from rmwbench.bundle.bundle_reader import Bundle, refuse_bytes
+from rmwbench.bundle.campaign_json import json_bytes
 from rmwbench.bundle.journal import Line, NoteWritten, TablesMerged, TablesWritten, TrialEnded
 from rmwbench.bundle.schema import (
     ROWS_PER_GROUP,
@@ -79,7 +79,7 @@ class BundleWriter:
             (directory / "tables").mkdir()
             (directory / "files").mkdir()
             with durable_file(directory / "campaign.json") as partial:
-                partial.write_text(campaign_text(campaign), encoding="utf-8")
+                partial.write_bytes(campaign_bytes(campaign))
             (directory / journal.NAME).touch()
             flush([directory])
         except (OSError, UserError) as error:
@@ -211,10 +211,9 @@ _DELTA_COLUMNS = {
 }
 
 
-def campaign_text(campaign: Mapping[str, Any]) -> str:
-    """Return the text of campaign.json; schema and version are added."""
-    document = {"schema": SCHEMA, "version": VERSION, **campaign}
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+def campaign_bytes(campaign: Mapping[str, Any]) -> bytes:
+    """Return the content of campaign.json; schema and version are added."""
+    return json_bytes({"schema": SCHEMA, "version": VERSION, **campaign}, indent=1)
 
 
 def encoding(schema: pa.Schema) -> dict[str, Any]:

@@ -171,6 +171,16 @@ def test_a_cut_last_line_is_ignored_and_then_overwritten(directory):
     ]
 
 
+def test_half_a_character_in_a_path_or_a_note_is_read_as_a_replacement(tmp_path):
+    """A suite whose file name is not UTF-8 was a crash that left a directory."""
+    document = {"request": {"suite_file": "caf\udce9.yaml"}}
+    with BundleWriter.create(tmp_path / "c", document) as writer:
+        writer.note("caf\udce9")
+    bundle = Bundle(tmp_path / "c")
+    assert bundle.campaign.request == {"suite_file": "caf\ufffd.yaml"}
+    assert bundle.journal.lines[0].text == "caf\ufffd"
+
+
 def test_a_second_campaign_in_the_same_directory_is_refused(directory):
     before = (directory / "campaign.json").read_bytes()
     with pytest.raises(UserError, match="holds a campaign already") as error:
