@@ -11,11 +11,12 @@ from rmwbench.campaign.capacity.axis import AXES, axis, levels
 from rmwbench.campaign.capacity.search_request import (
     ENOUGH_MESSAGES,
     SearchCells,
+    SearchRequest,
     parse_level,
     quantity,
 )
 from rmwbench.errors import UserError
-from rmwbench.suite.file.load import parse
+from rmwbench.suite.file.load import load, parse
 
 SUITE = """\
 suite: mini
@@ -93,12 +94,28 @@ def test_size_subscribers_and_topics_change_what_they_say():
         ("flood", "rate", "no message is late"),
         ("graph", "subscribers", "lists its nodes itself"),
         ("graph", "size", "several message types"),
+        ("service", "topics", "no topics to copy"),
     ],
 )
 def test_a_workload_that_has_no_level_says_why(workload, along, part):
     with pytest.raises(UserError) as error:
         axis(along).own(WORKLOADS[workload])
     assert part in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "along, part",
+    [
+        ("rate", "none of its publishers has a rate"),
+        ("size", "no messages of its own"),
+        ("subscribers", "no subscribers to add"),
+        ("topics", "no topics to copy"),
+    ],
+)
+def test_lifecycle_nodes_have_no_level(along, part):
+    workload = load("features/bring-up").workloads[0]
+    with pytest.raises(UserError, match=part):
+        axis(along).own(workload)
 
 
 @pytest.mark.parametrize("resolution", [0.01, 0.05, 0.2, 1.0])
@@ -113,6 +130,21 @@ def test_levels_are_no_further_apart_than_asked_and_doubling_finds_one(resolutio
         for level in all_levels
         if 4 < level < 10_000
     )
+
+
+def test_the_ends_that_are_asked_for_are_levels():
+    """1 MiB has seven digits."""
+    assert levels(AXES["size"], 1000.0, 0.05, 1 << 10, 1 << 20)[-1] == 1 << 20
+    assert levels(AXES["rate"], 30.0, 0.05, 1.0, 1234567.0)[-1] == 1234567.0
+
+
+def test_a_range_without_any_level_is_refused():
+    request = SearchRequest(
+        "mini.yaml", "chain", (), "p50 < 5 ms", "subscribers", "2.2", "2.4", None, 0.05, 0
+    )
+    with pytest.raises(UserError, match="at least two levels") as error:
+        search_cells._levels(AXES["subscribers"], 2.0, request)
+    assert error.value.actual == "none"
 
 
 def test_whole_levels_are_whole_and_each_once():

@@ -54,11 +54,7 @@ class Rate(Axis):
     least, most = 0.01, float(MAX_RATE_HZ)
 
     def own(self, workload: Workload) -> float:
-        rates = [
-            rate
-            for rate in (self._rate(workload, arrival) for arrival in _arrivals(workload))
-            if rate
-        ]
+        rates = [rate for arrival in _arrivals(workload) if (rate := self._rate(workload, arrival))]
         if not rates:
             raise _unfit(workload, self, "none of its publishers has a rate")
         return max(rates)
@@ -113,7 +109,9 @@ class Size(Axis):
             if p.message is not None
         }
         type_names |= {workload.message} if workload.message else set()
-        if len(type_names) != 1:
+        if not type_names:
+            raise _unfit(workload, self, "it has no messages of its own")
+        if len(type_names) > 1:
             raise _unfit(
                 workload, self, f"it has several message types: {', '.join(sorted(type_names))}"
             )
@@ -132,7 +130,7 @@ class Subscribers(Axis):
     def own(self, workload: Workload) -> float:
         if workload.nodes is not None:
             raise _unfit(workload, self, "it lists its nodes itself")
-        if workload.graph is not None or workload.clients is not None:
+        if (workload.graph or workload.clients or workload.bring_up) is not None:
             raise _unfit(workload, self, "it has no subscribers to add")
         return float(workload.subscribers or 1)
 
@@ -148,6 +146,8 @@ class Topics(Axis):
     least, most = 1, 500
 
     def own(self, workload: Workload) -> float:
+        if not any(node.publishers for node in workload.written_out):
+            raise _unfit(workload, self, "it has no topics to copy")
         return 1.0
 
     def at(self, workload: Workload, level: float) -> Workload:
@@ -183,15 +183,17 @@ def levels(
     rounded_levels = {
         along.rounded(own_level * math.exp(step * k), digits) for k in range(first, last + 1)
     }
-    rounded_levels |= {along.rounded(end, 6) for end in (least, most)} | (
+    # 1 MiB, 1048576 bytes, has seven digits: an end that is asked for is a level
+    rounded_levels |= {along.rounded(end, 12) for end in (least, most)} | (
         {own_level} if least <= own_level <= most else set()
     )
     return tuple(sorted(level for level in rounded_levels if least <= level <= most))
 
 
 def _arrivals(workload: Workload) -> list[Any]:
+    """Return the arrivals of all publishers; none for lifecycle nodes that are brought up."""
     if workload.nodes is None:
-        return [workload.common_arrival]
+        return [] if workload.common_arrival is None else [workload.common_arrival]
     return [
         (publisher if publisher.rate_hz is not None else publisher.arrival)
         or workload.common_arrival

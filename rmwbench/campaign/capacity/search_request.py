@@ -282,7 +282,7 @@ def _levels(
         raise UserError(
             "a search needs at least two levels",
             where="--from, --to",
-            actual=f"{quantity(all_levels[0], along)} alone",
+            actual=f"{quantity(all_levels[0], along)} alone" if all_levels else "none",
         )
     if len(all_levels) > MOST_LEVELS:
         raise UserError(
