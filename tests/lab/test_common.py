@@ -48,3 +48,19 @@ def test_there_is_none_before_a_host_is_there_that_removes_it():
         path.read_text() for path in hosts.COMMON_PARENT.glob(f"{hosts.COMMON_PREFIX}*/owner")
     ]
     assert not [owner for owner in owners if owner.startswith(f"{tool.pid}:")]
+
+
+def test_a_process_may_have_any_bytes_as_its_name():
+    """The kernel cuts a name after 15 bytes, also within a letter."""
+    rename = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'gr) \\xc3', 0, 0, 0)"
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"{rename}; print(flush=True); time.sleep(60)"],
+        stdout=subprocess.PIPE,
+    )
+    try:
+        process.stdout.readline()
+        assert marker.started_ticks(process.pid) > 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,30 @@ def test_our_own_workers_are_nobodys_robot(tmp_path):
     finally:
         running.kill()
         running.wait()
+
+
+@pytest.mark.parametrize(
+    ("words", "script"),
+    [
+        (["/usr/bin/python3", "-W", "ignore", "/opt/talker.py", ""], "talker.py"),
+        (["python3.12", "talker.py", "-c", "conf.yaml"], "talker.py"),
+        (["python3", "talker.py", "-m", "fastdds"], "talker.py"),
+        (["python3", "-Im", "zenohd"], "zenohd"),
+        (["bash", "-lc", "source setup.bash && ros2 launch robot"], ""),
+        (["/opt/ros/noetic/lib/nodelet/nodelet", "manager"], ""),
+    ],
+)
+def test_the_script_is_what_the_interpreter_runs_and_no_argument_of_it(words, script):
+    assert processes._script(words) == script
+
+
+def test_a_file_that_is_closed_meanwhile_hides_no_other(monkeypatch, tmp_path):
+    with tempfile.NamedTemporaryFile(dir="/dev/shm", prefix="rmwbench-test-") as segment:
+        (tmp_path / "fd").mkdir()
+        (tmp_path / "fd" / "4").symlink_to(segment.name)
+        monkeypatch.setattr(processes.os, "listdir", lambda path: ["3", "4"])
+        status = os.stat(segment.name)
+        assert list(processes._open_files(tmp_path)) == [(status.st_dev, status.st_ino)]
 
 
 def test_a_cpu_quota_is_red():

@@ -95,7 +95,7 @@ def abandoned_directories(parent: Path, pattern: str) -> list[Path]:
     abandoned = []
     for directory in sorted(parent.glob(pattern)):
         with contextlib.suppress(OSError):
-            if is_abandoned((directory / OWNER).read_text()):
+            if is_abandoned((directory / OWNER).read_text(errors="replace")):
                 abandoned.append(directory)
     return abandoned
 
@@ -127,9 +127,9 @@ def parse(text: str) -> Marker | None:
 
 def started_ticks(pid: int) -> int | None:
     """The start time of a process in clock ticks (field 22 of /proc/PID/stat); None where the
-    process is gone. The name in field 2 may contain spaces and parentheses, hence the split at the
-    last parenthesis."""
+    process is gone. The name in field 2 may contain any bytes, hence the split at the last
+    parenthesis."""
     try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
     except OSError:
         return None

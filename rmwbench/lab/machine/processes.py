@@ -2,6 +2,7 @@
 living process uses. Both need the memory map of every process, which is the expensive part.
 """
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ DAEMONS = re.compile(
 LIBRARIES = re.compile(
     r"/lib(rclcpp|rcl|roscpp|ddsc|fastrtps|fastdds|zenohc|zenoh|iceoryx\w*|lcm|nddsc|rticonnextdds\w*)\.so"
 )
+INTERPRETERS = re.compile(r"^(python|ruby|perl|node|nodejs|sh|bash|dash)[0-9.]*$")
 OURS = "rmwbench-"
 
 MIDDLEWARE_FILES = {
@@ -133,13 +135,14 @@ def _mapped_files(maps: str) -> Iterator[tuple[int, int]]:
 
 def _open_files(entry: Path) -> Iterator[tuple[int, int]]:
     try:
-        for name in os.listdir(entry / "fd"):
-            target = os.readlink(entry / "fd" / name)
-            if target.startswith(("/dev/shm/", "/tmp/")):
-                status = os.stat(entry / "fd" / name)
-                yield status.st_dev, status.st_ino
+        names = os.listdir(entry / "fd")
     except OSError:
         return
+    for name in names:
+        with contextlib.suppress(OSError):  # it was closed meanwhile
+            if os.readlink(entry / "fd" / name).startswith(("/dev/shm/", "/tmp/")):
+                status = os.stat(entry / "fd" / name)
+                yield status.st_dev, status.st_ino
 
 
 def command_words(command_line: bytes) -> list[str]:
@@ -168,16 +171,21 @@ def _program(words: list[str], maps: str) -> dict[str, Any] | None:
 
 
 def _script(words: list[str]) -> str:
-    """The script or module that an interpreter runs; "" for any other program."""
-    if not os.path.basename(words[0]).startswith(("python", "ruby", "perl", "node", "sh", "bash")):
+    """The script or module that an interpreter runs; "" for a command (`-c`), and for any other
+    program."""
+    if not INTERPRETERS.match(os.path.basename(words[0])):
         return ""
-    module = words[words.index("-m") + 1 : words.index("-m") + 2] if "-m" in words else []
-    scripts = (
-        [word for word in words[1:] if word and not word.startswith("-")]
-        if "-c" not in words
-        else []
-    )
-    return os.path.basename((module or scripts or [""])[0])
+    arguments = iter(words[1:])
+    for word in arguments:
+        if word and not word.startswith("-"):
+            return os.path.basename(word)
+        if word in ("-W", "-X"):
+            next(arguments, None)  # its value
+        elif re.match(r"-\w*c$", word):
+            return ""
+        elif re.match(r"-\w*m$", word):
+            return next(arguments, "")
+    return ""
 
 
 def _module(words: list[str]) -> list[str]:
