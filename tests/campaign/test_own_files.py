@@ -14,6 +14,7 @@ from rmwbench.lab.host.hosts import NAMESPACES, SHARED
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.profile_file.file_needs import FileNeeds
 from rmwbench.lab.profile_file.formats import file_needs
+from rmwbench.lab.profile_file.host_setup import HostSetup, written_files
 from tests.campaign.cells import outcome
 from tests.campaign.own_file_cells import TWO_HOSTS, cell
 
@@ -173,12 +174,30 @@ def test_one_participant_is_no_plural(tmp_path):
 def test_a_folder_that_it_writes_to_is_made_in_memory_and_never_over_what_trials_need(tmp_path):
     made = cell("trace-file-cyclonedds.xml")
     (setup,) = setups(made).values()
-    assert setup.steps() == ["folder /var/log /var/log/robot"] and kinds(made) == []
+    assert setup.steps() == ["folder 8 /var/log/robot"] and kinds(made) == []
     mine = tmp_path / "mine.xml"
     output = "<Tracing><OutputFile>/usr/mine/x</OutputFile></Tracing>"
     mine.write_text(f"<CycloneDDS><Domain>{output}</Domain></CycloneDDS>")
     more = f", processes: {{talker|listener: {{profile: {mine}}}}}"
     assert set(kinds(cell("trace-file-cyclonedds.xml", more=more))) == {FileFaultKind.FOLDER}
+
+
+def test_two_folders_below_one_are_made_in_one_file_system():
+    """The mount for the second would hide the first."""
+    writes = ("/var/log/robot logs/a", "/var/log/pcap/b", "/tmp/there/c")
+    assert HostSetup(writes=writes).steps() == [
+        "folder 0 /tmp/there",
+        "folder 8 /var/log/robot logs",
+        "folder 0 /var/log/pcap",
+    ]
+
+
+def test_a_file_is_found_by_its_name_as_it_is_written(tmp_path):
+    for name in ("trace[1].7.log", "trace1.7.log"):
+        (tmp_path / name).write_text(name)
+    setup = HostSetup(writes=("/var/log/trace[1].${PID}.log",))
+    host = SimpleNamespace(outside=lambda folder: tmp_path)
+    assert written_files(host, setup, 100) == {"trace[1].7.log": b"trace[1].7.log"}
 
 
 def test_what_a_shared_host_has_not_is_told_before():

@@ -23,6 +23,8 @@ from rmwbench.lab.host import (
     check_own,
     marker,
 )
+from rmwbench.lab.process.trial_processes import TrialProcesses
+from rmwbench.lab.profile_file.host_setup import HostSetup, set_up
 from tests.lab.fake_worker import INTERPRETER
 from tests.support.namespaces import Held
 from tests.support.program import run_as_nobody
@@ -236,6 +238,16 @@ def test_a_stray_init_is_found_by_its_marker_and_a_living_one_is_not():
         finally:
             stray.kill()
             stray.wait()
+
+
+def test_two_devices_whose_names_begin_alike_are_made():
+    """As the kernel names two adapters of one maker by their addresses."""
+    setup = HostSetup(interfaces=("enx001122334455", "enx001122334456"))
+    with Host("alike") as host, TrialProcesses(host) as processes:
+        host.wait_ready()
+        set_up(processes, {host.name: setup})
+        _, devices = run("cat /proc/net/dev", host)
+    assert all(name in devices for name in setup.interfaces)
 
 
 NOBODY = """

@@ -6,11 +6,10 @@ device that leads to the others, which gets the first name; its other devices ar
 device is renamed before it is up, which every kernel allows.
 """
 
-import fnmatch
 import marshal
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,13 +58,26 @@ class HostSetup:
             if number or not (self.leads or any("." in address for address in self.addresses))
         ]
         steps += [f"address {self.device} {address}" for address in self.addresses]
-        return steps + [f"folder {mount_point(path) or '-'} {path}" for path in self.all_folders]
+        return [*steps, *_folder_steps(self.all_folders)]
 
     @property
     def all_folders(self) -> tuple[str, ...]:
         """The folders of the files and the other folders, each once."""
         file_folders = map(folder_of, self.writes)
         return tuple(dict.fromkeys((*file_folders, *map(os.path.normpath, self.folders))))
+
+
+def _folder_steps(folders: Sequence[str]) -> Iterator[str]:
+    """Yields the steps that make these folders. Each mount point is mounted once, the highest first,
+    since a second mount would hide the folders in the first."""
+    mounted: list[str] = []
+    for path in sorted(folders, key=lambda path: len(mount_point(path) or "")):
+        point = mount_point(path)
+        if point is None or any(f"{point}/".startswith(f"{other}/") for other in mounted):
+            yield f"folder 0 {path}"
+        else:
+            mounted.append(point)
+            yield f"folder {len(point)} {path}"
 
 
 def folder_of(path: str) -> str:
@@ -112,12 +124,11 @@ def written_files(host: Host, setup: HostSetup, most_bytes: int) -> dict[str, by
     """Name → the last bytes of each file that was written to the paths of the setup."""
     content_of_name: dict[str, bytes] = {}
     for path in setup.writes:
-        pattern = re.sub(r"\$\{[^}]*\}", "*", os.path.basename(path))
+        fixed_parts = re.split(r"\$\{[^}]*\}", os.path.basename(path))
+        pattern = re.compile(".*".join(map(re.escape, fixed_parts)))
         try:
             files = sorted(host.outside(folder_of(path)).iterdir())
-            matching = [
-                file for file in files if fnmatch.fnmatch(file.name, pattern) and file.is_file()
-            ]
+            matching = [file for file in files if pattern.fullmatch(file.name) and file.is_file()]
             for file in matching[:MOST_FILES]:
                 content_of_name[file.name] = file.read_bytes()[-most_bytes:]
         except OSError:

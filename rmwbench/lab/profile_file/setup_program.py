@@ -2,10 +2,10 @@
 host the devices and addresses that a file names, and makes the folders that the file names in
 memory, where they hide those of the machine.
 
-ARGUMENTS, in order: `rename FROM TO`, `pair NAME`, `address DEVICE ADDRESS/BITS`, `folder MOUNTED
-PATH`; MOUNTED is `-` for a folder below a file system that the host has already. Descriptor 4 takes
-the failure, marshalled, or None. The program runs in a fork of the init, and uses the init's
-functions for netlink and mounts.
+ARGUMENTS, in order: `rename FROM TO`, `pair NAME`, `address DEVICE ADDRESS/BITS`, `folder LENGTH
+PATH`, of which so many characters are the folder that a file system is mounted on; 0 where the host
+has one there already. Descriptor 4 takes the failure, marshalled, or None. The program runs in a
+fork of the init, and uses the init's functions for netlink and mounts.
 """
 
 import _socket
@@ -35,8 +35,10 @@ def rename(sock: _socket.socket, device: str, name: str) -> None:
 
 
 def pair(sock: _socket.socket, name: str) -> None:
-    """Makes an unconnected device, like `eth0` of a lone host."""
-    peer = bytes(16) + init.attribute(IFLA_IFNAME, name[:13].encode() + b"-p\0")
+    """Makes an unconnected device, like `eth0` of a lone host. Its peer has a number, since names of
+    fifteen letters may begin alike."""
+    peer_name = f"rmwbench-p{len(_socket.if_nameindex())}"
+    peer = bytes(16) + init.attribute(IFLA_IFNAME, peer_name.encode() + b"\0")
     veth = init.attribute(INFO_KIND, b"veth")
     veth += init.attribute(INFO_DATA, init.attribute(VETH_PEER, peer))
     body = init.link(
@@ -46,7 +48,7 @@ def pair(sock: _socket.socket, name: str) -> None:
         init.attribute(IFLA_LINKINFO, veth),
     )
     init.netlink(f"make {name}", sock, init.RTM_NEWLINK, init.NLM_F_CREATE_EXCL, body)
-    for device in (f"{name[:13]}-p", name):
+    for device in (peer_name, name):
         init.netlink(f"{device} up", sock, init.RTM_NEWLINK, 0, init.link(index_of(device), True))
 
 
@@ -63,8 +65,8 @@ def address(sock: _socket.socket, device: str, prefixed: str) -> None:
     init.netlink(f"address {prefixed}", sock, init.RTM_NEWADDR, init.NLM_F_CREATE_EXCL, body)
 
 
-def folder(mounted: str, path: str) -> None:
-    if mounted != "-":
+def folder(mounted_length: str, path: str) -> None:
+    if mounted := path[: int(mounted_length)]:
         init.mount_tmpfs(mounted)
     os.makedirs(path, exist_ok=True)
     os.chmod(path, 0o1777)
