@@ -72,6 +72,17 @@ def test_a_middleware_costs_what_its_workers_daemons_and_children_use_and_we_are
     assert got["pss"] == 4000 and got["pss_daemon"] == 1000 and got["pss_publisher"] == 1000
 
 
+def test_the_samplers_of_all_hosts_are_the_samplers_part():
+    of_hosts = [
+        row
+        for name in ("sampler@base", "sampler#2@tablet")
+        for row in both(name, "harness", "cpu", 0, 1_000_000)
+    ]
+    got = measured(SAMPLED + of_hosts)
+    assert got["cpu_cores_sampler"] == pytest.approx(6_000_000 / WINDOW_NS)
+    assert got["cpu_cores_harness"] == pytest.approx(8_000_000 / WINDOW_NS)
+
+
 def test_bytes_on_the_wire_are_counted_by_interface():
     got = measured(SAMPLED)
     assert got["wire_bytes_per_payload_byte"] == 3.5 and got["packets_per_message"] == 0.35
@@ -227,6 +238,19 @@ def test_what_the_sampler_could_not_read_is_told_in_its_words():
         failed = unread_reasons([{"event": "no_data", "text": text}])
         assert failed == {"": text}
         assert measured(OLD, no_data=failed)["cpu_cores_other"] == text
+
+
+@pytest.mark.parametrize("process", ["talker", "router base"])
+def test_the_reason_of_a_process_on_a_further_host_is_given(process):
+    role = "publisher" if process == "talker" else "daemon"
+    text = f"processes.{process}@base: it ended within the window"
+    why = unread_reasons([{"event": "no_data", "text": text}])
+    others = [row for row in SAMPLED if row["process"] != process]
+    got = measured(others + begun(process, role), no_data=why)
+    assert got["cpu_per_message"] == f"{process} was not read: it ended within the window"
+    without = [row for row in SAMPLED if row["counter"] != "run_delay"]
+    got = measured(without, no_data={"run_delay_ns@base": "this kernel does not account for it"})
+    assert got["processor_wait_per_message"] == "this kernel does not account for it"
 
 
 def energy(**joules):

@@ -78,6 +78,13 @@ def test_lost_messages_reach_the_upper_end_of_a_pooled_percentile():
     assert math.isfinite(low)
 
 
+def test_trials_that_are_too_far_apart_leave_the_tail_without_an_upper_bound():
+    """Microseconds in one trial and seconds in the other, as of an arm near overload."""
+    fast = np.linspace(15e3, 25e3, 6_000)
+    value, low, high = intervals.pooled_quantile([fast, fast * 2.5e5], 0.999)
+    assert 0 < low <= value < high == math.inf
+
+
 def test_order_statistics_cover_within_one_trial():
     rng = np.random.default_rng(15)
     covered = 0

@@ -110,7 +110,7 @@ class _Readings:
         )
         table |= {("daemon", name): {} for name in unseen}
         # Older bundles have no counters of a killed worker, only its records.
-        killed = {key for key in recorded - table.keys() if f"processes.{key[1]}" in why}
+        killed = {key for key in recorded - table.keys() if _reason(why, f"processes.{key[1]}")}
         table |= {key: {} for key in killed}
         ended = killed | {key for key, counted in table.items() if _ended(counted)}
         return cls(table, tuple(unseen), frozenset(ended), why)
@@ -133,10 +133,13 @@ class _Readings:
         }
 
     @property
-    def sampler(self) -> str | None:
-        """The sampler's process: `sampler`, or `sampler#2` beside a worker `sampler`."""
-        ours = (name for role, name in self.table if role == "harness")
-        return next((name for name in ours if name.partition("#")[0] == "sampler"), None)
+    def samplers(self) -> list[Counted]:
+        """`sampler`, or `sampler#2` beside a worker `sampler`, and `sampler@base` of a further host."""
+        return [
+            counted
+            for (role, name), counted in self.table.items()
+            if role == "harness" and re.split("[#@]", name)[0] == "sampler"
+        ]
 
     @property
     def unsampled(self) -> str:
@@ -148,24 +151,30 @@ class _Readings:
         """Why a counter has no growth over the window: without a daemon, or a process that ended,
         every sum over the middleware would be too small."""
         if self.unseen:
-            unread = self.why.get(f"processes.{self.unseen[0]}", UNREAD)
-            reason = unread if self.sampler else self.unsampled
+            unread = _reason(self.why, f"processes.{self.unseen[0]}") or UNREAD
+            reason = unread if self.samplers else self.unsampled
             return f"daemon {self.unseen[0]} was not read: {reason}"
         if dead := sorted(name for role, name in self.ended if role in MIDDLEWARE):
-            return f"{dead[0]} was not read: {self.why.get(f'processes.{dead[0]}', UNREAD)}"
+            return f"{dead[0]} was not read: {_reason(self.why, f'processes.{dead[0]}') or UNREAD}"
         return UNREAD
 
     @property
     def missing_to_sampler(self) -> str:
         """Why a counter that the sampler alone reads has no growth."""
-        return self.missing if self.sampler else self.unsampled
+        return self.missing if self.samplers else self.unsampled
 
     @property
     def no_daemon(self) -> str:
         """Why daemons have no figures."""
         if self.of_roles("daemon"):
             return self.missing
-        return NO_DAEMON if self.sampler else self.unsampled
+        return NO_DAEMON if self.samplers else self.unsampled
+
+
+def _reason(why: Reasons, quantity: str) -> str | None:
+    """Why a quantity could not be read; behind one of a further host stands `@` and that host."""
+    of_quantity = (why[key] for key in why if key == quantity or key.startswith(f"{quantity}@"))
+    return next(of_quantity, None)
 
 
 def _per(amount: float | None, divisor: float | None, reason: str) -> float | str:
@@ -178,16 +187,16 @@ def _per(amount: float | None, divisor: float | None, reason: str) -> float | st
 
 
 def _processor(readings: _Readings, divisors: Divisors) -> Measures:
-    window_ns, sampler = divisors.window_ns, readings.sampler
+    window_ns, samplers = divisors.window_ns, readings.samplers
     missing, unsampled = readings.missing, readings.missing_to_sampler
     cpu = _steady(readings.of_roles(*MIDDLEWARE), "cpu")
     gigabytes = None if divisors.bytes is None else divisors.bytes / 1e9
     seconds = None if cpu is None or gigabytes is None else cpu / 1e9
     daemon = _steady(readings.of_roles("daemon"), "cpu")
     other = readings.of_roles("other")
-    other_cpu = _steady(other, "cpu") if other or not sampler else 0.0
-    harness = _steady(readings.of_roles("harness"), "cpu") if sampler else None
-    own = _steady([readings.table["harness", sampler]], "cpu") if sampler else None
+    other_cpu = _steady(other, "cpu") if other or not samplers else 0.0
+    harness = _steady(readings.of_roles("harness"), "cpu") if samplers else None
+    own = _steady(samplers, "cpu")
     measures: Measures = {
         "cpu_per_message": _per(cpu, divisors.delivered, missing),
         "cpu_per_gigabyte": _per(seconds, gigabytes, missing),
@@ -207,9 +216,9 @@ def _processor(readings: _Readings, divisors: Divisors) -> Measures:
 def _kernel(readings: _Readings, divisors: Divisors) -> Measures:
     """The kernel's counters of processes and machines besides processor time."""
     why, own = readings.why, readings.of_roles(*MIDDLEWARE)
-    unread = UNREAD if readings.sampler else readings.unsampled
+    unread = UNREAD if readings.samplers else readings.unsampled
     softirq = _steady(readings.machines.values(), "processor.softirq")
-    of_machine = next((why[key] for key in why if key.partition("@")[0] == "machine"), unread)
+    of_machine = _reason(why, "machine") or unread
     measures: Measures = {"softirq_cores": _per(softirq, divisors.window_ns, of_machine)}
     for name, counters in (
         ("context_switches_per_message", ("voluntary_switches", "involuntary_switches")),
@@ -222,7 +231,7 @@ def _kernel(readings: _Readings, divisors: Divisors) -> Measures:
     measures["processor_wait_per_message"] = _per(
         _steady(own, "run_delay"),
         divisors.delivered,
-        why.get("run_delay_ns", readings.missing_to_sampler),
+        _reason(why, "run_delay_ns") or readings.missing_to_sampler,
     )
     return measures
 
@@ -278,7 +287,7 @@ def _wire(readings: _Readings, divisors: Divisors) -> Measures:
     sent_bytes = {name: sent(name, "tx_bytes") for name in interfaces}
     packets = total(sent(name, "tx_packets") for name in interfaces) if interfaces else None
     every = total(sent_bytes.values()) if interfaces else None
-    of_eth0 = readings.why.get("interfaces", missing)
+    of_eth0 = _reason(readings.why, "interfaces") or missing
     return {
         "wire_bytes_per_payload_byte": _per(every, divisors.bytes, missing),
         "wire_bytes_per_payload_byte_lo": _per(sent_bytes.get("lo"), divisors.bytes, missing),
@@ -343,7 +352,8 @@ def unread_reasons(events: Iterable[Mapping[str, Any]]) -> Reasons:
     for row in events:
         if row["event"] == "no_data":
             name, colon, reason = (row.get("text") or "").partition(": ")
-            is_name = bool(colon) and " " not in name
+            # A daemon has its host in its name: `processes.router base`.
+            is_name = bool(colon) and (" " not in name or name.startswith("processes."))
             reasons[name if is_name else ""] = reason if is_name else row.get("text") or NOT_SAMPLED
     return reasons
 

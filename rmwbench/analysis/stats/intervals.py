@@ -15,6 +15,9 @@ from rmwbench.analysis.stats.quantile import rank
 
 Interval = tuple[float, float, float]
 
+_LARGEST_LOG = 700.0
+"""Beyond it the exponential function overflows."""
+
 BURST = 10
 """How many messages a single disturbance may lose at once within a bound "none was lost": events
 that never happened have no variance, so this is an assumption, and every such bound names it."""
@@ -127,7 +130,8 @@ def _tail_reach(samples: list[np.ndarray], q: float, confidence: float) -> float
     groups, z = len(samples), float(special.ndtri(max(q, 1 - q)))
     root = math.sqrt(groups)
     factor = float(special.nctdtrit(groups - 1, z * root, (1 + confidence) / 2)) / root
-    return float(np.log(medians).std(ddof=1)) * (factor - z)
+    reach = float(np.log(medians).std(ddof=1)) * (factor - z)
+    return reach if reach < _LARGEST_LOG else math.inf
 
 
 def quantile_lower_bound(samples: list[np.ndarray], q: float) -> float:
