@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics import latency
-from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate, trial_value
+from rmwbench.analysis.metrics.aggregate import (
+    MeasuredTrial,
+    aggregate,
+    over_trials,
+    trial_value,
+)
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import Messages, longest_gap, measure, thin_series
 from rmwbench.analysis.metrics.sample import KEEP, make_sample
+from rmwbench.analysis.metrics.saturation import drop_whole_window_metrics
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife, passes
 from rmwbench.analysis.records.ledger import ABSENT, Ledger
@@ -202,6 +208,30 @@ def test_a_share_that_is_one_minus_another_has_its_interval():
         assert (delivered.low, delivered.high) == (1 - rest.high, 1 - rest.low)
     assert [trial_value(GLOSSARY["delivery"], t) for t in trials] == [1, 1, 1, 1, 0.9]
     assert delivered.value == delivered.high == 1 and delivered.low < 0.99
+
+
+def test_a_trial_without_the_value_is_in_no_count_and_no_bound():
+    """The count of messages said that more were measured, and the bound of a rate was too low."""
+    trials = [
+        MeasuredTrial(n, n, Messages(arrived_in_window=100), 10**9, {"cpu_per_message": 5.0 + n})
+        for n in range(3)
+    ]
+    unread = MeasuredTrial(3, 3, Messages(arrived_in_window=10_000), 10**9)
+    cpu = aggregate(GLOSSARY["cpu_per_message"], [*trials, unread])
+    assert (cpu.count, cpu.trials) == (300, 3)
+    silent = Messages(ledger=Ledger(wanted=10, vanished_start=10), scheduled=10)
+    trials = [MeasuredTrial(n, n, silent, 10**9) for n in range(5)]
+    for trial in trials[3:]:
+        drop_whole_window_metrics(trial, "its limit was reached")
+    rate = GLOSSARY["achieved_rate"]
+    assert aggregate(rate, trials) == aggregate(rate, trials[:3])
+
+
+def test_the_interval_of_a_fraction_ends_at_one():
+    shares = np.array([0.8, 0.9, 0.99])
+    share, factor = (over_trials(unit, "amount", shares, 3, "values") for unit in ("fraction", "1"))
+    assert (share.low, share.high) == (factor.low, 1.0)
+    assert factor.high > 1.1
 
 
 def test_what_a_content_filter_withholds_ends_no_run():

@@ -219,18 +219,20 @@ def _aggregate(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
         rows = totals > 0
         interval, method = intervals.clustered_fraction(counts[rows], totals[rows])
         return Measured(entry.unit, *interval, int(totals.sum()), int(rows.sum()), method)
-    values = np.array([v for t in trials if (v := t.values.get(entry.name)) is not None])
-    if not len(values):
+    with_value = [trial for trial in trials if entry.name in trial.values]
+    if not with_value:
         return _no_data(entry, trials)
+    values = np.array([trial.values[entry.name] for trial in with_value])
     if entry.counts_arrivals and len(values) > 1 and not values.any():
-        return _no_arrivals(entry, trials)
+        return _no_arrivals(entry, with_value)
     if entry.per_message:
-        count = sum(t.messages.arrived_in_window for t in trials)
+        count = sum(trial.messages.arrived_in_window for trial in with_value)
     elif entry.unit == "messages":
-        count = sum(t.messages.ledger.wanted for t in trials)
+        count = sum(trial.messages.ledger.wanted for trial in with_value)
     else:
         count = len(values)
-    return over_trials(entry.unit, entry.kind, values, count, "values", step=_step(entry, trials))
+    step = _step(entry, with_value)
+    return over_trials(entry.unit, entry.kind, values, count, "values", step=step)
 
 
 def _no_data(entry: Metric, trials: Sequence[MeasuredTrial]) -> NoData:
@@ -327,7 +329,7 @@ def over_trials(
         interval = intervals.log_t(values)
         method = f"95 % t interval on the log of {n} trial {noun}"
     else:
-        interval = intervals.plain_t(values, least=0.0 if (values >= 0).all() else -math.inf)
+        interval = intervals.amount_t(values, unit=unit)
         method = f"95 % t interval of {n} trial {noun}"
     return Measured(unit, *interval, count, n, method)
 

@@ -35,16 +35,22 @@ def log_t(values: np.ndarray, confidence: float = 0.95) -> Interval:
     return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
 
 
-def plain_t(
-    values: np.ndarray,
-    confidence: float = 0.95,
-    *,
-    least: float = -math.inf,
-) -> Interval:
-    """Mean and t interval of values that may be zero, cut at the `least` that is possible."""
+def plain_t(values: np.ndarray, confidence: float = 0.95) -> Interval:
+    """Mean and t interval of values of either sign."""
     values = np.asarray(values, float)
     mean, half = float(values.mean()), _half(values, confidence)
-    return mean, max(mean - half, least), mean + half
+    return mean, mean - half, mean + half
+
+
+def amount_t(values: np.ndarray, confidence: float = 0.95, *, unit: str = "") -> Interval:
+    """`plain_t` of amounts that may be zero: where all values are possible ones of an amount, or of a
+    fraction, so is the interval."""
+    mean, low, high = plain_t(values, confidence)
+    if (values >= 0).all():
+        low = max(low, 0.0)
+    if unit == "fraction" and (values <= 1).all():
+        high = min(high, 1.0)
+    return mean, low, high
 
 
 def median_range(values: np.ndarray) -> tuple[Interval, float]:

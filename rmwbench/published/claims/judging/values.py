@@ -555,9 +555,7 @@ def _over_trials(
         return value, min(lows), max(highs)
     if logs or ((values > 0).all() and (entry is None or entry.kind != "amount")):
         return intervals.log_t(values, level.confidence)
-    return intervals.plain_t(
-        values, level.confidence, least=0.0 if (values >= 0).all() else -math.inf
-    )
+    return intervals.amount_t(values, level.confidence, unit=unit_of(name) if whole else "")
 
 
 def _none_seen(
