@@ -84,6 +84,18 @@ def test_names_say_the_topic_where_there_are_several_and_are_of_groups():
     assert names(*numbered, endpoints=held) == ["viewer_2,viewer_3", "viewer_4,viewer_5"]
 
 
+def test_two_unlike_readers_of_one_node_have_two_names():
+    """Of two parts with one name, the first had no answer."""
+    rows = [CAMERA, reader(2, "viewer"), reader(3, "control"), reader(4, "control")]
+    held = [{"endpoint": 3, "hold_ns": 7}, {"endpoint": 4, "hold_ns": 9}]
+    groups = parts(*rows, endpoints=held)
+    assert [(group.name, group.endpoints) for group in groups] == [
+        ("viewer", {1, 2}),
+        ("control", {1, 3}),
+        ("control#2", {1, 4}),
+    ]
+
+
 def test_the_hops_of_a_chain_stay_together():
     rows = [
         endpoint(1, "way", node="a", process="a"),

@@ -205,14 +205,18 @@ def same_readers(
 
 def _names(groups: Iterable[Sequence[str]]) -> list[str]:
     """A name for each group: its one name, or `scan_*`; all its names where two groups would
-    otherwise be called the same."""
+    otherwise be called the same, and a number where these are the same as well: a node may subscribe
+    to a topic twice."""
     listed = list(groups)
     short = [_called(group) for group in listed]
     again = Counter(short)
-    return [
-        name if again[name] == 1 else ",".join(group)
-        for name, group in zip(short, listed, strict=True)
-    ]
+    names: Counter[str] = Counter()
+    numbered = []
+    for name, group in zip(short, listed, strict=True):
+        whole = name if again[name] == 1 else ",".join(group)
+        names[whole] += 1
+        numbered.append(whole if names[whole] == 1 else f"{whole}#{names[whole]}")
+    return numbered
 
 
 def _called(names: Sequence[str]) -> str:
