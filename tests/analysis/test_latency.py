@@ -81,6 +81,16 @@ def test_a_publish_call_that_failed_or_never_returned_keeps_its_duration():
     assert (m.ledger.failed, m.ledger.vanished_start) == (1, 1)
 
 
+def test_a_message_that_its_publish_call_refused_is_in_no_service_latency():
+    """It was never sent, as one that no call was made for; one that arrived all the same was."""
+    sent = [message(0, 0), message(1, 100, flags=FAILED), message(2, 200, flags=FAILED)]
+    received = [{"seq": 0, "taken_ns": 50}, {"seq": 2, "taken_ns": 260}]
+    m = measure(Records(sent, received), PAIR, SteadyWindow(0, 300))
+    assert m.samples["service_latency"].values.tolist() == [40, 50]
+    assert m.samples["response_latency"].values.tolist() == [50, 60, np.inf]
+    assert m.ledger.never_sent == m.ledger.failed == 1
+
+
 def test_latencies_stay_exact_on_a_machine_that_has_been_up_for_years():
     up = 2**57 + 1
     m = measure(

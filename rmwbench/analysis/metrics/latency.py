@@ -1,7 +1,8 @@
 """One trial's latencies, arrivals and ledger from its records. Columns are read one by one, so that
 memory stays at a few columns.
 
-Every message that the schedule wanted is in every latency sample, once per reader: a message that
+Every message that the schedule wanted is in the samples of the response latency and the latency until
+consumed, once per reader, and every message that was sent in that of the service latency: one that
 did not arrive sound and in time is +inf (rule 4). Latencies of several readers are pooled within
 the trial."""
 
@@ -145,7 +146,7 @@ def measure(
     for w in writers:
         w.intended_ns = _RELEASED
     messages.samples["service_latency"] = make_sample(
-        [_wanted(p.taken_ns, p.writer.call_ns, p.places.steady & p.places.attempted) for p in pairs]
+        [_wanted(p.taken_ns, p.writer.call_ns, p.places.steady & p.sent) for p in pairs]
     )
     pairs.clear()
     messages.samples["publish_call"] = make_sample(
@@ -401,7 +402,7 @@ def _legs(
 ) -> None:
     """The samples `request_leg` and `reply_leg`, where there are clients."""
     called = {
-        w.endpoint: w.places.first_seq + np.flatnonzero(w.places.steady & w.places.attempted)
+        w.endpoint: w.places.first_seq + np.flatnonzero(w.places.steady & w.places.accepted)
         for w in writers
         if w.kind == "client"
     }
@@ -448,6 +449,13 @@ class _Pair:
 
     def __post_init__(self, taken: np.ndarray) -> None:
         self.taken_ns = self.placed(taken)
+
+    @property
+    def sent(self) -> np.ndarray:
+        """Whether each message was sent: its publish call succeeded, or returned an error and the
+        message arrived all the same."""
+        sent: np.ndarray = self.places.attempted & (~self.places.failed | (self.first >= 0))
+        return sent
 
     @cached_property
     def missing(self) -> np.ndarray:

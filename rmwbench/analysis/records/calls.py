@@ -100,7 +100,7 @@ def legs(
     client has taken it; +inf where that message did not arrive sound and in time.
 
     `columns` are the records as they are; `steady` maps each client to the sequence numbers of its
-    requests in the steady window whose call was made.
+    requests in the steady window that the call accepted.
     """
     requests, replies = [], []
     sent_by, seq, call, sent_flags = (

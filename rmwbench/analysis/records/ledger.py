@@ -152,6 +152,12 @@ class WriterPlaces:
     depth: int | None = None
     """The depth of its history; None for keep all, or where it is not known."""
 
+    @property
+    def accepted(self) -> np.ndarray:
+        """Whether the publish call was made and returned no error."""
+        accepted: np.ndarray = self.attempted & ~self.failed
+        return accepted
+
 
 class Pace(Enum):
     """How a stream went when the drain ended; a best-effort stream had `ENDED`. A silent stream may
@@ -346,11 +352,11 @@ def late(writer: WriterPlaces, arrangement: Arranged, pace: Pace) -> np.ndarray:
         if pace is Pace.SILENT and writer.depth is not None:
             # Messages sent after a reader left pushed none of its messages out of the history.
             until = int(np.flatnonzero(writer.steady).max(initial=-1)) + 1
-            held = np.flatnonzero((writer.attempted & ~writer.failed)[:until])[-writer.depth :]
+            held = np.flatnonzero(writer.accepted[:until])[-writer.depth :]
             behind = max(behind, int(held[0])) if len(held) else behind
         is_late[behind:] = ~corrupt[behind:]
     is_late[arrangement.late_places] = True
-    is_late &= writer.attempted & ~writer.failed & writer.steady & (arrangement.first < 0)
+    is_late &= writer.accepted & writer.steady & (arrangement.first < 0)
     return is_late
 
 

@@ -123,7 +123,7 @@ def pairs_of(
                 due_ns=due[due_for_both],
                 call_ns=pair.writer.call_ns[due_for_both],
                 taken_ns=pair.taken_ns[due_for_both],
-                sent=(pair.places.attempted & ~pair.places.failed)[due_for_both],
+                sent=pair.places.accepted[due_for_both],
                 late=waiting[due_for_both],
                 again_ns=_again(arrivals, pair.first),
                 servers=servers,
