@@ -46,6 +46,9 @@ def test_stray_bytes_are_those_of_further_interfaces_and_of_the_loopback():
         for at, value in (("before_open", before), ("complete", 12345), ("steady_end", after))
     ]
     assert stray(rows, DEFINITION) == {"stray_bytes": 500, "loopback_bytes": 7010}
+    further = {host: [{"name": "docker0"}] for host in ("robot", "traffic")}
+    of_all = {"network": {"hosts": ["robot", "base"], "interfaces": further}}
+    assert stray(rows, of_all) == stray(rows, DEFINITION), "nothing reads hosts of cross traffic"
     got = stray(rows[1:], DEFINITION)
     assert set(got.values()) == {NOT_READ}
 

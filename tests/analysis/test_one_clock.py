@@ -308,6 +308,13 @@ def test_a_sampler_stamps_on_its_hosts_clock():
     assert fit(known.hosts["base"].readings) == known.hosts["base"]
 
 
+def test_a_host_may_have_the_name_of_a_daemon():
+    rows = [row | {"host": row["host"].replace("base", "router")} for row in clock_map()]
+    known = clocks(rows, a_trial().endpoints)
+    for process, host in (("router robot", "robot"), ("router router again", "router")):
+        assert known.of_process(process) is known.hosts[host]
+
+
 def test_a_bound_is_looked_up_between_readings_where_it_is_largest():
     """Of a clock that somebody slews, with and without a window, also where the window has as many
     readings as the bound has points."""

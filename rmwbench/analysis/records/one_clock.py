@@ -45,7 +45,8 @@ class TrialClocks:
     def of_process(self, process: str) -> Clock:
         """The clock of a process: `sampler@base`, `router base` and `base` are on the host `base`;
         a process that no endpoint places is on the first host."""
-        words = (word for word in re.split("[@ ]", process) if word in self.hosts)
+        # The host stands last: a host, too, may be called `router`.
+        words = (word for word in reversed(re.split("[@ ]", process)) if word in self.hosts)
         host = self.processes.get(process) or next(words, next(iter(self.hosts)))
         return self.hosts.get(host, _REFERENCE)
 

@@ -18,8 +18,6 @@ DiffersIn = Literal["qos", "taking", "hold_ns", "joins", "process", "host", "lin
 """The fields of `NamedReader`."""
 _TAKING = ("touch", "wait", "take")
 """Settings of each reader besides its QoS."""
-_EVERYWHERE = "all"
-"""The name that stands for every link in a change of the network."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +114,7 @@ def _link(host: str, network: Mapping[str, Any]) -> str:
             [
                 {name: value for name, value in change.items() if name != "host"}
                 for change in network.get("changes") or ()
-                if change.get("host") in (host, _EVERYWHERE)
+                if change.get("host") == host
             ],
         ]
     )

@@ -38,7 +38,7 @@ def paths(rows: Sequence[Row], *, least: int = 2) -> list[Path]:
                 complete.append(path)
             if len(complete) > MOST_PATHS:
                 raise ValueError(
-                    f"relays make more than {MOST_PATHS} ways from a source to a last subscription"
+                    f"there are more than {MOST_PATHS} ways from a source to a last subscription"
                 )
     return complete
 

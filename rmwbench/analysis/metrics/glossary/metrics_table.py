@@ -753,6 +753,7 @@ METRICS: tuple[Metric, ...] = (
         "From a late reader's creation until the last message of its history is in its hands; "
         "infinite where one never came.",
         use=PRIMARY,
+        no_data="no late reader had a history to be given",
         failed_value=inf,
     ),
     # What processes, their host and the machine spend: processor time, memory, bytes on the wire,

@@ -32,9 +32,11 @@ def stray(counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]) 
         if row["at"] in (BEGIN, END) and (kind, counter) == ("interface", "tx_bytes"):
             sent[row["process"], interface, row["at"]] = row["value"]
     values: Measures = {}
+    # Hosts of cross traffic have such interfaces, too; they are not among `hosts`.
+    hosts = definition["network"]["hosts"]
     places = {
-        "stray_bytes": [(host, nic["name"]) for host, nics in further.items() for nic in nics],
-        "loopback_bytes": [(host, LOOPBACK) for host in definition["network"]["hosts"]],
+        "stray_bytes": [(host, nic["name"]) for host in hosts for nic in further.get(host, ())],
+        "loopback_bytes": [(host, LOOPBACK) for host in hosts],
     }
     for metric, wanted in places.items():
         begin, end = (total(sent.get((*place, at)) for place in wanted) for at in (BEGIN, END))
