@@ -86,7 +86,7 @@ def durable_files() -> Iterator[Callable[[Path], Path]]:
             "this file cannot be written",
             where=str(failed_path),
             actual=getattr(error, "strerror", None) or str(error),
-            fix="make room there" if _is_full(error) else "give access there",
+            fix="make room there" if is_full(error) else "give access there",
         ) from error
 
 
@@ -255,9 +255,10 @@ def _unwritable(path: Path, error: Exception, kind: str = "file") -> UserError:
         "the output cannot be written",
         where=str(path),
         actual=getattr(error, "strerror", None) or str(error),
-        fix=("make room there, or " if _is_full(error) else "") + f"name another {kind}",
+        fix=("make room there, or " if is_full(error) else "") + f"name another {kind}",
     )
 
 
-def _is_full(error: BaseException) -> bool:
+def is_full(error: BaseException) -> bool:
+    """Whether there was no room to write."""
     return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)

@@ -299,7 +299,7 @@ class Source:
     def _of_directory(self, listed: Checksums | None, relative: str) -> Iterator[SourceFile]:
         prefix = f"{relative}/" if relative else ""
         for path, name in sorted(_walk(self.path, self.skipped), key=lambda entry: entry[0]):
-            if listed is None and not _is_data(path):
+            if listed is None and not _is_data(name):
                 continue
             if is_archive(path):
                 self.skipped.append(name)
@@ -315,7 +315,7 @@ class Source:
             data = path.read_bytes()
             if listed is not None:
                 listed.check(f"{prefix}{name}", hashlib.sha256(data).hexdigest(), shown(path))
-            if _is_data(path):
+            if _is_data(name):
                 yield self._item(name, shown(path), data)
         if listed is not None:
             listed.must_be_whole(relative)
@@ -344,7 +344,7 @@ class Source:
             digests[name] = hashlib.sha256(data).hexdigest()
             if Path(name).name == CHECKSUMS:
                 inside[os.path.dirname(name)] = checksums_in(data, where)
-            if _is_data(Path(name)):
+            if _is_data(name):
                 yield self._item(member.name, where, data)
         if listed is not None:
             listed.check(relative, archive.sha256, shown(self.path))
@@ -399,8 +399,8 @@ def _mode(path: Path) -> int:
 
 
 def _walk(top: Path, skipped: list[str]) -> Iterator[tuple[Path, str]]:
-    """Yield every plain file below a directory that is not hidden, with its name relative to it. A
-    directory that cannot be read is an error."""
+    """Yield every plain file below a directory, with its name relative to it. A directory that
+    cannot be read is an error."""
 
     def fail(error: OSError) -> None:
         raise error
@@ -412,14 +412,16 @@ def _walk(top: Path, skipped: list[str]) -> Iterator[tuple[Path, str]]:
             mode = os.lstat(path).st_mode
             if stat.S_ISREG(mode):
                 yield path, relative
-            elif not stat.S_ISDIR(mode) and _is_data(path):
+            elif not stat.S_ISDIR(mode) and _is_data(relative):
                 skipped.append(shown(relative))
 
 
-def _is_data(path: Path) -> bool:
-    """Whether the name is none of those that people and file managers put beside data."""
-    stem = path.name.upper().split(".")[0]
-    return not path.name.startswith(".") and stem not in ("README", "LICENSE", CHECKSUMS)
+def _is_data(name: str) -> bool:
+    """Whether a file, by its name relative to the source, is none of those that people and programs
+    put beside data: hidden ones, and whatever lies in a hidden folder."""
+    path = PurePosixPath(name)
+    is_hidden = any(part.startswith(".") and part != ".." for part in path.parts)
+    return not is_hidden and path.name.upper().split(".")[0] not in ("README", "LICENSE", CHECKSUMS)
 
 
 def _check_size(size: int, where: str) -> None:

@@ -20,6 +20,7 @@ from rmwbench.errors import UserError
 from rmwbench.published.importers.data_source import Source, shown
 from rmwbench.published.importers.kinds import KINDS, Kind, NotRecognised, kind_named, recognise
 from rmwbench.published.importers.published import Published
+from rmwbench.whole_file import is_full
 
 PARSER = 2
 """This version rises when the same data gives another bundle."""
@@ -49,7 +50,9 @@ def import_published(path: Path | str, out: Path | str, kind: str | None = None)
         # What cannot be read is told by the source: this is writing.
         reason = error.strerror or str(error)
         raise UserError(
-            f"cannot write the bundle: {reason}", where=shown(out), fix="make room, or use --out"
+            f"cannot write the bundle: {reason}",
+            where=shown(out),
+            fix=("make room, or " if is_full(error) else "") + "choose another place with --out",
         ) from None
 
 

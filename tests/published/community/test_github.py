@@ -8,11 +8,12 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.published.community.github import client as client_module
+from rmwbench.published.community.github import engagement_view
 from rmwbench.published.community.github.client import ApiClient
 from rmwbench.published.community.github.collect import collect
-from rmwbench.published.community.github.engagement import measure
+from rmwbench.published.community.github.engagement import MonthCounts, measure
 from rmwbench.published.community.github.engagement_view import view
-from rmwbench.published.community.github.project import digest
+from rmwbench.published.community.github.project import RepositoryFact, digest
 from rmwbench.published.community.github.saved import load, save
 from rmwbench.published.importers.formats.github_csv import ISSUES, PULLS
 from rmwbench.report.render.html import render_html
@@ -339,3 +340,21 @@ def test_a_name_that_tries_to_be_markup(wheels, tmp_path):
     (place / "collected.json").write_text(json.dumps({"name": "<script>alert(1)</script>/x"}))
     html = render_html(view(measure(load(tmp_path)), draw=True))
     assert "<script>alert(1)" not in html
+
+
+@pytest.mark.parametrize(
+    ("month", "days", "text"),
+    [
+        ("2026-03", 31.0, "2026-03"),
+        ("2026-03", 30.0, "2026-03 (30 d)"),
+        ("2026-02", 28.0, "2026-02"),
+        ("2026-02", 12.34, "2026-02 (12.3 d)"),
+    ],
+)
+def test_a_month_that_is_cut_by_one_day_is_cut(month, days, text):
+    assert engagement_view._month(MonthCounts(month=month, days=days)) == text
+
+
+def test_a_small_repository_has_code():
+    fact = RepositoryFact(value=20_000, unit="bytes", languages=["C++"])
+    assert engagement_view._fact(fact) == "20.0 kB (C++)"

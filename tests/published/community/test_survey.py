@@ -163,6 +163,24 @@ def test_a_group_without_an_opinion_has_no_data(tmp_path):
     show.view(result, draw=True)
 
 
+def test_a_group_with_one_answer_is_not_said_to_agree_with_the_other(tmp_path):
+    rows = [["t", "a", LEVELS[n % 5], "Neutral", ""] for n in range(6)]
+    rows += [["t", "b", "N/A" if n else "Agree", "Neutral", ""] for n in range(6)]
+    result = analyse(read(survey_file(table(tmp_path, rows)), group_by="Middleware"))
+    assert [x.no_data for x in result.comparison.of] == [
+        "a group has one answer",
+        "all answers are the same",
+    ]
+
+
+def test_a_comparison_without_any_test_names_none(tmp_path):
+    rows = [["t", group, "Agree", "Neutral", ""] for group in "ab" for _ in range(5)]
+    result = analyse(read(survey_file(table(tmp_path, rows)), group_by="Middleware"))
+    text = render_markdown(show.view(result))
+    assert "0 of 0 questions differ after correction (0 before it)." in text
+    assert "Mann-Whitney, two-sided" not in text
+
+
 def test_the_blank_form_filled_in_is_read_again(tmp_path, capsys):
     assert run(capsys, "--form", tmp_path / "form")[0] == 0
     blank = tmp_path / "form" / "survey.csv"

@@ -85,7 +85,13 @@ def test_settling_is_of_the_runs_that_are_long_enough(tmp_path):
     long = "9\n" * WARM_UP + "400\n" * 50 + "300\n" * 10 + "200\n" * 50
     files = {**FILES, "s1/metadata.yaml": plan, FIRST: long}
     settling = points(tmp_path, files)[1]["hop_chain_settling", "imu", "rmw_zenoh_cpp"]
-    assert settling["as_corrected"] == 0.5 and settling["note"].startswith("of 1 runs")
+    assert settling["as_corrected"] == 0.5 and settling["note"].startswith("of 1 run:")
+
+
+def test_one_session_has_no_spread_and_says_so(tmp_path):
+    files = {name: text for name, text in FILES.items() if name.startswith("s1/")}
+    spread = points(tmp_path, files)[1]["hop_chain_spread", "imu", "rmw_zenoh_cpp"]
+    assert spread["as_corrected"] is None and spread["note"].startswith("no data: one session")
 
 
 FIRST = "s1/imu_cpp_results_rmw_zenoh_cpp_nr_1.txt"

@@ -118,6 +118,14 @@ def test_pipes_and_links_within_a_folder_are_skipped_and_named(tmp_path):
     ]
 
 
+def test_what_lies_in_a_hidden_folder_is_no_data(tmp_path):
+    """The copies of Jupyter and the files of git were taken for data."""
+    files = {name: b"1\n" for name in (".git/HEAD", "a/.ipynb_checkpoints/x.csv", "a/x.csv")}
+    (tmp_path / "x.tar").write_bytes(tar(*files.items()))
+    for source in (put(tmp_path / "data", files), tmp_path / "x.tar"):
+        assert [item.name for item in Source(source)] == ["a/x.csv"]
+
+
 def test_a_loop_of_links_is_named(tmp_path):
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")

@@ -24,6 +24,7 @@ from rmwbench.published.community.github.project import (
     RepositoryFact,
 )
 from rmwbench.words.fields import absent, exact
+from rmwbench.words.numbers import counted
 
 DAY_S = 86400.0
 WITHIN_DAYS = (1, 7, 30, 90)
@@ -254,7 +255,7 @@ def _waiting_times(days: list[float], ended: list[bool]) -> WaitingTimes:
 def _median(curve: Curve) -> MedianDays:
     median, low, high = curve.median()
     if curve.count < FEWEST:
-        return MedianDays(no_data=f"{curve.count} items: fewer than {FEWEST}")
+        return MedianDays(no_data=f"{counted(curve.count, 'item')}: fewer than {FEWEST}")
     if not isfinite(median):
         return MedianDays(
             no_data="fewer than half have ended", at_least=low if isfinite(low) else None

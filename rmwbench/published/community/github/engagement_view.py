@@ -1,6 +1,7 @@
 """The engagement as sections for page and terminal, with its charts: how long items stay open, how
 long until somebody answers, and what happened each month."""
 
+from calendar import monthrange
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any, Literal
@@ -11,6 +12,7 @@ from rmwbench.published.community.github.engagement import (
     Engagement,
     Kind,
     MedianDays,
+    MonthCounts,
     NoDataReason,
     RepositoryEngagement,
     WaitingTimes,
@@ -413,7 +415,7 @@ def _fact(fact: RepositoryFact) -> str:
         return "no data"
     if fact.unit == "bytes" and isinstance(fact.value, int):
         languages = ", ".join((fact.languages or ())[:2])
-        return f"{fact.value / 1e6:.1f} MB" + (f" ({languages})" if languages else "")
+        return fmt.quantity(fact.value, fact.unit) + (f" ({languages})" if languages else "")
     details = [fmt.counted(fact.merges, "merge")] if fact.merges else []
     details += [f"{fact.bots} of bots"] if fact.bots else []
     details += [f"{fact.bots_left_out} of bots left out"] if fact.bots_left_out else []
@@ -432,7 +434,7 @@ def _months(repositories: Sequence[RepositoryEngagement], draw: bool) -> Section
     rows = [
         [
             r.name,
-            m.month + ("" if m.days >= 28 else f" ({m.days:.0f} d)"),
+            _month(m),
             *(_count(m.count(name)) for name in names),
         ]
         for r in repositories
@@ -449,10 +451,17 @@ def _months(repositories: Sequence[RepositoryEngagement], draw: bool) -> Section
                     "begins and ends."
                 )
                 drawn.append(Picture(f"months-{name}", title.capitalize(), reading, spec))
-    text = ["A number in brackets is a month that is cut."]
+    text = ["Days in brackets are those of a month that is cut."]
     if "pulls_opened" in names or "issues_opened" in names:
         text.insert(0, "Closings are of what was opened in the window.")
     return panel("Month by month", text, Table(columns, rows) if names else None, drawn)
+
+
+def _month(counts: MonthCounts) -> str:
+    """Return `2026-03`, or `2026-03 (12.5 d)` if only these days of it are in the window."""
+    year, month = map(int, counts.month.split("-"))
+    is_cut = counts.days < monthrange(year, month)[1]
+    return f"{counts.month} ({counts.days:.3g} d)" if is_cut else counts.month
 
 
 def _count(value: int | None) -> str:

@@ -212,9 +212,10 @@ def _comparison(
     rows = []
     for question, (a, b, test), corrected in zip(survey.questions, tests, adjusted, strict=True):
         row = ComparedQuestion(label=question.label, counts=[int(a.sum()), int(b.sum())])
-        if test is None or corrected is None or min(a.sum(), b.sum()) < 2:
-            both_answered = a.sum() and b.sum()
-            reason = "all answers are the same" if both_answered else "a group did not answer"
+        least = int(min(a.sum(), b.sum()))
+        if test is None or corrected is None or least < 2:
+            few = {0: "a group did not answer", 1: "a group has one answer"}
+            reason = few.get(least, "all answers are the same")
             rows.append(replace(row, no_data=reason))
             continue
         delta, low, high = ordinal.cliffs_delta(a, b)

@@ -166,15 +166,14 @@ def _comparison(comparison: GroupComparison, questions: Sequence[AnsweredQuestio
     decided = sum(row.verdict in ("higher", "lower") for row in comparison.of)
     alone = sum(row.p is not None and row.p < comparison.alpha for row in comparison.of)
     methods = sorted({row.method for row in comparison.of if row.method})
-    text = [
-        f"{decided} of {comparison.questions_tested} questions differ after correction ({alone} "
-        f"before it). Test: Mann-Whitney, two-sided, {' or '.join(methods)}."
-    ]
+    text = f"{decided} of {comparison.questions_tested} questions differ after correction ({alone} before it)."
+    if methods:
+        text += f" Test: Mann-Whitney, two-sided, {' or '.join(methods)}."
     columns = (
         *("", "question", (f"n {first}", True), (f"n {second}", True)),
         *("Cliff's delta [95 %]", ("p", True), ("p corrected", True), first),
     )
-    return panel(f"{first} against {second}", text, Table(columns, rows))
+    return panel(f"{first} against {second}", [text], Table(columns, rows))
 
 
 def _published_section(points: Sequence[Mapping[str, Any]]) -> Section:

@@ -23,6 +23,7 @@ from rmwbench.published.importers.published import (
     both_ends,
 )
 from rmwbench.published.importers.sheet import Once, Range, whole
+from rmwbench.words import numbers as fmt
 
 NAME = re.compile(
     r"(?P<sensor>[a-z]+)_cpp_results_(?P<rmw>rmw_[a-z0-9_]+?)_nr_(?P<run>[1-9][0-9]{0,4})\.txt"
@@ -261,7 +262,7 @@ def _cell_figures(sensor: str, rmw: str, runs: Sequence[HopChainRun], out: Publi
         "ms",
         chain,
         float(np.mean([run.mean() for run in latency_ms])),
-        f"of {len(runs)} runs, each counted once; of the messages that reached the end, others are "
+        f"of {fmt.counted(len(runs), 'run')}, each counted once; of the messages that reached the end, others are "
         "in no file",
     )
     inside = every[every <= _cutoff(every)]
@@ -275,14 +276,24 @@ def _cell_figures(sensor: str, rmw: str, runs: Sequence[HopChainRun], out: Publi
     )
     note = "the original has no percentile beyond the quartiles"
     point("p90", "ms", None, float(np.quantile(every, 0.9)), note)
+    _steadiness_figures(point, runs, latency_ms)
+
+
+def _steadiness_figures(
+    point: SeriesPoints, runs: Sequence[HopChainRun], latency_ms: Sequence[np.ndarray]
+) -> None:
+    """Add how far the sessions differ, and how far a run changes. `latency_ms`: those of each run
+    after the warm-up."""
     spread, half = _spread(runs)
     point(
         "spread",
         "%",
         spread,
         half,
-        "published: coefficient of variation over sessions; corrected: half of the 95 % interval "
-        "of their mean",
+        "no data: one session has no spread"
+        if half is None
+        else "published: coefficient of variation over sessions; corrected: half of the 95 % "
+        "interval of their mean",
     )
     settled = [run[-EDGE:].mean() / run[:EDGE].mean() for run in latency_ms if len(run) >= 2 * EDGE]
     point(
@@ -290,7 +301,7 @@ def _cell_figures(sensor: str, rmw: str, runs: Sequence[HopChainRun], out: Publi
         "ratio",
         None,
         float(np.mean(settled)) if settled else None,
-        f"of {len(settled)} runs: the last {EDGE} messages ÷ the first {EDGE} after the warm-up, 1 "
+        f"of {fmt.counted(len(settled), 'run')}: the last {EDGE} messages ÷ the first {EDGE} after the warm-up, 1 "
         "where they had settled"
         if settled
         else f"no data: no run has {2 * EDGE} messages after the warm-up",
