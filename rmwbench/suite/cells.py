@@ -548,7 +548,7 @@ def _check_primary_metric(cell: Cell) -> None:
     longer = ""
     if cell.steady_messages:
         needed_s = cell.timeline.steady_s * needed / cell.steady_messages
-        longer = f"lengthen the steady state to about {needed_s:.3g} s, or "
+        longer = f"lengthen the steady state to about {_rounded_up(needed_s)} s, or "
     raise Fault(
         f"a trial of workload `{cell.workload.name}` has too few messages for "
         f"{cell.workload.primary_metric}",
@@ -557,6 +557,13 @@ def _check_primary_metric(cell: Cell) -> None:
         fix=longer + "choose a lower percentile",
         at=("primary_metric",),
     )
+
+
+def _rounded_up(seconds: float) -> str:
+    """Seconds as a file has them, with three digits, or more for a whole number. They are rounded
+    up, since the advice must be enough."""
+    scale = 10 ** max(0, 2 - math.floor(math.log10(seconds)))
+    return f"{math.ceil(seconds * scale - 1e-9) / scale:.12g}"
 
 
 def _check_drain(cell: Cell) -> None:
@@ -575,10 +582,10 @@ def _check_drain(cell: Cell) -> None:
             raise Fault(
                 f"the drain of workload `{cell.workload.name}` is shorter than a reliable history "
                 f"of topic `{endpoint.topic}` may take",
-                expected=f"at least {needed_s:.3g} s, for {held_messages} messages at "
-                f"{1e9 / arrival.period_ns:.3g} Hz",
+                expected=f"at least {_rounded_up(needed_s)} s, for {held_messages} messages at "
+                f"{arrival.rate_hz:.12g} Hz",
                 actual=f"{cell.timeline.drain_most_s:g} s",
-                fix=f"set `drain_s: {needed_s:.3g}` in its timeline, or a smaller depth",
+                fix=f"set `drain_s: {_rounded_up(needed_s)}` in its timeline, or a smaller depth",
             )
 
 

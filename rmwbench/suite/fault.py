@@ -155,7 +155,7 @@ def elsewhere(pattern: str, keys: Iterable[str]) -> dict[str, str]:
 
 class Strict(BaseModel):
     """The base of all models of a suite file: no unknown keys, no silent conversions (`"30"` is not
-    a number), and no changes after loading."""
+    a number), no number that is not finite, and no changes after loading."""
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {}
     """Key that belongs to another part of the file -> that part, as a file has it."""
@@ -163,7 +163,12 @@ class Strict(BaseModel):
     """Fields that are not keys of a file."""
 
     model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, validate_by_alias=True, validate_by_name=False
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        allow_inf_nan=False,
+        validate_by_alias=True,
+        validate_by_name=False,
     )
 
     @model_validator(mode="before")

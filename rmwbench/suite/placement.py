@@ -112,6 +112,6 @@ def _check_against(
 def _place_cell(cell: Cell) -> Cell:
     if cell.links is None:
         return cell
-    emulated = (line for line in network_lines(cell.links) if not line.endswith(": does nothing"))
-    real = RealNetwork(cell.links.hosts, tuple(emulated))
+    left_out = tuple(network_lines(cell.links, all_hosts=False))
+    real = RealNetwork(cell.links.hosts, left_out)
     return replace(cell, links=None, real=real)

@@ -49,7 +49,7 @@ class Blocks(Strict):
     planned: int | None = Field(default=None, ge=1, le=10_000)
     minimum: int = Field(default=5, ge=1, le=10_000)
     maximum: int | None = Field(default=None, ge=2, le=10_000)
-    within_s: float | None = Field(default=None, gt=0, le=31_536_000, allow_inf_nan=False)
+    within_s: float | None = Field(default=None, gt=0, le=31_536_000)
     decide: ListOf[str] = ()
 
     @property
@@ -177,8 +177,10 @@ class Suite(Strict):
                     at=(name,),
                 )
             for index, level in enumerate(levels):
+                # 10 and 10.0 give the same cell, 1 and true do not
                 if any(
-                    level == earlier and type(level) is type(earlier) for earlier in levels[:index]
+                    level == earlier and isinstance(level, bool) == isinstance(earlier, bool)
+                    for earlier in levels[:index]
                 ):
                     raise Fault(
                         f"factor `{name}` has the level `{level}` twice",

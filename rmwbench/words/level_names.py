@@ -32,7 +32,7 @@ def level_name(factor: str, level: Any) -> str:
         return f"{set_quantity(float(level), 'fraction')} loss"
     if noun := _COUNTED.get(factor):
         return fmt.counted(int(level), noun)
-    return f"{_last(factor)} {level:g}"
+    return f"{_last(factor)} {level:.12g}"
 
 
 def set_quantity(value: float, unit: str) -> str:

@@ -205,5 +205,6 @@ def test_a_level_is_set_and_has_all_its_digits():
     sizes = [level_name("message", f"Bytes({size})") for size in (1472, 1473, 1000, 65507)]
     assert sizes == ["1.472 kB", "1.473 kB", "1 kB", "65.507 kB"]
     assert level_name("rate_hz", 1004) == "1.004 kHz" and level_name("rate_hz", 10) == "10 Hz"
+    assert level_name("modes.shm_pool_bytes", 268435456) == "shm_pool_bytes 268435456"
     assert level_name("network.loss", 0.1) == "10 % loss"
     assert level_name("network.loss", 0.0) == "0 % loss"

@@ -154,6 +154,7 @@ def test_exclusions_remove_exactly_what_they_name():
         ("factors: {payload: [Array1k]}\n", 13, "unknown factor"),
         ("factors:\n  depth:\n    - 1\n    - 0\n", 16, "level `0`"),
         ("factors: {depth: [1, 1]}\n", 13, "twice"),
+        ("factors: {rate_hz: [1000, 1000.0]}\n", 13, "twice"),
         ("factors: {depth: []}\n", 13, "no levels"),
         ("exclude:\n  - {arm: c}\n", 14, "unknown level"),
         ("exclude:\n  - {amr: a}\n", 14, "unknown factor"),

@@ -7,7 +7,7 @@ import pytest
 from rmwbench.analysis.capacity.limit import of_limits, parse_limit
 from rmwbench.errors import UserError
 from rmwbench.suite.file.limits_file import read_limits
-from rmwbench.suite.file.load import load
+from rmwbench.suite.file.load import load, parse
 from rmwbench.suite.limits import KEYS, METRICS, metric_of
 
 from .suite_text import edited
@@ -96,6 +96,11 @@ def test_the_outcomes_of_a_suite_may_be_a_limits_file(tmp_path):
     assert limits.document() == {
         key: value for key, value in read_limits(tmp_path / "limits.yaml").document().items()
     }
+
+
+def test_a_path_that_no_file_can_have_is_one_error():
+    with pytest.raises(UserError, match="cannot read the limits file"):
+        parse(edited(more='outcomes: "a\\0.yaml"\n'), where="f.yaml")
 
 
 def test_a_search_takes_the_same_file_where_it_can_judge_it(tmp_path):

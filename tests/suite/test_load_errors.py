@@ -7,7 +7,7 @@ from rmwbench.errors import UserError
 from rmwbench.suite.file.load import load, parse
 from rmwbench.suite.side import MAX_PROFILE_BYTES
 
-from .suite_text import GOOD, edited, error, nodes
+from .suite_text import GOOD, edited, error, nodes, suite
 
 RATE, QOS = "rate_hz: 1000", "qos: {reliability: reliable}"
 NAMES = {
@@ -285,3 +285,27 @@ def test_a_profile_that_is_there_gets_no_advice_about_its_path(tmp_path, content
     with pytest.raises(UserError, match="cannot be read") as refused:
         load(suite)
     assert expected in refused.value.expected and refused.value.fix is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "more", "line"),
+    [
+        ([("planned: 6", "maximum: 6, within_s: .nan")], "", 3),
+        ([], "sampling: {series_hz: .nan}\n", 13),
+        ([], "outcomes: {acceptable: {response_latency_p50_ms: .inf}}\n", 13),
+    ],
+)
+def test_a_number_that_is_not_finite_is_refused(changes, more, line):
+    mistake = error(*changes, more=more)
+    assert mistake.where == f"f.yaml:{line}"
+    assert mistake.expected == "a finite number"
+
+
+def test_advised_seconds_are_enough_and_can_be_copied():
+    rate = (RATE, "rate_hz: 1\n    primary_metric: response_latency_p99")
+    assert "lengthen the steady state to about 1000 s" in error(rate).fix
+    depth = (QOS, "qos: {reliability: reliable, depth: 6055}")
+    mistake = error(depth, ("steady_s: 1.0", "steady_s: 20"))
+    assert mistake.expected == "at least 6.06 s, for 6055 messages at 1000 Hz"
+    assert "`drain_s: 6.06`" in mistake.fix
+    suite(depth, ("steady_s: 1.0", "steady_s: 20, drain_s: 6.06"))

@@ -407,6 +407,10 @@ def test_mahimahi_is_a_time_per_line():
         ("5\n4\n", 2),
         ("5\nx\n", 2),
         ("0\n0\n", 2),
+        ("t_s,loss\n\n0,2\n", 3),
+        ("5\n\nx\n", 3),
+        ("t_s,loss\n1700000000,0.1\n", 2),  # a clock's time: the link takes a day
+        ("1\n86400001\n", 2),
     ],
 )
 def test_a_broken_trace_names_its_line(text, line):
@@ -433,6 +437,16 @@ def test_a_trace_is_found_beside_the_suite_and_its_text_stays_out_of_the_cell(tm
     trace = cell.definition()["network"]["links"]["robot"]["up"]["trace"]
     (sha256,) = cell.links.traces
     assert trace == {"file": "walk.csv", "sha256": sha256, "lines": 2}
+
+
+def test_a_network_with_a_trace_has_no_rate_at_a_hosts_own_device(tmp_path):
+    (tmp_path / "walk.csv").write_text("t_s,rate_mbps\n0,5\n1,2\n")
+    nic = "{rate_mbps: 5, bottleneck: nic}"
+    more = f"networks:\n  thin:\n    trace: walk.csv\n    links: {{robot: {{up: {nic}}}}}"
+    text = SUITE.format(workload=f"{TWO}\n    network: thin", more=more)
+    with pytest.raises(UserError, match="a trace changes the rate") as caught:
+        parse(text, where="net.yaml", directory=tmp_path)
+    assert caught.value.where == "net.yaml:14"
 
 
 def test_the_page_lists_the_vocabulary():

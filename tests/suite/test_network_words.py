@@ -7,6 +7,9 @@ from rmwbench.suite.network.link_trace import parse_trace
 from rmwbench.suite.network.network import Links, Medium, Network
 from rmwbench.suite.network.network_words import network_lines
 from rmwbench.suite.network.spec import Spec
+from rmwbench.suite.placement import place_cells
+
+from .suite_text import cells_of
 
 TRACE = parse_trace("walk.csv", "t_s,delay_ms\n0,5\n")
 RATED = {"rate_mbps": 5.0}
@@ -121,3 +124,17 @@ def test_what_there_is_one_of_is_in_the_singular():
     assert "robot also has docker0 172.17.0.1/16, tun0 10.8.0.1/24, that lead nowhere" in two
     queue = words(links={"all": {"both": {"rate_mbps": 5.0, "queue_frames": 1}}})
     assert "robot: 5 Mbit/s, 1 frame may wait" in queue
+
+
+def test_a_placement_on_machines_leaves_out_a_network_beside_whose_links_do_nothing():
+    (placed,) = place_cells(
+        cells_of(
+            "message: Bytes(100), rate_hz: 100, hosts: [robot, base], network: two",
+            more="networks: {two: {beside: {wlan0: {links: {all: {}}}}}}\n",
+        ),
+        "--place",
+    )
+    assert placed.real.left_out == (
+        "robot also has wlan0, a network beside: does nothing",
+        "base also has wlan0, a network beside: does nothing",
+    )

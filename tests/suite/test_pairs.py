@@ -95,6 +95,8 @@ def test_the_second_of_a_pair_serves():
             "`optional` is not true or false",
         ),
         ("{pairs: [floor, zenoh], wiat: poll}", "unknown key `wiat`"),
+        ("{pairs: [floor, zenoh], modes: [udp]}", "`modes` is not a mapping"),
+        ("{pairs: [floor, zenoh], modes: }", "`modes` is not a mapping"),
         (
             "{name: b, middleware: zenoh, processes: {listner: {middleware: floor}}}",
             "overrides process `listner`",

@@ -48,6 +48,12 @@ def test_a_shorter_trial_may_be_judged_by_a_lower_percentile():
         parsed(text.replace("service_latency_p50", "service_latency_p42"))
 
 
+def test_levels_of_a_merged_mapping_stay_in_the_short_version():
+    merged = "factors:\n  <<: {message: [Array1k, Array60k]}\n  rate_hz: [50, 100]\n"
+    short = parsed(edited(more=merged + "short: {factors: {rate_hz: [100]}}\n"))
+    assert short.factors == {"message": ("Array1k", "Array60k"), "rate_hz": (100,)}
+
+
 @pytest.mark.parametrize(
     ("short", "line", "words"),
     [

@@ -15,7 +15,7 @@ that all other modules know only arms.
 """
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
@@ -151,7 +151,9 @@ def expand_short(tree: CommentedMap, candidates: Candidates) -> None:
     has."""
     short = tree.get("short")
     names = short.get("arms") if isinstance(short, CommentedMap) else None
-    if not isinstance(names, CommentedSeq) or not any(name in candidates.sets for name in names):
+    if not isinstance(names, CommentedSeq):
+        return
+    if not any(_is_name_of(name, candidates.sets) for name in names):
         return
     file_arms = [name_of(arm) for arm in tree["arms"]]
     members = [
@@ -160,8 +162,15 @@ def expand_short(tree: CommentedMap, candidates: Candidates) -> None:
         for candidate in candidates.of_set(str(name))
         if name not in file_arms and candidate.name in file_arms
     ]
-    own_names = [name for name in names if name in file_arms or name not in candidates.sets]
+    own_names = [
+        name for name in names if name in file_arms or not _is_name_of(name, candidates.sets)
+    ]
     short["arms"] = _arm_list([*own_names, *members], place_of(names))
+
+
+def _is_name_of(value: object, names: Container[str]) -> bool:
+    """Whether a value of a file is one of the names; a list or a mapping is none."""
+    return isinstance(value, str) and value in names
 
 
 def has_references(arms: Any) -> bool:
@@ -199,7 +208,7 @@ def _arms(entry: Any, candidates: Candidates, index: int, place: Place) -> list[
             at=(index, SET),
         )
     if CANDIDATE in entry:
-        if entry[CANDIDATE] not in candidates.by_name:
+        if not _is_name_of(entry[CANDIDATE], candidates.by_name):
             raise unknown_name(
                 "candidate", entry[CANDIDATE], list(candidates.by_name), at=(index, CANDIDATE)
             )
@@ -228,7 +237,7 @@ def _without(entry: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 def _of_set(entry: CommentedMap, candidates: Candidates, at: At) -> list[Candidate]:
     """The candidates of an entry's `set` that are not in its `without`."""
     name = entry[SET]
-    if name not in candidates.sets:
+    if not _is_name_of(name, candidates.sets):
         raise unknown_name("set", name, list(candidates.sets), at=(*at, SET))
     members = candidates.of_set(name)
     names = [member.name for member in members]
@@ -411,7 +420,7 @@ def remove_sets(tree: CommentedMap, candidates: Candidates) -> None:
             continue
         sets = arm[IN] if isinstance(arm[IN], CommentedSeq) else [arm[IN]]
         for position, name in enumerate(sets):
-            if name not in candidates.sets:
+            if not _is_name_of(name, candidates.sets):
                 raise unknown_name("set", name, list(candidates.sets), at=(index, IN, position))
         del arm[IN]
 

@@ -8,13 +8,14 @@ second runs the listeners or the service. Pairs are replaced in the tree of the 
 validated, so that all other modules know only arms; errors name the line of the entry.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.suite.arm import EITHER
 from rmwbench.suite.fault import At, Fault, check_known
-from rmwbench.suite.file.lines import Place, mapping_at, replace_items
+from rmwbench.suite.file.lines import Place, key_place, mapping_at, replace_items
 
 KEY, ARROW = "pairs", " → "
 SECOND = EITHER.join(("listener", "service"))
@@ -61,7 +62,7 @@ def _arms(entry: Any, index: int) -> list[Any]:
                 expected="each once; `name` tells two profiles of a middleware apart",
                 at=(index, KEY, position),
             )
-    place = entry.lc.key(KEY)
+    place = key_place(entry, KEY)
     shared = {key: value for key, value in entry.items() if key != KEY}
     return [_arm(first, second, shared, place) for first in pair_sides for second in pair_sides]
 
@@ -106,8 +107,15 @@ def _arm(
         not_boolean = [value for value in optional if not isinstance(value, bool)]
         arm["optional"] = not_boolean[0] if not_boolean else any(optional)
     if "modes" in shared:  # for both sides; a side's own modes have priority
-        arm["modes"] = {**shared["modes"], **first.get("modes", {})}
-        override["modes"] = {**shared["modes"], **second.get("modes", {})}
+        arm["modes"] = _merged(shared["modes"], first.get("modes", {}))
+        override["modes"] = _merged(shared["modes"], second.get("modes", {}))
     elif "modes" in first:
         override.setdefault("modes", {})
     return mapping_at(arm, place)
+
+
+def _merged(shared: Any, own: Any) -> Any:
+    """The modes of a side; a value that is not a mapping is left to the model, which refuses it."""
+    if isinstance(shared, Mapping) and isinstance(own, Mapping):
+        return {**shared, **own}
+    return own if isinstance(shared, Mapping) else shared

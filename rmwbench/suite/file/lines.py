@@ -15,6 +15,11 @@ def place_of(tree: CommentedMap | CommentedSeq) -> Place:
     return tree.lc.line, tree.lc.col
 
 
+def key_place(tree: CommentedMap, key: Any) -> Place:
+    """The place of a key; a key of a merged mapping (`<<: *other`) has that of the whole mapping."""
+    return tree.lc.key(key) if key in (tree.lc.data or ()) else place_of(tree)
+
+
 def name_of(item: Any) -> str:
     """The `name` of a mapping, or a single value as text."""
     return str(item.get("name") if isinstance(item, Mapping) else item)

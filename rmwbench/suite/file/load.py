@@ -22,7 +22,7 @@ from rmwbench.suite.file import (
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Candidate, Choice
 from rmwbench.suite.file.candidates_file import candidates_of, known_candidates, own_profile
 from rmwbench.suite.file.limits_file import read_limits
-from rmwbench.suite.file.lines import Place, put
+from rmwbench.suite.file.lines import Place, key_place, put
 from rmwbench.suite.file.suite_files import (
     JSON,
     find,
@@ -164,7 +164,7 @@ def _write_out_arms(tree: CommentedMap, choice: Choice) -> None:
         candidate_list.expand_short(tree, candidates)
     if choice.changes and isinstance(arms, CommentedSeq):
         own_names = [str(arm.get("name")) for arm in arms if isinstance(arm, CommentedMap)]
-        tree["arms"] = _apply_choice(arms, choice, tree.lc.key("arms"))
+        tree["arms"] = _apply_choice(arms, choice, key_place(tree, "arms"))
         candidate_list.remove_references(tree, own_names)
     with at_key("arms"):
         candidate_list.remove_sets(tree, candidates)

@@ -22,7 +22,7 @@ from typing import Any
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.suite.fault import Fault, not_one_of
-from rmwbench.suite.file.lines import filter_items, mappings_of, name_of, put
+from rmwbench.suite.file.lines import filter_items, key_place, mappings_of, name_of, put
 
 KEY = "short"
 LISTS = ("arms", "workloads")
@@ -67,7 +67,7 @@ def resolve_short(
     changes |= {key: short[key] for key in WHOLE_PARTS if key in short}
     if apply_short:
         for key, value in changes.items():
-            put(tree, key, value, short.lc.key(key))
+            put(tree, key, value, key_place(short, key))
         for _, workload in mappings_of(tree, "workloads"):
             _shorten_workload(workload, short)
     del tree[KEY]
@@ -78,7 +78,7 @@ def _shorten_workload(workload: CommentedMap, short: CommentedMap) -> None:
     """Replaces the workload's primary metric, and removes the spans of its own timeline that the
     short version has."""
     if METRIC in short:
-        put(workload, METRIC, short[METRIC], short.lc.key(METRIC))
+        put(workload, METRIC, short[METRIC], key_place(short, METRIC))
     timeline = workload.get("timeline")
     if isinstance(timeline, CommentedMap):
         for key in [key for key in timeline if key in short.get("timeline", ())]:
@@ -139,6 +139,6 @@ def _merge(
     for name in [*original, *(name for name in changes if name not in original)]:
         keeps_all = key == "factors" and name in whole_factors
         source = changes if name in changes and not keeps_all else original
-        put(mapping, name, source[name], source.lc.key(name))
+        put(mapping, name, source[name], key_place(source, name))
     mapping.lc.line, mapping.lc.col = original.lc.line, original.lc.col
     return mapping

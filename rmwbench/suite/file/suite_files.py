@@ -260,10 +260,9 @@ def read(
         raise UserError(
             f"the {kind} is not text", where=where, expected="YAML in UTF-8", actual=str(error)
         ) from error
-    except OSError as error:
-        raise UserError(
-            f"cannot read the {kind}", where=where, actual=error.strerror, fix=fix
-        ) from error
+    except (OSError, ValueError) as error:
+        actual = getattr(error, "strerror", None) or str(error)
+        raise UserError(f"cannot read the {kind}", where=where, actual=actual, fix=fix) from error
 
 
 def path_text(path: Path) -> str:

@@ -217,8 +217,8 @@ def _explanation(tree: Any, where: str, details: Any) -> tuple[int, UserError]:
         case kind if kind in _EXPECTED_TYPES:
             what, expected = f"`{key}` is not {_EXPECTED_TYPES[kind]}", _EXPECTED_TYPES[kind]
         case kind if kind in _LIMITS:
-            limit = next(iter(context.values()))
-            what, expected = f"`{key}` is out of range", f"{_LIMITS[kind]} {limit}"
+            what = f"`{key}` is out of range"
+            expected = " ".join([_LIMITS[kind], *map(str, context.values())])
     return line, UserError(what, where=f"{where}:{line}", expected=expected, actual=actual, fix=fix)
 
 

@@ -7,7 +7,6 @@ the millisecond at which 1504 bytes may be sent.
 
 import csv
 import hashlib
-import io
 import math
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +20,8 @@ MAHIMAHI_BYTES = 1504
 MAX_TRACE_BYTES = 4 * 1024 * 1024
 MAX_TRACE_LINES = 15_000
 """A trace is sent in one protocol line of at most 1 MiB."""
+LONGEST_NS = 86_400 * 10**9
+"""The last time that the link takes (native/link/src/spec.rs): a day."""
 
 Row = tuple[int, int | None, int | None, float | None]
 """(t_ns, rate_bps, delay_ns, loss)"""
@@ -84,10 +85,17 @@ def _trace(value: Any, info: ValidationInfo) -> Any:
 
 TraceFile = Annotated[LinkTrace, BeforeValidator(_trace)]
 
+Line = tuple[int, str]
+"""A line of a file that is not blank, with its number."""
+
 
 def parse_trace(name: str, text: str) -> LinkTrace:
     """The trace of a text in either format. Raises Fault with the line of the trace's file."""
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [
+        (number, line.strip())
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip()
+    ]
     if not lines:
         raise Fault(
             f"trace `{name}` is empty", expected="CSV with `t_s`, or one whole number per line"
@@ -98,39 +106,43 @@ def parse_trace(name: str, text: str) -> LinkTrace:
             expected=f"at most {MAX_TRACE_LINES} lines",
             actual=len(lines),
         )
-    if lines[0].strip().isdigit():
+    if lines[0][1].isdecimal():
         return LinkTrace(name=name, text=text, opportunities_ns=_opportunities(name, lines))
     return LinkTrace(name=name, text=text, rows=_rows(name, lines))
 
 
-def _opportunities(name: str, lines: list[str]) -> tuple[int, ...]:
-    times_ns = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip().isdigit():
+def _opportunities(name: str, lines: list[Line]) -> tuple[int, ...]:
+    times_ns: list[int] = []
+    for number, line in lines:
+        if not line.isdecimal():
             raise _wrong(name, number, "a whole number of milliseconds", line)
-        times_ns.append(int(line) * 1_000_000)
-        if len(times_ns) > 1 and times_ns[-1] < times_ns[-2]:
-            raise _wrong(name, number, f"at least {times_ns[-2] // 1_000_000}: times ascend", line)
+        time_ns = int(line) * 1_000_000
+        _check_time(name, number, line, time_ns)
+        if times_ns and time_ns < times_ns[-1]:
+            raise _wrong(name, number, f"at least {times_ns[-1] // 1_000_000}: times ascend", line)
+        times_ns.append(time_ns)
     if times_ns[-1] == 0:
-        raise _wrong(name, len(lines), "a time after 0, when the trace repeats", lines[-1])
+        raise _wrong(name, lines[-1][0], "a time after 0, when the trace repeats", lines[-1][1])
     return tuple(times_ns)
 
 
-def _rows(name: str, lines: list[str]) -> tuple[Row, ...]:
-    reader = csv.reader(io.StringIO("\n".join(lines)))
-    header = [column.strip() for column in next(reader)]
+def _rows(name: str, lines: list[Line]) -> tuple[Row, ...]:
+    (first_number, first_line), *row_lines = lines
+    header = [column.strip() for column in next(csv.reader([first_line]))]
     if header[:1] != ["t_s"] or len(header) < 2 or not set(header[1:]) <= set(COLUMNS):
-        raise _wrong(name, 1, "t_s and any of " + ", ".join(COLUMNS), lines[0])
+        raise _wrong(name, first_number, "t_s and any of " + ", ".join(COLUMNS), first_line)
     rows: list[Row] = []
-    for number, fields in enumerate(reader, start=2):
-        line = lines[number - 1]
+    for number, line in row_lines:
+        fields = next(csv.reader([line]))
         if len(fields) != len(header):
             raise _wrong(name, number, f"{len(header)} values", line)
         values = dict.fromkeys(("t_s", *COLUMNS))
         for column, field in zip(header, fields, strict=True):
             values[column] = _number(name, number, field)
-        if values["t_s"] is None or (rows and values["t_s"] * 1e9 <= rows[-1][0]):
+        time_ns = -1 if values["t_s"] is None else round(values["t_s"] * 1e9)
+        if time_ns < 0 or (rows and time_ns <= rows[-1][0]):
             raise _wrong(name, number, "a time after that of the line before", line)
+        _check_time(name, number, line, time_ns)
         rate, delay, loss = (values[column] for column in COLUMNS)
         if rate is not None and rate <= 0:
             expected = "a rate of more than 0 Mbit/s; loss 1 is a link that is down"
@@ -139,10 +151,16 @@ def _rows(name: str, lines: list[str]) -> tuple[Row, ...]:
             raise _wrong(name, number, "a loss between 0 and 1", line)
         rate_bps = None if rate is None else round(rate * 1e6)
         delay_ns = None if delay is None else round(delay * 1e6)
-        rows.append((round(values["t_s"] * 1e9), rate_bps, delay_ns, loss))
+        rows.append((time_ns, rate_bps, delay_ns, loss))
     if not rows:
-        raise _wrong(name, 1, "rows below the header", lines[0])
+        raise _wrong(name, first_number, "rows below the header", first_line)
     return tuple(rows)
+
+
+def _check_time(name: str, number: int, line: str, time_ns: int) -> None:
+    if time_ns > LONGEST_NS:
+        expected = "a time within a day, counted from the start of the trace"
+        raise _wrong(name, number, expected, line)
 
 
 def _number(name: str, line: int, field: str) -> float | None:

@@ -16,7 +16,14 @@ from rmwbench.suite.name_rules import ALL, NodeName
 from rmwbench.suite.network.cross_traffic import CrossTraffic, called_all, check_hosts, hosts_of
 from rmwbench.suite.network.interfaces import Interface, check_interfaces, checked_name
 from rmwbench.suite.network.link_trace import LinkTrace, TraceFile
-from rmwbench.suite.network.spec import NOTHING, Chance, RateMbps, Spec, ms_to_ns
+from rmwbench.suite.network.spec import (
+    NOTHING,
+    Chance,
+    RateMbps,
+    Spec,
+    ms_to_ns,
+    trace_at_nic,
+)
 from rmwbench.suite.timeline import Span, Timeline
 
 Backend = Literal["switch", "kernel"]
@@ -348,6 +355,8 @@ class Network(Strict):
                     actual="nic",
                     at=(*at, key, "bottleneck"),
                 )
+            if spec.at_nic and self.trace is not None:
+                raise trace_at_nic((*at, key, "bottleneck"))
 
     def _check_bottleneck(self, change: NetworkChange, index: int) -> None:
         spec = change.spec("up")

@@ -5,9 +5,14 @@ from rmwbench.suite.network.spec import Bernoulli, GilbertElliott, GilbertElliot
 from rmwbench.words.numbers import counted
 
 
-def network_lines(links: Links) -> list[str]:
-    """A line for each host, then lines for the network's own settings and changes."""
-    lines = [f"{port.host}: {_both_ways(links, port)}" for port in links.ports if not port.network]
+def network_lines(links: Links, *, all_hosts: bool = True) -> list[str]:
+    """A line for each host, then lines for the network's own settings and changes. Without
+    `all_hosts` a host whose link does nothing has no line."""
+    lines = [
+        f"{port.host}: {_both_ways(links, port)}"
+        for port in links.ports
+        if not port.network and (all_hosts or _has_effect(links, port))
+    ]
     network = links.network
     if network.backend != "switch":
         lines.append(f"emulated by {network.backend}")
@@ -33,6 +38,11 @@ def network_lines(links: Links) -> list[str]:
     lines += [f"cross traffic: {flows.words}" for flows in network.cross_traffic]
     lines += [_change(c) for c in sorted(network.changes, key=lambda change: change.at_s)]
     return lines
+
+
+def _has_effect(links: Links, port: Port) -> bool:
+    specs = [links.port_spec(port, way) for way in ("up", "down")]
+    return any(spec.wire() or spec.nic() for spec in specs)
 
 
 def _both_ways(links: Links, port: Port) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from rmwbench.suite.fault import Fault, Strict, in_range
+from rmwbench.suite.fault import At, Fault, Strict, in_range
 from rmwbench.suite.network.link_trace import TraceFile
 
 MOST_RATE_MBPS = 10_000
@@ -154,6 +154,16 @@ Loss = Annotated[
 ]
 
 
+def trace_at_nic(at: At) -> Fault:
+    """The Fault for a trace of a link whose rate is at the host's own device."""
+    return Fault(
+        "a trace changes the rate of the path",
+        expected="`bottleneck: path` with a `trace`",
+        actual="nic",
+        at=at,
+    )
+
+
 class Police(Strict):
     """A limit for each flow (protocol, addresses and ports of both ends): frames above it are
     dropped at once, as a wireless controller's protection against floods does. It is a token bucket
@@ -296,12 +306,7 @@ class Spec(Strict):
                         at=(name,),
                     )
         if self.bottleneck == "nic" and self.trace is not None:
-            raise Fault(
-                "a trace changes the rate of the path",
-                expected="`bottleneck: path` with a `trace`",
-                actual="nic",
-                at=("bottleneck",),
-            )
+            raise trace_at_nic(("bottleneck",))
         return self
 
     @property
