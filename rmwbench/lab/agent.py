@@ -411,11 +411,10 @@ def main() -> None:
     settings = json.loads(sys.stdin.readline())
     address = settings.get("address", LOOPBACK)
     try:
-        identity = tls.new_identity()
+        identity, listener = tls.new_identity(), _listener(address)
     except UserError as error:
         print(json.dumps({"problem": error.render()}), flush=True)
         return
-    listener = socket.create_server((address, 0), family=_family(address))
     print(
         json.dumps({"port": listener.getsockname()[1], "certificate": identity.certificate}),
         flush=True,
@@ -428,8 +427,18 @@ def main() -> None:
     os._exit(0)  # hosts end with us
 
 
-def _family(address: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in address else socket.AF_INET
+def _listener(address: str) -> socket.socket:
+    """A socket that listens at any port. Raises UserError where this machine lacks the address."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        return socket.create_server((address, 0), family=family)
+    except OSError as error:
+        raise UserError(
+            "the agent of a machine cannot listen at the machine's address",
+            where=address,
+            expected="an address of an interface of that machine",
+            actual=error.strerror or str(error),
+        ) from None
 
 
 if __name__ == "__main__":

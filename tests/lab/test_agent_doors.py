@@ -436,3 +436,14 @@ def test_words_that_are_permitted():
         with pytest.raises(NotPermitted):
             permissions.arguments(words)
     assert allocations.FD <= permissions.LARGEST_FD
+
+
+def test_an_address_of_another_machine_is_named():
+    settings = {"token": "a-word", "address": "192.0.2.1", "programs": {}}
+    done = subprocess.run(
+        [sys.executable, "-m", "rmwbench.lab.agent"],
+        input=json.dumps(settings) + "\n",
+        capture_output=True,
+        text=True,
+    )
+    assert "192.0.2.1" in json.loads(done.stdout)["problem"] and done.stderr == ""

@@ -4,6 +4,7 @@ import errno
 import json
 import marshal
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,8 +14,8 @@ from scipy import stats
 
 from rmwbench.campaign.record.tables import frames_columns
 from rmwbench.lab.host import Configured, init
-from rmwbench.lab.network import host_network, netlink, network_checks
-from rmwbench.lab.network.emulation import _makers
+from rmwbench.lab.network import emulation, host_network, netlink, network_checks
+from rmwbench.lab.network.emulation import Emulation, ScheduledRequest, _makers
 from rmwbench.lab.network.host_network import HostDevices, NetworkBroken
 from rmwbench.lab.network.network_checks import lateness
 from rmwbench.lab.network.network_probe import STOPPED, FlowArrivals, chance_bound, flows, judge
@@ -540,3 +541,14 @@ def test_a_flow_that_was_not_there_all_the_window_breaks_the_network(
     monkeypatch.setattr(Load, "open_flows", open_flows)
     with pytest.raises(NetworkBroken, match=f"1 of 2 flows from .* as the window {moment}"):
         cross_traffic_load.CrossTrafficLoad(None, between).stop()
+
+
+def test_a_change_that_no_host_confirms_is_no_change(monkeypatch):
+    """It fails closed: a trial without its outage would have the results of another cell."""
+    monkeypatch.setattr(emulation, "CONFIGURE_TIMEOUT_S", 0.0)
+    network = Emulation.__new__(Emulation)
+    network._links = links()
+    network._processes = SimpleNamespace(configured={}, turn=lambda timeout_s: None)
+    network._requests = {"token": ScheduledRequest(0, "robot", "robot", [], "admin_down")}
+    with pytest.raises(NetworkBroken, match="host robot did not answer within 0 s"):
+        network.settle(lambda host, change, time_ns: None)

@@ -38,6 +38,7 @@ from rmwbench.lab.process.worker import STDERR_TAIL_BYTES, file_tail
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.workload.camera import PixelFormat, element, frame_format, is_drawn
 from rmwbench.suite.workload.endpoints import Endpoint
+from rmwbench.words.numbers import counted
 
 ROLE = "source"
 LAUNCHER = "gst-launch-1.0"
@@ -257,16 +258,17 @@ class _Ring:
         return file_tail(self.log, STDERR_TAIL_BYTES)
 
     def complaint(self, timeout_s: float) -> str:
-        last = self.stderr_tail().decode(errors="replace").strip().splitlines()[:1]
-        text = f"source of endpoint {self.endpoint.endpoint}: "
-        ended = self.ended
-        text += (
-            f"{self.finished} frames within {timeout_s:g} s"
-            if ended is None
-            else f"GStreamer ended with exit code {os.waitstatus_to_exitcode(ended)} after "
-            f"{self.finished} frames"
-        )
-        return text + (f"; it said: {last[0][:300]}" if last else "")
+        frames = counted(self.finished, "frame")
+        if self.ended is not None:
+            code = os.waitstatus_to_exitcode(self.ended)
+            text = f"GStreamer ended with exit code {code} after {frames}"
+        elif self.program and self.program.ended:
+            text = f"its program ended after {frames}"
+        else:
+            text = f"{frames} within {timeout_s:g} s"
+        first_line = self.stderr_tail().decode(errors="replace").strip().splitlines()[:1]
+        text += f"; it said: {first_line[0][:300]}" if first_line else ""
+        return f"source of endpoint {self.endpoint.endpoint}: {text}"
 
     def account(self, begin_ns: int, end_ns: int) -> Account:
         finished = self.finished

@@ -188,7 +188,7 @@ class Host:
             message, _ = self._message()
         except TimeoutError:
             raise HostBroken(
-                f"the init of host {self.name} did not answer within {timeout_s} s"
+                f"the init of host {self.name} did not answer within {timeout_s:.3g} s"
             ) from None
         finally:
             self._socket.settimeout(None)

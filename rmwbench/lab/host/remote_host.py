@@ -155,7 +155,7 @@ class RemoteHost:
                 raise HostBroken(self.lost)
             if rest_s <= 0:
                 raise HostBroken(
-                    f"machine {self.agent.machine} did not make a host within {timeout_s} s"
+                    f"machine {self.agent.machine} did not make a host within {timeout_s:.3g} s"
                 )
             self._turn(rest_s)
         if self._ready is not True:

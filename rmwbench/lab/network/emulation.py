@@ -14,6 +14,7 @@ results do not tolerate it.
 """
 
 import json
+import os
 import time
 from collections import deque
 from collections.abc import Callable
@@ -187,7 +188,7 @@ class Emulation:
             if configured.failed is not None:
                 step, number = configured.failed
                 change = request.words or "its link"
-                raise NetworkBroken(f"host {request.host}: {change}: {step}: errno {number}")
+                raise NetworkBroken(f"host {request.host}: {change}: {step}: {os.strerror(number)}")
             if request.where == NETWORK_HOST and self._kernel is not None:
                 self._kernel.changed(request.messages, configured.answers)
             if request.words is not None:
@@ -198,10 +199,17 @@ class Emulation:
         for host in self._paced_hosts:
             self._request(_queue_reading(0, host, STEADY_END))
         deadline = time.monotonic() + CONFIGURE_TIMEOUT_S
-        while self._requests and (rest_s := deadline - time.monotonic()) > 0:
+        self.hear(note)
+        while self._requests:
+            rest_s = deadline - time.monotonic()
+            if rest_s <= 0:
+                late = next(iter(self._requests.values()))
+                text = (
+                    f"host {late.where.lstrip('/')} did not answer within {CONFIGURE_TIMEOUT_S:g} s"
+                )
+                raise NetworkBroken(text, machine=True)
+            self._processes.turn(min(rest_s, 0.05))
             self.hear(note)
-            if self._requests:
-                self._processes.turn(min(rest_s, 0.05))
 
     def end(self, begin_ns: int, end_ns: int, note: Note) -> None:
         """Takes document and log, and checks them between these times. Raises as `up` does."""

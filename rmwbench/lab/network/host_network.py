@@ -349,6 +349,7 @@ def _record(devices: HostDevices, links: Links, sysctls: Mapping[str, Any]) -> d
     }
 
 
+REHEARSAL_TIMEOUT_S = 5.0
 HOST_FIELDS = {"ip_fragments", "congestion_control"}
 """The fields of a network that each host's kernel must support, besides the rate of a device."""
 
@@ -361,8 +362,9 @@ def rehearse_host(links: Links, host: str) -> None:
             host, links.hosts.index(host) + 1, alone.device or 0, alone.beside_devices
         )
         alone.configure("check", *setup(devices, links))
-        configured = alone.receive(5.0)
-        assert isinstance(configured, Configured)
+        configured = alone.receive(REHEARSAL_TIMEOUT_S)
+        if not isinstance(configured, Configured):
+            raise NetworkBroken(f"host {host} did not answer within {REHEARSAL_TIMEOUT_S:g} s")
         check(devices, links, configured)
 
 
