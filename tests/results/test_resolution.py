@@ -9,9 +9,8 @@ import pytest
 
 from rmwbench.analysis.stats.resolution import Threshold, comparisons, resolvable_ratio
 from rmwbench.analysis.verdicts import sequential
-from rmwbench.analysis.verdicts.likeness import NONE, Likeness
 from rmwbench.analysis.verdicts.ratio import spread
-from rmwbench.analysis.verdicts.variances import NOTHING
+from rmwbench.analysis.verdicts.variances import NO_LIKENESS, NO_PRIOR, Likeness
 from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
 from rmwbench.results.show_document import _resolution
 from rmwbench.results.show_model import JudgedAt
@@ -29,8 +28,8 @@ def arms(*blocks):
     ]
 
 
-def resolved(judged_arms, alike=NONE):
-    return _resolution(judged_arms, JUDGED, Rules(alpha=LAST), len(judged_arms), NOTHING, alike)
+def resolved(judged_arms, alike=NO_LIKENESS):
+    return _resolution(judged_arms, JUDGED, Rules(alpha=LAST), len(judged_arms), NO_PRIOR, alike)
 
 
 def promise(judged_arms, blocks, **more):
@@ -57,7 +56,7 @@ def test_blocks_that_resemble_each_other_resolve_less():
     judged_arms = arms(10, 10, 10)
     alike = Likeness(error=0.1, usable=True, inflates=True, used=0.48)
     said, plain = (
-        math.log(resolved(judged_arms, likeness).resolvable_ratio) for likeness in (alike, NONE)
+        math.log(resolved(judged_arms, likeness).resolvable_ratio) for likeness in (alike, NO_LIKENESS)
     )
     assert said > math.sqrt(alike.variance_factor(10)) * plain > 1.2 * plain
 

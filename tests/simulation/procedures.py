@@ -16,7 +16,7 @@ from unittest import mock
 import numpy as np
 
 from rmwbench.analysis.verdicts import best as compare
-from rmwbench.analysis.verdicts import likeness, variances
+from rmwbench.analysis.verdicts import variances
 from rmwbench.analysis.verdicts.verdict import JudgedArm
 
 SD = 0.15
@@ -184,12 +184,12 @@ def _alone():
     replaced."""
     return mock.patch.multiple(
         "rmwbench.analysis.verdicts.pairs",
-        likeness=lambda _: likeness.NONE,
-        likenesses=lambda workloads, _: [likeness.NONE] * len(workloads),
+        likeness=lambda _: variances.NO_LIKENESS,
+        likenesses=lambda workloads, _: [variances.NO_LIKENESS] * len(workloads),
         variances=mock.Mock(
             Prior=variances.Prior,
             Variances=variances.Variances,
-            priors=lambda w: [variances.NOTHING] * len(w),
+            priors=lambda w: [variances.NO_PRIOR] * len(w),
         ),
     )
 

@@ -13,7 +13,6 @@ import numpy as np
 from scipy import special
 
 from rmwbench.analysis.verdicts import variances
-from rmwbench.analysis.verdicts.likeness import Likeness, likeness, likenesses
 from rmwbench.analysis.verdicts.ratio import (
     half_width,
     have_both,
@@ -22,6 +21,7 @@ from rmwbench.analysis.verdicts.ratio import (
     ratio_of_logs,
     rounding_variance,
 )
+from rmwbench.analysis.verdicts.variances import Likeness, likeness, likenesses
 from rmwbench.analysis.verdicts.verdict import BlockRatio, Family, JudgedArm, NoRatio, Rules
 
 Group = tuple[str, Family]

@@ -7,9 +7,8 @@ trials are compared with trials (Welch's t, Biometrika 34, 1947), and the state 
 either day stays in the difference, whatever their number. Multiplicity is controlled over all
 statements of a call, twice: worse and better claims are one family of two-sided tests, equivalence
 (two one-sided tests) another; in each, Holm's procedure keeps the probability of any false claim
-below alpha. Variances are moderated by those of the same metric (variances.py). Where neighbouring
-blocks of one campaign resemble each other, variances of ratios are multiplied accordingly
-(likeness.py).
+below alpha. Variances are moderated by those of the same metric, and multiplied where
+neighbouring blocks of one campaign resemble each other (variances.py).
 
 Delivery is judged first (`judged_loss`): a side that delivers less is never called better or
 equivalent for being fast."""
@@ -31,7 +30,6 @@ from rmwbench.analysis.stats.resolution import (
     blocks_for_equivalence,
     sd_upper,
 )
-from rmwbench.analysis.verdicts.likeness import NONE, Likeness, likeness
 from rmwbench.analysis.verdicts.ratio import (
     NOT_INTERLEAVED,
     Bounds,
@@ -45,7 +43,14 @@ from rmwbench.analysis.verdicts.ratio import (
     shifts,
     without_ratio,
 )
-from rmwbench.analysis.verdicts.variances import NOTHING, Prior, prior_of
+from rmwbench.analysis.verdicts.variances import (
+    NO_LIKENESS,
+    NO_PRIOR,
+    Likeness,
+    Prior,
+    likeness,
+    prior_of,
+)
 from rmwbench.analysis.verdicts.verdict import BlockRatio, NoRatio, Rules
 from rmwbench.analysis.verdicts.wording import interval, times
 from rmwbench.words.numbers import percent, points
@@ -148,7 +153,7 @@ def judge(statements: Sequence[Statement], rules: Rules) -> list[StatementAnswer
     """An answer for each statement, in their order."""
     logs = [_logs(q, rules) for q in statements]
     shared, alike = _priors(statements, logs), _likeness(statements, logs)
-    effects = [_effect(q, rules, shared.get(_kind(q), NOTHING), alike) for q in statements]
+    effects = [_effect(q, rules, shared.get(_kind(q), NO_PRIOR), alike) for q in statements]
     tested = {n: e for n, e in enumerate(effects) if isinstance(e, _Test)}
     different = holm(
         {n: min(1.0, 2 * min(e.p_worse, e.p_better)) for n, e in tested.items()}, rules.alpha
@@ -339,8 +344,8 @@ def _mean(
     b: np.ndarray,
     paired: bool,
     least: Sequence[float] = (0.0, 0.0),
-    prior: Prior = NOTHING,
-    alike: Likeness = NONE,
+    prior: Prior = NO_PRIOR,
+    alike: Likeness = NO_LIKENESS,
 ) -> tuple[float, float, float]:
     """(mean of b − a, its standard error, degrees of freedom). `least`: lower limits of the two
     variances. `alike`: the likeness of neighbouring blocks, where they are paired."""

@@ -24,8 +24,8 @@ from rmwbench.analysis.metrics.aggregate import judged_loss
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Clocks, Metric
 from rmwbench.analysis.stats import intervals
 from rmwbench.analysis.stats.intervals import Interval
-from rmwbench.analysis.verdicts.likeness import likeness
 from rmwbench.analysis.verdicts.ratio import bounded_exp, rounding_error, standard_error
+from rmwbench.analysis.verdicts.variances import likeness
 from rmwbench.published.campaign import CampaignArm
 from rmwbench.published.claims.amounts import unit_of
 from rmwbench.published.claims.claims_file import ClaimTest
@@ -282,7 +282,7 @@ def _mean_of_logs(
     logs: np.ndarray, campaigns: Sequence[int], least: float, level: ErrorLevel
 ) -> tuple[float, float]:
     """Return (mean, half of its interval) of block log-ratios, shape (blocks,), as for a verdict's
-    pair: neighbouring blocks may resemble each other (likeness.py), and the standard error is not
+    pair: neighbouring blocks may resemble each other (variances.py), and the standard error is not
     below `least`. Neither includes differences between campaigns, which `between_half` covers."""
     inside = _within_campaigns(logs, campaigns)
     freedom = len(logs) - len(set(campaigns))

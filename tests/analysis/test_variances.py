@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rmwbench.analysis.verdicts.likeness import NONE, likeness
 from rmwbench.analysis.verdicts.variances import (
     MOST,
-    NOTHING,
+    NO_LIKENESS,
+    NO_PRIOR,
     TRUST,
     Prior,
     Variances,
+    likeness,
+    likenesses,
     prior_of,
     priors,
 )
@@ -45,7 +47,7 @@ def test_moderated_variance_lies_between_and_has_the_freedom_of_both():
 
 
 def test_two_arms_alone_share_nothing():
-    assert priors([Variances(np.array([0.04]), np.array([4]), 2)]) == [NOTHING]
+    assert priors([Variances(np.array([0.04]), np.array([4]), 2)]) == [NO_PRIOR]
 
 
 def test_many_small_workloads_share_one_level_and_large_ones_have_their_own():
@@ -58,9 +60,9 @@ def test_many_small_workloads_share_one_level_and_large_ones_have_their_own():
 
 
 def test_equal_values_and_missing_pairs_give_no_prior_and_no_error():
-    assert priors([Variances(np.zeros(21), np.full(21, 4), 7)]) == [NOTHING]
+    assert priors([Variances(np.zeros(21), np.full(21, 4), 7)]) == [NO_PRIOR]
     holes = Variances(np.full(21, np.inf), np.zeros(21), 7)
-    assert priors([holes]) == [NOTHING]
+    assert priors([holes]) == [NO_PRIOR]
 
 
 def correlated(rho, shape, rng):
@@ -121,6 +123,47 @@ def test_what_many_arms_tell_is_hardly_shrunk():
 
 
 def test_too_few_blocks_tell_no_likeness():
-    assert likeness([RNG.standard_normal((7, 4))]) == NONE
-    assert NONE.variance_factor(8) == 1.0
+    assert likeness([RNG.standard_normal((7, 4))]) == NO_LIKENESS
+    assert NO_LIKENESS.variance_factor(8) == 1.0
     assert not likeness([correlated(0.9, (2, 5), RNG)]).inflates
+
+
+def independent(rng: np.random.Generator, arms: int, blocks: int) -> np.ndarray:
+    return 0.2 * rng.standard_normal((arms, blocks))
+
+
+def drifting(rng: np.random.Generator, arms: int, blocks: int) -> np.ndarray:
+    """Each arm by itself, in its own direction."""
+    slopes = rng.standard_normal((arms, 1))
+    return slopes * np.linspace(-1, 1, blocks) + 0.05 * rng.standard_normal((arms, blocks))
+
+
+def test_a_workload_whose_blocks_are_independent_is_not_inflated_by_the_drift_of_another():
+    """Seen: five blocks of a camera left all eleven of an IMU undecided."""
+    rng = np.random.default_rng(3)
+    camera, imu = drifting(rng, 7, 5), independent(rng, 7, 11)
+    assert likeness([camera, imu]).inflates
+    of_camera, of_imu = likenesses([camera, imu], likeness([camera, imu]))
+    assert of_camera == likeness([camera, imu])
+    assert of_imu.used < of_camera.used / 2 and of_imu.variance_factor(11) < 1.2
+
+
+def test_what_all_workloads_share_is_used_in_each():
+    rng = np.random.default_rng(5)
+    workloads = [drifting(rng, 7, 10) for _ in range(3)]
+    assert likenesses(workloads, likeness(workloads)) == [likeness(workloads)] * 3
+
+
+def test_an_arm_that_left_early_takes_no_block_from_those_that_stayed():
+    """Only the five blocks of the first look told how alike blocks are, and these were too few to
+    use: two arms that drift were judged at 20 blocks as if all were independent."""
+    rng = np.random.default_rng(6)
+    arms = drifting(rng, 4, 20)
+    arms[3, 5:] = np.nan
+    assert likeness([arms]) == likeness([arms[:3]])
+    assert likeness([arms]).inflates and likeness([arms]).blocks == 20
+    lossy = drifting(rng, 3, 12)
+    lossy[1, ::2] = np.inf  # its messages did not arrive
+    assert likeness([lossy]) == likeness([lossy[[0, 2]]])
+    lossy[1:, 4:] = np.nan
+    assert likeness([lossy]).lag_one is None, "no two arms have five blocks"
