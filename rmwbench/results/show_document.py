@@ -14,7 +14,6 @@ from rmwbench.analysis.metrics.judged_topics import judged_name, noun
 from rmwbench.analysis.stats.resolution import Threshold, resolvable_ratio
 from rmwbench.analysis.stats.resolution import comparisons as tests_at_once
 from rmwbench.analysis.verdicts import best, gains, sequential
-from rmwbench.analysis.verdicts.failed_arms import undelivered_shares, with_failed_blocks
 from rmwbench.analysis.verdicts.interim import aa_noise
 from rmwbench.analysis.verdicts.limit_outcomes import INTERVAL_ERROR
 from rmwbench.analysis.verdicts.over_topics import decisive, over_topics
@@ -23,7 +22,14 @@ from rmwbench.analysis.verdicts.ratio import spread
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.unlike_arms import flags, outdated
 from rmwbench.analysis.verdicts.variances import Likeness, Prior
-from rmwbench.analysis.verdicts.verdict import Family, JudgedArm, Rules, Verdict
+from rmwbench.analysis.verdicts.verdict import (
+    Family,
+    JudgedArm,
+    Rules,
+    Verdict,
+    undelivered_shares,
+    with_failed_blocks,
+)
 from rmwbench.beside import from_features
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError

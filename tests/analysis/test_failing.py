@@ -7,9 +7,15 @@ import pytest
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts import sequential, statements
-from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm, with_failed_blocks, with_lost
 from rmwbench.analysis.verdicts.statements import Statement
-from rmwbench.analysis.verdicts.verdict import By, JudgedArm, Rules
+from rmwbench.analysis.verdicts.verdict import (
+    By,
+    JudgedArm,
+    Rules,
+    lost_by_its_arm,
+    with_failed_blocks,
+    with_lost,
+)
 from rmwbench.bundle.bundle_reader import TrialLine
 from tests.support.judging import judged
 

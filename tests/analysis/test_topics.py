@@ -7,9 +7,14 @@ import pytest
 from rmwbench.analysis.metrics.comparisons import is_reliable
 from rmwbench.analysis.metrics.glossary import METRICS
 from rmwbench.analysis.metrics.judged_topics import POOLED, judged_topics
-from rmwbench.analysis.verdicts.failed_arms import undelivered_shares
 from rmwbench.analysis.verdicts.over_topics import decisive, over_topics
-from rmwbench.analysis.verdicts.verdict import BlockRatio, JudgedArm, NoRatio, Verdict
+from rmwbench.analysis.verdicts.verdict import (
+    BlockRatio,
+    JudgedArm,
+    NoRatio,
+    Verdict,
+    undelivered_shares,
+)
 
 
 def endpoint(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
+from rmwbench.analysis.verdicts.verdict import lost_by_its_arm
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.campaign.trial.failures import _CODES, worker_failure
 from rmwbench.codes import Code, FailedBy

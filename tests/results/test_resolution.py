@@ -56,7 +56,8 @@ def test_blocks_that_resemble_each_other_resolve_less():
     judged_arms = arms(10, 10, 10)
     alike = Likeness(error=0.1, usable=True, inflates=True, used=0.48)
     said, plain = (
-        math.log(resolved(judged_arms, likeness).resolvable_ratio) for likeness in (alike, NO_LIKENESS)
+        math.log(resolved(judged_arms, likeness).resolvable_ratio)
+        for likeness in (alike, NO_LIKENESS)
     )
     assert said > math.sqrt(alike.variance_factor(10)) * plain > 1.2 * plain
 

@@ -18,10 +18,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rmwbench.analysis.verdicts.failed_arms import with_failed_blocks, works_never
 from rmwbench.analysis.verdicts.pairs import Group, GroupPriors, Pairs, group_priors, pairs
 from rmwbench.analysis.verdicts.statements import holm
-from rmwbench.analysis.verdicts.verdict import Family, JudgedArm, Rules, Verdict, Verdicts
+from rmwbench.analysis.verdicts.verdict import (
+    Family,
+    JudgedArm,
+    Rules,
+    Verdict,
+    Verdicts,
+    with_failed_blocks,
+    works_never,
+)
 from rmwbench.analysis.verdicts.wording import TestedArm, never, word
 
 

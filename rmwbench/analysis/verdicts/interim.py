@@ -36,9 +36,15 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY, Clocks
 from rmwbench.analysis.metrics.judged_topics import POOLED, judged_name, judged_topics
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.records.columns import Row
-from rmwbench.analysis.verdicts.failed_arms import FailedLine, lost_by_its_arm
 from rmwbench.analysis.verdicts.ranking_words import TIME, RankingWords, words
-from rmwbench.analysis.verdicts.verdict import Family, JudgedArm, Rules, Verdicts
+from rmwbench.analysis.verdicts.verdict import (
+    FailedLine,
+    Family,
+    JudgedArm,
+    Rules,
+    Verdicts,
+    lost_by_its_arm,
+)
 from rmwbench.codes import FLAG, Code
 from rmwbench.errors import UserError
 

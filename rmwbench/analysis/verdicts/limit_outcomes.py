@@ -25,7 +25,7 @@ from scipy import special
 from rmwbench.analysis.metrics.aggregate import is_of_chain
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats.estimate import Estimate
-from rmwbench.analysis.verdicts.failed_arms import FailedLine, lost_by_its_arm
+from rmwbench.analysis.verdicts.verdict import FailedLine, lost_by_its_arm
 
 NO_MATCH, NO_DELIVERY = "no match", "no delivery"
 SILENT = (NO_MATCH, NO_DELIVERY)

@@ -24,7 +24,7 @@ from rmwbench.analysis.capacity.limit import LimitFinding, judge
 from rmwbench.analysis.metrics.context import Context
 from rmwbench.analysis.metrics.stability import stability
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
-from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
+from rmwbench.analysis.verdicts.verdict import lost_by_its_arm
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.journal import SearchEnded

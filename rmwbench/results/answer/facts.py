@@ -15,7 +15,6 @@ from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.analysis.metrics.fates import Fates, main_cause
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Fate
 from rmwbench.analysis.metrics.judged_topics import PREPOSITION, Noun, noun
-from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
 from rmwbench.analysis.verdicts.limit_outcomes import (
     MEETS,
     MISSES,
@@ -26,7 +25,7 @@ from rmwbench.analysis.verdicts.limit_outcomes import (
 )
 from rmwbench.analysis.verdicts.over_topics import is_carried
 from rmwbench.analysis.verdicts.ranking_words import RankingWords, phrase, words
-from rmwbench.analysis.verdicts.verdict import By, Family, Rules, VerdictName
+from rmwbench.analysis.verdicts.verdict import By, Family, Rules, VerdictName, lost_by_its_arm
 from rmwbench.results.show_model import (
     AnyArm,
     LevelsOutcome,

@@ -20,7 +20,7 @@ from rmwbench.analysis.metrics.stability import Stability, stability
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.stats.estimate import Estimate, Measured, NoData
 from rmwbench.analysis.stats.intervals import median_range
-from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
+from rmwbench.analysis.verdicts.verdict import lost_by_its_arm
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.journal import SearchEnded
 from rmwbench.results.capacity import capacity_model as model

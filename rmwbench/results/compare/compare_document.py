@@ -21,7 +21,6 @@ from rmwbench.analysis.metrics.glossary import (
 from rmwbench.analysis.metrics.judged_topics import OF_TOPICS, Topic
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts.disturbances import unbound
-from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
 from rmwbench.analysis.verdicts.interim import MARGIN, InterimCell, aa_noise, is_bound
 from rmwbench.analysis.verdicts.statements import (
     Counts,
@@ -33,7 +32,7 @@ from rmwbench.analysis.verdicts.statements import (
     overall,
 )
 from rmwbench.analysis.verdicts.unlike_arms import between
-from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
+from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules, lost_by_its_arm
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.evidence import SmallTables

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from rmwbench.analysis.metrics.aggregate import UNDELIVERED
-from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
 from rmwbench.analysis.verdicts.limit_outcomes import SILENT
+from rmwbench.analysis.verdicts.verdict import lost_by_its_arm
 from rmwbench.results.model import Estimate
 from rmwbench.results.show_model import Matrix, PairCell, PairOutcome, WorkloadArm
 from rmwbench.words import numbers as fmt

@@ -29,12 +29,11 @@ from rmwbench.analysis.metrics.judged_topics import (
 from rmwbench.analysis.stats.estimate import finites, number
 from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.analysis.verdicts import disturbances, interim, ratio, sequential
-from rmwbench.analysis.verdicts.failed_arms import with_lost
 from rmwbench.analysis.verdicts.limit_outcomes import NO_MATCH
 from rmwbench.analysis.verdicts.reader_spread import Spread, spread
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.unlike_arms import ArmFacts
-from rmwbench.analysis.verdicts.verdict import BlockRatio, Family, JudgedArm, Verdict
+from rmwbench.analysis.verdicts.verdict import BlockRatio, Family, JudgedArm, Verdict, with_lost
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import DescribedMiddleware
