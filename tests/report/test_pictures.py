@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from rmwbench.analysis.verdicts.verdict import Family
 from rmwbench.report.chart import charts, frame, style
 from rmwbench.report.chart.workload_charts import figures
+from rmwbench.report.show import evidence_view, level_view
 from rmwbench.results.model import Estimate, NoData
-from rmwbench.results.show_model import Ecdf, Levels, Series, Spectrum, WorkloadArm
+from rmwbench.results.show_model import Ecdf, Levels, Series, Spectrum, TrialValue, WorkloadArm
 from tests.report.example_document import example
 from tests.support.typed import typed
 
@@ -41,6 +43,18 @@ def test_what_is_absent_is_not_drawn_at_zero(shown):
     rows = {row["arm"]: row for row in charts.comparison(shown.workloads[1])["datasets"]["rows"]}
     assert rows["cyclonedds untouched"]["value"] is None
     assert rows["cyclonedds untouched"]["label"] == "no data"
+
+
+def test_multiples_of_the_floor_are_those_of_its_family(shown):
+    """Arms by copy stood at multiples of the floor by loan."""
+    workload = shown.workloads[0]
+    assert "multiples of the floor" in json.dumps(charts.comparison(workload))
+    assert "dotted line is the floor, what" in caption(workload, "comparison")
+    first, *others = workload.arms
+    second = replace(first, arm="floor loan", family=Family.LOAN)
+    both = replace(workload, arms=(first, *others, second))
+    assert "multiples of the floor" not in json.dumps(charts.comparison(both))
+    assert "floors by copy and by loan, what" in caption(both, "comparison")
 
 
 def of_values(shown, *values):
@@ -101,6 +115,15 @@ def test_zero_everywhere_is_a_picture_and_no_value_is_none(shown):
     assert charts.comparison(of_values(shown, None, None)) is None
 
 
+def test_a_trial_below_zero_has_a_bar_without_a_length():
+    """Between the clocks of two hosts a latency may be below 0; its bar filled the whole line."""
+    entry = Estimate(unit="ns", value=1e3)
+    values = [TrialValue(trial=n, block=n, value=ns) for n, ns in enumerate((-5e3, 1e4, 5e3))]
+    assert [bar.percent for bar in evidence_view._bars(entry, tuple(values))] == [0, 100, 50]
+    below = evidence_view._bars(entry, (TrialValue(trial=0, block=0, value=-5e3),))
+    assert [(bar.percent, bar.text) for bar in below] == [(0, "−5.00 µs")]
+
+
 @pytest.mark.parametrize("least", [0.0, -5e3])
 def test_no_curve_leaves_out_a_latency_of_zero(shown, least):
     """As a clock of milliseconds makes them; between two clocks one may be below."""
@@ -150,10 +173,32 @@ def test_along_a_factor_zero_never_and_no_data_are_three_things():
     assert own == ["never arrived", "no data"]
 
 
-@pytest.mark.parametrize("domain", [[9e3, 1.3e4], [5e3, 1.2e6], [10, 1e10]])
+def test_the_title_of_a_picture_along_a_factor_keeps_its_capitals(shown):
+    """`Cpu per message`."""
+    costs = [{"unit": "ns", "value": value} for value in (1e3, 2e3)]
+    one = typed(
+        Levels,
+        {
+            "arm": "zenoh tuned",
+            "factor": "rate_hz",
+            "workload": "imu",
+            "levels": [1, 2],
+            "comparisons": ["imu", "camera"],
+            "primary_metric": "cpu_per_message",
+            "values": {"cpu_per_message": costs},
+        },
+    )
+    picture = level_view._picture(shown, [one])
+    assert picture.title == "CPU per message: imu along rate_hz"
+
+
+@pytest.mark.parametrize(
+    "domain", [[9e3, 1.35e4], [3.06e3, 4.59e3], [2.01, 3.02], [5e3, 1.2e6], [10, 1e10]]
+)
 def test_ticks_are_few_and_inside(domain):
+    """Two arms of 3.6 and 3.9 µs had an axis without any number."""
     ticks = frame.ticks_of(*domain, 9, 0.0)
-    assert 1 <= len(ticks) <= 9
+    assert 2 <= len(ticks) <= 9
     assert all(domain[0] <= tick <= domain[1] for tick in ticks)
 
 

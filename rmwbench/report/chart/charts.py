@@ -43,7 +43,7 @@ def comparison(
     metric: str | None = None,
 ) -> Spec | None:
     """Draw a metric (the primary metric by default) with its interval per arm on a log axis, best
-    first, and multiples of the floor along the top."""
+    first, and multiples of the floor along the top, unless families have floors of their own."""
     metric = metric or part.primary_metric
     units = (entry.unit for arm in part.arms if (entry := arm.metrics.get(metric)) is not None)
     label = next((frame.LABELS[unit] for unit in units if unit in frame.LABELS), frame.PLAIN_LABEL)
@@ -56,7 +56,9 @@ def comparison(
     extent = frame.log_range([row["value"] for row in rows], ends)
     if extent is None:
         return None
-    floors = [row["value"] for row in rows if row["floor"] and row["value"]]
+    # the first floor of a family is that of its ratios
+    first_floors = {arm.family: arm.arm for arm in reversed(part.arms) if arm.role == "floor"}
+    floors = [row["value"] for row in rows if row["arm"] in first_floors.values() and row["value"]]
     for row in rows:  # an interval without upper end runs off the picture, it does not vanish
         if row["endless"]:
             row["high"] = extent.high
@@ -71,7 +73,7 @@ def comparison(
         narrow,
     )
     if floors:
-        layers.insert(0, _floor_line(min(floors), extent.ends, scale))
+        layers.insert(0, _floor_lines(floors, extent.ends, scale))
     return frame.finish(
         alt.layer(*layers).resolve_axis(x="independent"),
         height=frame.rows_height(rows, narrow),
@@ -630,8 +632,15 @@ def _outlined_names(chart: alt.Chart, x: alt.X, y: alt.Y, **mark: Any) -> list[a
     ]
 
 
-def _floor_line(bound: float, domain: list[float], scale: alt.Scale) -> alt.Chart:
-    """Draw a line at the floor, and the axis of its multiples along the top."""
+def _floor_lines(bounds: list[float], domain: list[float], scale: alt.Scale) -> alt.Chart:
+    """Draw a line at the floor of each family, and along the top the axis of its multiples if there
+    is one floor."""
+    rule: alt.Chart = frame.chart_of([{"value": bound} for bound in bounds]).mark_rule(
+        strokeDash=[2, 3], strokeWidth=1, color=MUTED
+    )
+    if len(bounds) > 1:
+        return rule.encode(x=alt.X("value:Q", scale=scale, axis=None))
+    bound = bounds[0]
     span = domain[1] / domain[0]
     mantissas = (
         (1, 1.5, 2, 3, 5, 7)
@@ -653,9 +662,6 @@ def _floor_line(bound: float, domain: list[float], scale: alt.Scale) -> alt.Char
         grid=False,
         ticks=False,
         domain=False,
-    )
-    rule: alt.Chart = frame.chart_of([{"value": bound}]).mark_rule(
-        strokeDash=[2, 3], strokeWidth=1, color=MUTED
     )
     return rule.encode(x=alt.X("value:Q", scale=scale, axis=top))
 

@@ -297,13 +297,17 @@ class LogRange:
         return axis(values=ticks, labelExpr=label, title=title)
 
 
+_NARROW = (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9)
+"""Steps of which any range has two: between 3 and 5, coarser steps have none."""
+
+
 def ticks_of(low: float, high: float, most: int, apart: float) -> list[float]:
     """Return the finest round steps with at most `most` ticks, each at least the share `apart` of
     the axis from the next tick."""
     span = log(high / low)
     decades = range(floor(log10(low)), ceil(log10(high)) + 1)
     ticks: list[float] = []
-    for mantissas in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
+    for mantissas in (_NARROW, (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
         ticks = [m * 10.0**d for d in decades for m in mantissas if low <= m * 10.0**d <= high]
         close = any(log(b / a) < apart * span for a, b in pairwise(ticks))
         if len(ticks) <= most and not close:

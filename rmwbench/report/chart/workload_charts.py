@@ -154,13 +154,15 @@ def latencies(part: Part) -> Iterator[Picture]:
     latency = median.title.removesuffix(", median")
     entry = GLOSSARY[part.primary_metric]
     dot = "median" if entry.q == 0.5 else entry.title
+    families = {arm.family for arm in part.arms if arm.role == "floor"}
+    floor = "lines are the floors by copy and by loan" if len(families) > 1 else "line is the floor"
     charts = drawn(pictures.comparison, part, entry.title)
     yield Picture(
         "comparison",
         _upper(entry.title),
         f"Dot: {dot}. Line: its interval; where two lines overlap widely, the order is "
         "open. Hollow dots are untouched configurations of middlewares that were also tuned. The "
-        "dotted line is the floor, what the machine can do without any middleware."
+        f"dotted {floor}, what the machine can do without any middleware."
         f"{of_zero(charts['spec'])}",
         wide=True,
         **charts,

@@ -132,11 +132,12 @@ def _facts(
         yield from list(spread_words.each(arm.spread))[:MOST_READERS]
     numbers = ", ".join(map(str, trials.numbers))
     counts = f"({trials.done} done, {trials.failed} failed, {trials.void} void)"
-    yield "trials", f"{numbers} {counts}"
+    yield "trials", f"{numbers} {counts}".lstrip()
     for failure in trials.failures:
         yield f"trial {failure.trial} {failure.status}", Verbatim(failure.reason or "")
+    version = f" {arm.version}" if arm.version else ""
     released = f", released {arm.release_date}" if arm.release_date else ""
-    yield "middleware", f"{arm.middleware} {arm.version}{released}, layer {arm.layer}"
+    yield "middleware", f"{arm.middleware}{version}{released}, layer {arm.layer}"
     for name in SETTINGS:
         if value := getattr(arm, name):
             yield name.replace("_", " "), str(value)
@@ -167,14 +168,14 @@ def _metrics(doc: SuiteAnswer, arm: WorkloadArm, key: str) -> Table:
 
 
 def _bars(entry: Estimate, values: tuple[TrialValue, ...]) -> Iterator[Bar]:
-    finite = [value for trial in values if (value := fmt.finite(trial.value)) is not None]
-    largest = max(finite, default=0) or 1
-    for trial in values:
+    # a latency between two clocks may be below 0, where a bar has no length
+    lengths = [max(fmt.finite(trial.value) or 0.0, 0.0) for trial in values]
+    largest = max(lengths, default=0.0) or 1.0
+    for trial, length in zip(values, lengths, strict=True):
         never = trial.value == inf
-        value = fmt.finite(trial.value)
         yield Bar(
             trial=trial.trial,
             block=trial.block,
-            text=fmt.never(entry) if never else fmt.quantity(value, entry.unit),
-            percent=None if never else round(100 * (value or 0) / largest),
+            text=fmt.never(entry) if never else fmt.quantity(trial.value, entry.unit),
+            percent=None if never else round(100 * length / largest),
         )

@@ -137,7 +137,7 @@ def _picture(doc: SuiteAnswer, ladders: Sequence[Levels]) -> Picture | None:
         return None
     return Picture(
         "along",
-        f"{title.capitalize()}: {heading(ladders)}",
+        f"{title[0].upper()}{title[1:]}: {heading(ladders)}",
         "Dot: the value at a level. Vertical line: its interval. A triangle: at least this. A cross "
         "at the top edge: messages that never arrived reach it. Lines that are not parallel are "
         f"arms that the factor treats differently.{of_zero(spec)}",

@@ -76,7 +76,11 @@ def _brought_up(row: BringUpRow, metrics: Mapping[str, Mapping[str, Estimate]]) 
     )
     up = _texts(
         ["nodes up after", *(f"{step.after_s:g} s" for step in times)],
-        [[arm.arm, *(f"{step.nodes:.3g}" for step in arm.up)] for arm in row.arms if arm.up],
+        [
+            [arm.arm, *(fmt.quantity(step.nodes, None) for step in arm.up)]
+            for arm in row.arms
+            if arm.up
+        ],
     )
     return Section(row.title, [Text(about, "muted"), completion, up])
 
