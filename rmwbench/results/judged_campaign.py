@@ -95,8 +95,10 @@ def judge_campaign(
     measured = _measured(
         bundle, small, lines, cells, {} if measured_trials is None else measured_trials, apart
     )
-    campaign = _campaign(bundle, plan, lines, cells, small, selection)
-    minutes_per_block = _minutes_per_block(plan, lines, small, campaign)
+    ran = _cells_run(lines)
+    complete = _complete_blocks(bundle, ran, cells)
+    campaign = _campaign(bundle, plan, lines, small, selection, (len(ran), len(complete)))
+    minutes_per_block = _minutes_per_block(plan, lines, small, complete)
     rules = rules_of(bundle.campaign.machine.aa_floor, minutes_per_block)
     workloads = comparisons(plan.comparisons, cells)
     arms = _arms(bundle, small, workloads, measured, lines)
@@ -290,35 +292,51 @@ def _verdicts(
     return verdicts, at, blocks
 
 
+def _cells_run(lines: Iterable[TrialLine]) -> dict[int, set[int]]:
+    """Return block -> the cells that ran in it. A trial that runs again does not make its block
+    more complete."""
+    ran: dict[int, set[int]] = {}
+    for line in lines:
+        if line.status != SETTLING and (line.status != "void" or line.cause != "machine"):
+            ran.setdefault(line.block, set()).add(line.cell)
+    return ran
+
+
+def _complete_blocks(
+    bundle: Bundle, ran: Mapping[int, set[int]], cells: Iterable[Mapping[str, Any]]
+) -> set[int]:
+    """Return the blocks in which every cell ran that is supported and had not left the campaign."""
+    numbers = {c["cell"] for c in cells} - bundle.unsupported.keys()
+    dropped = bundle.dropped
+    left_at = {cell: dropped.get(cell, math.inf) for cell in numbers}
+    return {
+        block
+        for block, of_block in ran.items()
+        if of_block >= {cell for cell, first in left_at.items() if first > block}
+    }
+
+
 def _campaign(
     bundle: Bundle,
     plan: PlanDocument,
     lines: list[TrialLine],
-    cells: list[dict[str, Any]],
     small: SmallTables,
     selection: Selection | None,
+    blocks: tuple[int, int],
 ) -> CampaignFacts:
-    # a trial that is run again does not make its block more complete
-    blocks: dict[int, set[int]] = {}
-    for line in lines:
-        if line.status != SETTLING and (line.status != "void" or line.cause != "machine"):
-            blocks.setdefault(line.block, set()).add(line.cell)
+    """Return the facts about the campaign. `blocks`: how many began, and how many are complete."""
+    begun, complete = blocks
     looks, dropped = bundle.last_look, bundle.dropped
     planned: Sequence[PlannedTrial | TrialLine] = plan.trials or lines
     planned = [t for t in planned if t.block < dropped.get(t.cell, math.inf)]
     blocks_run = looks.blocks if looks and looks.stop == "decided" else math.inf
-    blocks_planned = len(blocks) if plan.blocks.count is None else plan.blocks.count
+    blocks_planned = begun if plan.blocks.count is None else plan.blocks.count
     if dropped:
         blocks_planned = max((t.block + 1 for t in planned), default=0)
     return CampaignFacts(
         **vars(CampaignIdentity.of(bundle)),
         blocks_planned=blocks_planned,
-        blocks_complete=sum(
-            ran
-            >= {c["cell"] for c in cells if dropped.get(c["cell"], math.inf) > block}
-            - bundle.unsupported.keys()
-            for block, ran in blocks.items()
-        ),
+        blocks_complete=complete,
         looks=None if looks is None else with_fields_of(LastLook, looks),
         trials=_trials(lines, sum(t.block < blocks_run for t in planned)),
         not_run=plan.not_run.text,
@@ -344,11 +362,11 @@ def _lasted_s(lines: Iterable[TrialLine], small: SmallTables) -> float:
 
 
 def _minutes_per_block(
-    plan: PlanDocument, lines: Iterable[TrialLine], small: SmallTables, campaign: CampaignFacts
+    plan: PlanDocument, lines: Iterable[TrialLine], small: SmallTables, complete: Collection[int]
 ) -> float | None:
     """Return the minutes that a block takes: measured if a block is complete, else as planned; None
     if neither is known."""
-    of_blocks = [line for line in lines if line.status != SETTLING]
-    if campaign.blocks_complete and (lasted_s := _lasted_s(of_blocks, small)):
-        return lasted_s / 60 / len({line.block for line in of_blocks})
+    of_blocks = (line for line in lines if line.status != SETTLING and line.block in complete)
+    if lasted_s := _lasted_s(of_blocks, small):
+        return lasted_s / 60 / len(complete)
     return plan.block_s / 60 if plan.block_s else None

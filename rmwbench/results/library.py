@@ -18,6 +18,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import newest_campaign
 from rmwbench.results import model, show_model
 from rmwbench.results.show_document import suite_answer
+from rmwbench.words.numbers import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -156,7 +157,8 @@ class Campaign:
         self._shown = suite_answer(self.directory, "programs")
 
     def __repr__(self) -> str:
-        return f"<Campaign {self.name}: suite {self.suite}, {len(self.workloads)} workloads>"
+        workloads = counted(len(self.workloads), "workload")
+        return f"<Campaign {self.name}: suite {self.suite}, {workloads}>"
 
     @property
     def name(self) -> str:

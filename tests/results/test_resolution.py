@@ -12,8 +12,12 @@ from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.ratio import spread
 from rmwbench.analysis.verdicts.variances import NO_LIKENESS, NO_PRIOR, Likeness
 from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
+from rmwbench.bundle import Bundle
+from rmwbench.results.judged_campaign import judge_campaign
 from rmwbench.results.show_document import _resolution
 from rmwbench.results.show_model import JudgedAt
+from tests.support import synthetic_bundle
+from tests.support.edited import journal
 
 LOOKS = sequential.planned_looks(5, 10)
 LAST = sequential.alpha_at(LOOKS, 10)
@@ -50,6 +54,21 @@ def test_a_workload_that_was_decided_at_the_first_look_has_its_blocks_and_its_sh
     first = promise(judged_arms, 5, alpha=sequential.alpha_at(LOOKS, 5))
     assert said.resolvable_ratio == pytest.approx(first, rel=1e-5)
     assert first > promise(judged_arms, 10, alpha=LAST)
+
+
+def test_a_block_that_has_only_begun_does_not_make_blocks_shorter(tmp_path):
+    """A sixth block with one of three trials made a block a ninth shorter, and each length of a
+    campaign that would decide something."""
+    path = synthetic_bundle.write(
+        tmp_path / "c", arms=synthetic_bundle.ARMS[:3], workloads=("imu",), blocks=6
+    )
+    whole = judge_campaign(Bundle(path)).rules.minutes_per_block
+    with journal(path) as lines:
+        first = next(line["trial"] for line in lines if line.get("block") == 5)
+        lines[:] = [x for x in lines if x.get("block") != 5 or x.get("trial") == first]
+    begun = judge_campaign(Bundle(path))
+    assert begun.campaign.blocks_complete == 5
+    assert begun.rules.minutes_per_block == pytest.approx(whole)
 
 
 def test_blocks_that_resemble_each_other_resolve_less():

@@ -199,7 +199,7 @@ def _without_latency(arm: CapacityArm, search: RaisedFactor) -> Iterator[dict[st
         place = {"arm": arm.arm, "level": level.level}
         if level.unstable:
             growth = level.queue_growth_hz
-            by = f" by {growth:g} messages/s" if growth else ""
+            by = f" by {fmt.significant(growth)} messages/s" if growth else ""
             shown, basis = "unstable", f"the queue grows{by}"
             yield place | {"shape": "triangle-up", "shown": shown, "basis": basis}
         elif level.metrics[tail].value == inf:

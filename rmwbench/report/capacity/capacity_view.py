@@ -139,7 +139,7 @@ def _about(searched: Searched) -> Iterator[Block]:
     yield from machine_view.calibrated(searched.machine)
     if not campaign.finished:
         yield Text(
-            "The search was stopped; what is here is what it had found by then.",
+            "The search has not ended; this is what it has found so far.",
             "warning",
             lead="Not finished.",
         )

@@ -156,7 +156,7 @@ def _about(doc: SuiteAnswer, redrawn: str | None) -> Iterator[Block]:
     if not campaign.finished:
         resume = command_line("resume", campaign.directory)
         yield Text(
-            f"The campaign stopped early; `{resume}` finishes it.",
+            f"`{resume}` continues the campaign, unless it is still running.",
             "warning",
             lead="Not finished.",
         )
