@@ -206,7 +206,7 @@ def losses(backends: list[str]) -> Iterator[Lost]:
             yield Lost(backend, asked, came, counted, DATAGRAMS - arrived)
 
 
-def _carried(backend: str, rate_mbps: float | None, seconds: float) -> tuple[float, ...]:
+def _carried(backend: str, rate_mbps: float | None, seconds: float) -> tuple[float | None, ...]:
     """Goodput in Mbit/s, and of the switch: lateness p50 and p99 and processor time per frame in
     µs, share of a core."""
     with _Joined(backend, Spec(rate_mbps=rate_mbps)) as joined:
@@ -217,15 +217,10 @@ def _carried(backend: str, rate_mbps: float | None, seconds: float) -> tuple[flo
         frames = joined.network.frames
     if frames is None:
         return bits_per_s / 1e6, None, None, None, None
-    late = lateness(frames, 0, 1 << 62)
-    each = cpu_ns / 1e3 / max(1, len(frames))
-    return (
-        bits_per_s / 1e6,
-        late["p50"] / 1e3,
-        late.get("p99", float("nan")) / 1e3,
-        each,
-        cpu_ns / 1e9 / elapsed,
-    )
+    late_us = {name: ns / 1e3 for name, ns in lateness(frames, 0, 1 << 62).items()}
+    cpu_per_frame_us = cpu_ns / 1e3 / max(1, len(frames))
+    core = cpu_ns / 1e9 / elapsed
+    return bits_per_s / 1e6, late_us.get("p50"), late_us.get("p99"), cpu_per_frame_us, core
 
 
 class _Joined:
@@ -280,8 +275,9 @@ def _print(carried: list[Carried], lost: list[Lost]) -> None:
         spread = f"{one.lowest_mbps:.0f} to {one.highest_mbps:.0f}"
         text = f"{one.backend:7}{rate:>13}  {one.goodput_mbps:.1f}{ideal}, {spread:20} {kept:4}"
         if one.late_p50_us is not None:
+            p99_us = "–" if one.late_p99_us is None else f"{one.late_p99_us:.0f}"
             text += (
-                f" {one.late_p50_us:10.1f} {one.late_p99_us:8.0f} "
+                f" {one.late_p50_us:10.1f} {p99_us:>8} "
                 f"{one.cpu_per_frame_us:12.1f} {one.core:14.2f}"
             )
         print(text)
