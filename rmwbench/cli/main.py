@@ -22,9 +22,7 @@ from rmwbench.errors import UserError
 
 MODULES = {
     **{verb: f"machine.{verb}" for verb in ("doctor", "calibrate", "middlewares", "clean")},
-    "twin": "robot.twin",
     "published": "published.group",
-    "check": "robot.check",
 }
 """The modules of verbs that are not in `verbs`."""
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rmwbench.cli.exit_code import own_arm_failed
+from rmwbench.cli.runs import own_arm_failed
 from rmwbench.suite.file.suite_files import suites_directory
 from tests.lab import fake_worker, tools
 from tests.support.program import script

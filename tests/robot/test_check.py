@@ -10,7 +10,7 @@ import pytest
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome, Why
 from rmwbench.bundle import Bundle
 from rmwbench.campaign.plan.default_arms import default_arms
-from rmwbench.cli.robot.check import CheckOptions
+from rmwbench.cli.verbs.check import CheckOptions
 from rmwbench.errors import UserError
 from rmwbench.report.render.html import render_html
 from rmwbench.report.render.markdown import render_markdown

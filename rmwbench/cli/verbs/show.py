@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rmwbench.cli.console import print_answer
-from rmwbench.cli.exit_code import exit_code
 from rmwbench.cli.options import json_option, with_options
+from rmwbench.cli.runs import exit_code
 from rmwbench.errors import UserError
 from rmwbench.words.shell import command_line
 
