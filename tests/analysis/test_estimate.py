@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmwbench.analysis.stats.estimate import AtLeast, Measured, NoData, finite, finites
-from rmwbench.analysis.stats.quantile import allowed, needed, rank
+from rmwbench.analysis.stats.estimate import (
+    AtLeast,
+    Measured,
+    NoData,
+    allowed,
+    finite,
+    finites,
+    needed,
+    rank,
+)
 from rmwbench.results.model import document
 
 M = Measured("ns", 12.0, 11.0, 13.0, 180, 6, "95 % t interval")

@@ -19,7 +19,7 @@ from rmwbench.analysis.metrics.saturation import drop_whole_window_metrics
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife, passes
 from rmwbench.analysis.records.ledger import ABSENT, Ledger
-from rmwbench.analysis.stats.quantile import rank
+from rmwbench.analysis.stats.estimate import rank
 from rmwbench.codes import FAILED
 from tests.support.columns import PAIR
 

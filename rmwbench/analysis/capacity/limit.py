@@ -22,7 +22,7 @@ from rmwbench.analysis.metrics.aggregate import (
 )
 from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Fate
 from rmwbench.analysis.metrics.stability import Stability
-from rmwbench.analysis.stats.quantile import allowed, needed
+from rmwbench.analysis.stats.estimate import allowed, needed
 from rmwbench.analysis.verdicts import limit_outcomes
 from rmwbench.analysis.verdicts.limit_outcomes import OneTrial, Outcome
 from rmwbench.errors import UserError, did_you_mean

@@ -12,7 +12,7 @@ import numpy as np
 from rmwbench.analysis.causes.tail import PairMessages
 from rmwbench.analysis.metrics.chain.chain import TYPICAL
 from rmwbench.analysis.records.ledger import ABSENT
-from rmwbench.analysis.stats.quantile import rank
+from rmwbench.analysis.stats.estimate import rank
 
 
 class Phase(StrEnum):

@@ -18,9 +18,16 @@ from rmwbench.analysis.metrics.sample import Sample
 from rmwbench.analysis.records.columns import NO_WINDOW
 from rmwbench.analysis.records.ledger import Ledger
 from rmwbench.analysis.stats import intervals
-from rmwbench.analysis.stats.estimate import AtLeast, Estimate, Measured, NoData
-from rmwbench.analysis.stats.missing import Measures
-from rmwbench.analysis.stats.quantile import BEYOND, allowed, needed
+from rmwbench.analysis.stats.estimate import (
+    BEYOND,
+    AtLeast,
+    Estimate,
+    Measured,
+    Measures,
+    NoData,
+    allowed,
+    needed,
+)
 
 NOTHING_SENT = "nothing is sent in this workload"
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 from rmwbench.analysis.records.columns import Row
-from rmwbench.analysis.stats.missing import Measures
+from rmwbench.analysis.stats.estimate import Measures
 
 STEP, LAUNCHED, NOT_OPENED = "step", "joining", "not_joined"
 """Events: a step of a manager, a node that is told to start, and a process whose session did not

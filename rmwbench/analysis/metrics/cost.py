@@ -16,7 +16,7 @@ from typing import Any
 from rmwbench.analysis.metrics.discovery import DAEMON_STEP, NO_DAEMON, never_matched, times
 from rmwbench.analysis.metrics.glossary import METRICS
 from rmwbench.analysis.records.columns import NO_WINDOW, Row
-from rmwbench.analysis.stats.missing import Measures, complete, total
+from rmwbench.analysis.stats.estimate import Measures, complete, total
 from rmwbench.codes import FLAG, Code
 
 Reasons = dict[str, str]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from rmwbench.analysis.records.columns import Row
-from rmwbench.analysis.stats.missing import Measures
+from rmwbench.analysis.stats.estimate import Measures
 
 BEFORE, COMPLETE = "before_open", "complete"
 STEPS = frozenset({"step.open", "step.create", "step.match"})

@@ -30,7 +30,7 @@ from rmwbench.analysis.metrics.glossary import METRICS, TopicScope
 from rmwbench.analysis.records import readers
 from rmwbench.analysis.records.columns import Row
 from rmwbench.analysis.records.readers import AlikeReaders
-from rmwbench.analysis.stats.missing import total
+from rmwbench.analysis.stats.estimate import total
 from rmwbench.codes import SENDERS
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})

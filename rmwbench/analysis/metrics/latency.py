@@ -35,7 +35,7 @@ from rmwbench.analysis.records.ledger import (
     since_call_ns,
 )
 from rmwbench.analysis.records.unsent import Calls, held_by
-from rmwbench.analysis.stats.quantile import allowed, rank
+from rmwbench.analysis.stats.estimate import allowed, rank
 from rmwbench.codes import FAILED, FOREIGN, LOANED, SENDERS
 
 SERIES_POINTS, SERIES_SLOWEST = 2_000, 100

@@ -13,7 +13,7 @@ import numpy as np
 
 from rmwbench.analysis.metrics.cost import NO_MESSAGE, middleware_processes, reason_without_side
 from rmwbench.analysis.records.columns import Row, SteadyWindow
-from rmwbench.analysis.stats.missing import Measures
+from rmwbench.analysis.stats.estimate import Measures
 
 Reading = tuple[int, str, str, float]
 """(time_ns, process, `pss` or `file_pss`, bytes)"""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rmwbench.analysis.stats.quantile import allowed, rank
+from rmwbench.analysis.stats.estimate import allowed, rank
 
 KEEP = 100_000
 """Samples up to this size are kept whole for pooling over trials, larger samples as bins of 0.4 %

@@ -11,7 +11,7 @@ import numpy as np
 from rmwbench.analysis.records.columns import Columns, Row, SteadyWindow
 from rmwbench.analysis.records.frames import frames_of
 from rmwbench.analysis.records.ledger import ABSENT
-from rmwbench.analysis.stats.missing import Measures
+from rmwbench.analysis.stats.estimate import Measures
 
 VARIATION, EARLY = "sent_rate_variation", "sent_rate_early"
 MULTICAST, OTHERS = "multicast_frames", "other_replies"

@@ -24,7 +24,7 @@ from rmwbench.analysis.records import one_clock
 from rmwbench.analysis.records.calls import writers_with_readers
 from rmwbench.analysis.records.columns import EndpointRow, Row, SteadyWindow
 from rmwbench.analysis.records.joining import history
-from rmwbench.analysis.stats.missing import Measures
+from rmwbench.analysis.stats.estimate import Measures
 from rmwbench.errors import UserError
 
 AWAITED = ("subscription", "service")

@@ -1,5 +1,6 @@
 """An estimate: a metric's number with its count and interval, or a bound, or the reason why there
-is neither.
+is neither; and what it rests on: the one definition of a percentile, and sums of values of which
+some may be missing.
 
 Three classes instead of a float, so that no code path can print a number without its basis, and so
 that absent data never read as zero. Their common fields are those of documents (`METRIC` of
@@ -119,3 +120,43 @@ def finites(values: Iterable[float]) -> list[float | int | str]:
 
 def _digits(value: float) -> str:
     return "∞" if math.isinf(value) else f"{value:.4g}"
+
+
+BEYOND = 10
+"""Messages that must lie beyond a percentile before it is printed (rule 5 of the design)."""
+
+
+def allowed(n: int, q: float) -> bool:
+    """Whether n messages are enough for the quantile q: n·(1−q) ≥ 10, forgiving the rounding of
+    1−q."""
+    return n * (1 - q) >= BEYOND - 1e-6
+
+
+def needed(q: float) -> int:
+    """The smallest n that `allowed` accepts."""
+    return math.ceil((BEYOND - 1e-6) / (1 - q))
+
+
+def rank(n: int, q: float) -> int:
+    """The 0-based index of the quantile q in n sorted values: x(⌈n·q⌉), the inverse of the empirical
+    distribution. Nothing is interpolated, since lost messages are +inf, and between a number and
+    infinity there is nothing."""
+    return min(max(math.ceil(n * q - 1e-9) - 1, 0), n - 1)
+
+
+Measures = dict[str, float | tuple[int, int] | str]
+"""A metric of a trial -> its value, (events, of) of a fraction, or a text that says why there is
+none."""
+
+
+def complete(values: Iterable[float | None]) -> list[float] | None:
+    """All values; None where one is missing."""
+    listed = list(values)
+    present = [value for value in listed if value is not None]
+    return present if len(present) == len(listed) else None
+
+
+def total(values: Iterable[float | None]) -> float | None:
+    """The sum of the values; None where one is missing: a missing part is not zero."""
+    present = complete(values)
+    return None if present is None else sum(present)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from rmwbench.analysis.stats.quantile import rank
+from rmwbench.analysis.stats.estimate import rank
 
 Interval = tuple[float, float, float]
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import special
 
+from rmwbench.analysis.stats.estimate import rank
 from rmwbench.analysis.stats.intervals import order_statistic
-from rmwbench.analysis.stats.quantile import rank
 
 Answers = Sequence[int] | np.ndarray
 EXACT_BELOW = 20

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY, RATES
 from rmwbench.analysis.metrics.judged_topics import PREPOSITION, Noun
-from rmwbench.analysis.stats.missing import complete
+from rmwbench.analysis.stats.estimate import complete
 from rmwbench.analysis.verdicts.ranking_words import TIME, RankingWords
 from rmwbench.analysis.verdicts.verdict import BlockRatio, By, Family, NoRatio, Verdict
 

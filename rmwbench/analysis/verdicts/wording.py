@@ -9,7 +9,7 @@ import numpy as np
 
 from rmwbench.analysis.metrics.fates import Fates
 from rmwbench.analysis.metrics.glossary import Fate
-from rmwbench.analysis.stats.missing import complete
+from rmwbench.analysis.stats.estimate import complete
 from rmwbench.analysis.stats.resolution import (
     POWER,
     Threshold,

@@ -29,7 +29,7 @@ from rmwbench.analysis.metrics.judged_topics import (
     workload_limit_names,
 )
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
-from rmwbench.analysis.stats.quantile import needed
+from rmwbench.analysis.stats.estimate import needed
 from rmwbench.analysis.verdicts import disturbances, interim
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.evidence import SmallTables

@@ -11,8 +11,7 @@ import numpy as np
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, is_of_chain, trial_value
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.stats.estimate import finites
-from rmwbench.analysis.stats.quantile import BEYOND
+from rmwbench.analysis.stats.estimate import BEYOND, finites
 from rmwbench.results.show_model import Ecdf, LatencyCharts, Series, Spectrum
 
 RESPONSE = "response_latency"

@@ -19,7 +19,7 @@ from rmwbench.analysis.metrics.latency import thin_series
 from rmwbench.analysis.metrics.sample import Sample, make_sample
 from rmwbench.analysis.records.columns import Columns, Row, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
-from rmwbench.analysis.stats.quantile import allowed, rank
+from rmwbench.analysis.stats.estimate import allowed, rank
 
 SOURCE, TRANSPORT, RELAY = KINDS = ("source", "transport", "relay")
 NO_CHAIN = "no message of the workload is relayed"

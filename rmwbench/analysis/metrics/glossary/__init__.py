@@ -1,7 +1,7 @@
 """Every metric, in one place: the analysis computes a metric by its declaration, suites and limits
 name it, reports explain it. A new metric is a declaration in `metrics_table.py`.
 
-Imports `analysis.stats.quantile` alone, no computation: a suite is read with it."""
+Imports `analysis.stats.estimate` alone, no computation: a suite is read with it."""
 
 from rmwbench.analysis.metrics.glossary.metric import (
     Better,

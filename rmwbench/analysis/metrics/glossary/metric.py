@@ -9,7 +9,7 @@ from enum import Enum, Flag, StrEnum, auto
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
-from rmwbench.analysis.stats.quantile import needed
+from rmwbench.analysis.stats.estimate import needed
 
 if TYPE_CHECKING:
     from rmwbench.analysis.metrics.latency import Messages

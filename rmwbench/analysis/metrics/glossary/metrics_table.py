@@ -26,7 +26,7 @@ from rmwbench.analysis.metrics.glossary.metric import (
     fraction,
     percentiles,
 )
-from rmwbench.analysis.stats.quantile import needed
+from rmwbench.analysis.stats.estimate import needed
 
 if TYPE_CHECKING:
     from rmwbench.analysis.metrics.latency import Messages

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from rmwbench.analysis.metrics.glossary import MetricScope, names_of
-from rmwbench.analysis.stats.missing import Measures
+from rmwbench.analysis.stats.estimate import Measures
 
 ROLE = "cross traffic"
 NONE = "the network has no cross traffic"

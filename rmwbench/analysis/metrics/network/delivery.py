@@ -15,7 +15,7 @@ import numpy as np
 from rmwbench.analysis.metrics.discovery import times
 from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 from rmwbench.analysis.metrics.network.streams import StreamPair
-from rmwbench.analysis.stats.missing import Measures
+from rmwbench.analysis.stats.estimate import Measures
 
 DISCOVERY, UNMATCHED, DELIVERY, TAIL = (
     "lost_in_discovery",

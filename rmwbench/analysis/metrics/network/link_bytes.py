@@ -29,7 +29,7 @@ from rmwbench.analysis.records.frames import (
     host_of,
     network_of,
 )
-from rmwbench.analysis.stats.missing import Measures
+from rmwbench.analysis.stats.estimate import Measures
 from rmwbench.codes import CORRUPT, FOREIGN
 
 BYTES = "link_bytes_per_payload_byte"

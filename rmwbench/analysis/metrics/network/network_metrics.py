@@ -19,7 +19,7 @@ from rmwbench.analysis.metrics.network.outage import Outage, StreamRecovery
 from rmwbench.analysis.metrics.network.streams import StreamPair, pairs_of
 from rmwbench.analysis.records.columns import NO_WINDOW, SteadyWindow
 from rmwbench.analysis.records.frames import NO_SINGLE_FRAMES, FrameCounts, Frames
-from rmwbench.analysis.stats.missing import Measures
+from rmwbench.analysis.stats.estimate import Measures
 
 UNINTERRUPTED = "nothing was interrupted: it is the longest stall"
 

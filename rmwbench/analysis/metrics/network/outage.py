@@ -17,7 +17,7 @@ from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 from rmwbench.analysis.metrics.network.streams import StreamPair
 from rmwbench.analysis.records.columns import Row, SteadyWindow
 from rmwbench.analysis.records.frames import Frames
-from rmwbench.analysis.stats.missing import Measures
+from rmwbench.analysis.stats.estimate import Measures
 
 DOWN = ("blackhole", "carrier_loss", "admin_down")
 ROAM, ROAMED = "roam ", "roamed "

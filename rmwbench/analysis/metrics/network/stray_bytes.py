@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rmwbench.analysis.metrics.glossary import MetricScope, names_of
-from rmwbench.analysis.stats.missing import Measures, total
+from rmwbench.analysis.stats.estimate import Measures, total
 
 NO_FURTHER = "no host has further interfaces"
 NOT_READ = (
