@@ -124,6 +124,10 @@ def report(options: ReportOptions) -> None:
         shares=shares,
         absent=absent,
         machines=machines,
+        options=(
+            *options.choice.options,
+            *(("--seed", str(options.seed)) if options.seed is not None else ()),
+        ),
     )
     if options.as_json:
         print_json(plan.document())

@@ -13,12 +13,12 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from rmwbench.bundle import Bundle
 from rmwbench.published.state_file import StateFile, require_empty
 from rmwbench.whole_file import make_directory
+from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
     from rmwbench.published.committee.sections import BudgetShare, ReportSection
@@ -53,15 +53,6 @@ class PlannedSection:
     without: list[str] = field(default_factory=list)
     asked: int = 0
 
-    @property
-    def command(self) -> str:
-        """The command that runs the section by itself."""
-        words = ["rmwbench run", self.suite, *(["--short"] if self.short else [])]
-        words += [f"--workload {name}" for name in self.workloads]
-        words += [f"--with {quote(name)}" for name in self.added]
-        words += [f"--without {quote(name)}" for name in self.without]
-        return " ".join([*words, *(f"--at {level}" for level in self.at)])
-
 
 @dataclass
 class CommitteeSession:
@@ -87,6 +78,14 @@ class CommitteeSession:
 
         choice = Choice(tuple(self.candidates), tuple(self.added), tuple(self.without))
         return choice.adding(section.added).leaving(section.without)
+
+    def command(self, section: PlannedSection) -> str:
+        """Return the command that runs the section by itself."""
+        workloads = (word for name in section.workloads for word in ("--workload", name))
+        levels = (word for level in section.at for word in ("--at", level))
+        short = ("--short",) if section.short else ()
+        options = self.choice(section).options
+        return command_line("run", section.suite, *short, *workloads, *options, *levels)
 
     def place(self, section: PlannedSection) -> Path:
         """Return the directory of a section's campaign, which need not exist yet."""

@@ -255,23 +255,9 @@ def _measured_section(part: SectionPart) -> MeasuredSection | str:
 
 
 def _part(session: CommitteeSession, section: PlannedSection) -> SectionPart:
-    if section.problem is not None:
-        return _not_measured(section, section.problem, section.command)
-    if not section.blocks:
-        more = session.budget_s + section.least_s
-        return _not_measured(
-            section,
-            f"the budget of {fmt.duration(session.budget_s)} had no room for its "
-            f"{fmt.duration(section.least_s)}",
-            f"rmwbench published report {session.evaluation} --budget {math.ceil(more / 60)}m -o "
-            "ANOTHER_DIR",
-        )
-    go_on = command_line("resume", session.directory)
-    if not session.has_begun(section):
-        return _not_measured(section, "it was not run yet", go_on)
-    bundle = Bundle(session.place(section))
-    if not bundle.trials("done"):
-        return _not_measured(section, "none of its trials was good", go_on)
+    bundle = Bundle(session.place(section)) if session.has_begun(section) else None
+    if bundle is None or not bundle.trials("done"):
+        return _not_measured(session, section)
     shown = summarise(bundle)
     arms = _arms(bundle, shown)
     return SectionPart(
@@ -286,7 +272,24 @@ def _part(session: CommitteeSession, section: PlannedSection) -> SectionPart:
     )
 
 
-def _not_measured(section: PlannedSection, reason: str, command: str | None) -> SectionPart:
+def _not_measured(session: CommitteeSession, section: PlannedSection) -> SectionPart:
+    command = command_line("resume", session.directory)
+    if section.problem is not None:
+        reason, command = section.problem, session.command(section)
+    elif not section.blocks:
+        more = session.budget_s + section.least_s
+        reason = (
+            f"the budget of {fmt.duration(session.budget_s)} had no room for its "
+            f"{fmt.duration(section.least_s)}"
+        )
+        command = (
+            f"rmwbench published report {session.evaluation} --budget {math.ceil(more / 60)}m -o "
+            "ANOTHER_DIR"
+        )
+    elif not session.has_begun(section):
+        reason = "it was not run yet"
+    else:
+        reason = "none of its trials was good"
     return SectionPart(section=section, shown=None, not_measured_because=reason, command=command)
 
 

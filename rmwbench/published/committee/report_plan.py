@@ -9,6 +9,7 @@ from typing import Any
 from rmwbench.published.committee.sections import SCATTER, WITHOUT_RUNS, BudgetShare
 from rmwbench.report.view import Block, Items, Table, Text, View
 from rmwbench.words import numbers as fmt
+from rmwbench.words.shell import command_line
 
 TITLE = "Middlewares for ROS 2: a report for its technical steering committee"
 
@@ -16,13 +17,14 @@ TITLE = "Middlewares for ROS 2: a report for its technical steering committee"
 @dataclass(frozen=True, kw_only=True)
 class ReportPlan:
     """`absent`: section -> why it cannot run here; `machines`: how many the cluster has, None for
-    this machine."""
+    this machine; `options`: those of the command line that chose the arms and the seed."""
 
     evaluation: str
     budget_s: float
     shares: Sequence[BudgetShare]
     absent: Mapping[str, str]
     machines: int | None
+    options: Sequence[str] = ()
 
     @property
     def seconds(self) -> float:
@@ -83,9 +85,10 @@ def view(plan: ReportPlan) -> View:
         f"campaigns, where block log-ratios scatter by {SCATTER:g}."
     )
     absent = [f"{name} cannot run here: {reason}" for name, reason in plan.absent.items()]
-    option = " --cluster ADDRESS" if plan.machines else ""
-    budget = f"--budget {math.ceil(plan.budget_s)}s{option} -o DIR"
-    command = f"rmwbench published report {plan.evaluation} {budget}"
+    budget = ("--budget", f"{math.ceil(plan.budget_s)}s")
+    cluster = ("--cluster", "ADDRESS") if plan.machines else ()
+    words = (plan.evaluation, *budget, *plan.options, *cluster, "-o", "DIR")
+    command = command_line("published", "report", *words)
     not_run = ", ".join(f"{name} ({verb})" for name, verb in WITHOUT_RUNS.items())
     answer: list[Block] = [Items(absent, "warning", mark="!")] if absent else []
     answer += [Text(estimated), Text(f"Nothing runs in {not_run}.")]

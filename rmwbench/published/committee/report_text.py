@@ -317,13 +317,16 @@ def _part(
         yield from ((answer, "") if (answer := lead + _answer_text(group.shown)) else ())
         yield from render_blocks(_tables(shown, group), level=3)
     yield from _earlier_reports(part)
-    yield from (f"- Left out: {escape(text)}" for text in campaign.left_out if text not in lacking)
+    notes = [f"- Left out: {escape(text)}" for text in campaign.left_out if text not in lacking]
+    if part.section.problem:
+        notes.append(f"- It could not go on: {escape(part.section.problem)}")
+    yield from ([*notes, ""] if notes else ())
     place = report.session.place(part.section).relative_to(report.session.directory)
     counts = ", ".join(map(escape, progress.counts(campaign)))
     yield (
         f"{counts}; {escape(progress.blocks(campaign))}. All tables and charts: [this section's page]"
         f"(sections/{part.section.name}.md); every message: `rmwbench query … {place}`; again: "
-        f"`{part.section.command}`."
+        f"`{report.session.command(part.section)}`."
     )
     yield from ("", *([escape(campaign.not_run), ""] if campaign.not_run else ()))
     yield from ((resolution, "") if (resolution := _resolution(shown)) else ())

@@ -310,6 +310,18 @@ class Choice:
         return replace(self, without=tuple(dict.fromkeys((*self.without, *names))))
 
     @property
+    def options(self) -> tuple[str, ...]:
+        """The options of the command line that choose the arms so."""
+        words_of_option = {
+            "--candidates": self.candidates,
+            WITH: self.added,
+            "--without": self.without,
+            PROFILE: self.profiles,
+        }
+        pairs = ((option, word) for option, words in words_of_option.items() for word in words)
+        return tuple(text for pair in pairs for text in pair)
+
+    @property
     def changes(self) -> bool:
         """Whether it changes the arms."""
         words = self.candidates or self.added or self.without or self.profiles

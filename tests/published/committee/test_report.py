@@ -98,6 +98,18 @@ def test_what_was_not_measured_is_a_row_with_its_reason_and_its_command(report, 
     assert "\n## Scaling\n" not in text
 
 
+def test_what_was_measured_before_a_problem_is_in_the_report(session, report):
+    """A campaign that could not go on counted as not measured."""
+    robot = dataclasses.replace(session.sections[1], problem="a worker is gone")
+    (part,) = gather(dataclasses.replace(session, sections=[robot]), TITLE, [], ()).measured
+    assert "\n- It could not go on: a worker is gone\n\n" in section_of(report, part)
+
+
+def test_a_section_is_run_again_with_the_arms_of_the_whole_evaluation(session):
+    more = dataclasses.replace(session, added=["zenoh tuned"])
+    assert more.command(session.sections[0]) == "rmwbench run quick --short --with 'zenoh tuned'"
+
+
 def test_a_section_is_its_question_its_table_and_what_runs_it_again(report, text):
     told = section(text, "Single machine, by message type")
     assert "*How long does a message of 1 KB to 8 MB take" in told

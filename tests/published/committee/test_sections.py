@@ -25,7 +25,7 @@ from rmwbench.published.committee.sections import (
     cells_of,
 )
 from rmwbench.report.render.markdown import render_markdown
-from rmwbench.suite.file.candidate_list import NO_CHOICE, layer_of
+from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice, layer_of
 from tests.support.command import captured, rmwbench
 
 
@@ -97,6 +97,16 @@ def test_many_machine_hours_have_no_exponent():
     share = BudgetShare(cost("one", 8640.0), 1, 5)
     plan = ReportPlan(evaluation="tsc", budget_s=43_200.0, shares=[share], absent={}, machines=10)
     assert "120 machine-hours" in render_markdown(view(plan))
+
+
+def test_the_command_of_a_plan_asks_for_what_was_planned():
+    share = BudgetShare(cost("one", 1.0), 1, 5)
+    options = Choice(candidates=("mine.yaml",), added=("zenoh tuned",)).options
+    plan = ReportPlan(
+        evaluation="tsc", budget_s=60.0, shares=[share], absent={}, machines=None, options=options
+    )
+    asked = "--budget 60s --candidates mine.yaml --with 'zenoh tuned' -o DIR"
+    assert f"`rmwbench published report tsc {asked}`" in render_markdown(view(plan))
 
 
 @pytest.mark.long
