@@ -3,8 +3,7 @@ the reasons, each case where there are several, and where the answer flips along
 
 from collections.abc import Iterable, Mapping
 
-from rmwbench.analysis.decide.chances import DecisionAnswer, Met
-from rmwbench.analysis.decide.flips import Along
+from rmwbench.analysis.decide.decisions import Along, DecisionAnswer, Met
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.limit_outcomes import AtMost
 from rmwbench.report.view import (

@@ -6,15 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rmwbench.analysis.decide.chances import (
+from rmwbench.analysis.decide.decisions import (
+    CaseOutcomes,
     DecideCandidate,
     Failed,
     Outcome,
     UserLimit,
     Why,
+    along,
     decide,
 )
-from rmwbench.analysis.decide.flips import CaseOutcomes, along
 from rmwbench.analysis.decide.posterior import BlockValues, posterior
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.results.decide import decide_words

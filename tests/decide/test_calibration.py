@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rmwbench.analysis.decide.chances import DecideCandidate, Outcome, UserLimit, decide
+from rmwbench.analysis.decide.decisions import DecideCandidate, Outcome, UserLimit, decide
 from rmwbench.analysis.decide.posterior import BlockValues, posterior
 from rmwbench.analysis.verdicts.verdict import Rules
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.analysis.decide.chances import Failed
-from rmwbench.analysis.decide.flips import Along, AtLevel, Flip
+from rmwbench.analysis.decide.decisions import Along, AtLevel, Failed, Flip
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from rmwbench.analysis.decide.chances import overall_rules
+from rmwbench.analysis.decide.decisions import overall_rules
 from rmwbench.analysis.decide.posterior import LEAST_BLOCKS, BlockValues, Posterior, posterior
 from rmwbench.analysis.metrics.comparisons import in_focus
 from rmwbench.analysis.metrics.glossary import GLOSSARY

@@ -9,7 +9,7 @@ need is to a committee.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rmwbench.analysis.decide.chances import Met
+from rmwbench.analysis.decide.decisions import Met
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome
 from rmwbench.published.committee.needs import NeedAnswer, NeedCandidate, NeedCaseAnswer, NeedMark
 from rmwbench.report.view import Block, Items, Section, Table, TableCell, Text

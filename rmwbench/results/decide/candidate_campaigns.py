@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Any, NamedTuple
 
-from rmwbench.analysis.decide.chances import DecideCandidate, Failed, UserLimit
+from rmwbench.analysis.decide.decisions import DecideCandidate, Failed, UserLimit
 from rmwbench.analysis.decide.posterior import BlockValues
 from rmwbench.analysis.metrics.aggregate import (
     MeasuredTrial,

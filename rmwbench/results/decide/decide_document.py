@@ -4,8 +4,14 @@ the terminal and the page are rendered from it."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rmwbench.analysis.decide.chances import DecisionAnswer, UserLimit, decide, overall_rules
-from rmwbench.analysis.decide.flips import CaseOutcomes, along
+from rmwbench.analysis.decide.decisions import (
+    CaseOutcomes,
+    DecisionAnswer,
+    UserLimit,
+    along,
+    decide,
+    overall_rules,
+)
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.limit_outcomes import NothingArrives, Outcome
 from rmwbench.analysis.verdicts.verdict import Rules

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from rmwbench.analysis.decide.chances import DecisionAnswer
-from rmwbench.analysis.decide.flips import Along, Level
+from rmwbench.analysis.decide.decisions import Along, DecisionAnswer, Level
 from rmwbench.analysis.verdicts.limit_outcomes import AtMost, NothingArrives, Outcome
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.words.fields import absent

@@ -4,8 +4,7 @@ nothing else."""
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rmwbench.analysis.decide.chances import DecisionAnswer, Met
-from rmwbench.analysis.decide.flips import Along, AtLevel, Flip
+from rmwbench.analysis.decide.decisions import Along, AtLevel, DecisionAnswer, Flip, Met
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome, Why
 from rmwbench.results.answer.facts import names, verb_of

@@ -4,7 +4,7 @@ rest on it."""
 import numpy as np
 import pytest
 
-from rmwbench.analysis.decide.chances import DecideCandidate, Failed, UserLimit, decide
+from rmwbench.analysis.decide.decisions import DecideCandidate, Failed, UserLimit, decide
 from rmwbench.analysis.decide.posterior import BlockValues, posterior
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome
 from rmwbench.analysis.verdicts.verdict import Rules
