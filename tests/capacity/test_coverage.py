@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from rmwbench.analysis.capacity.level_search import Search
+from rmwbench.analysis.capacity.arm_capacity import Search
 
 LEVELS, STEP, CAMPAIGNS = 90, np.log(1.05), 300
 MOST_TRIALS = 40

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rmwbench.analysis.capacity.knee import LoadPoint, knee
+from rmwbench.analysis.capacity.arm_capacity import LoadPoint, knee
 from rmwbench.analysis.stats.estimate import Measured
 from rmwbench.results.capacity.capacity_document import MEDIAN, _knee
 

@@ -10,8 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.capacity.arm_capacity import ArmSearch, Capacity, Unit
-from rmwbench.analysis.capacity.knee import KNEE_FACTOR, LoadPoint, knee
+from rmwbench.analysis.capacity.arm_capacity import (
+    KNEE_FACTOR,
+    ArmSearch,
+    Capacity,
+    LoadPoint,
+    Unit,
+    knee,
+)
 from rmwbench.analysis.capacity.limit import CapacityLimit, LimitCondition, LimitFinding, judge
 from rmwbench.analysis.metrics.aggregate import LOSSES, MeasuredTrial, aggregate, trial_value
 from rmwbench.analysis.metrics.context import Context
