@@ -49,7 +49,7 @@ def resume(
     from rmwbench.published.committee.evaluation_session import is_session as is_evaluation
 
     if is_of_claims(directory):
-        from rmwbench.cli.published.claims_run import resume_claims
+        from rmwbench.cli.published.claims import resume_claims
 
         _refuse("--cluster", cluster, "the campaigns of claims run on this machine")
         resume_claims(directory, budget=budget, no_report=no_report)
