@@ -5,10 +5,16 @@ import re
 
 import pytest
 
-from rmwbench.beside.recorder import bag
-from rmwbench.beside.recorder.account import Recording, parse_log
-from rmwbench.beside.recorder.bag import BagContents, Metadata, identity
 from rmwbench.beside.recorder.process import variables, version_of
+from rmwbench.beside.recorder.recording import (
+    BagContents,
+    Metadata,
+    Recording,
+    identity,
+    parse_log,
+    read_bag,
+    read_metadata,
+)
 from tests.support import made_bag
 from tests.support.made_bag import NONCE, PROBE, WARMUP, message
 
@@ -46,10 +52,10 @@ def test_a_split_bag_is_read_file_by_file_in_its_order(tmp_path, chunked):
         {"/image_1": [probe, message(1, 4), foreign], "/image_2": [message(2, 0)]},
         chunked,
     )
-    contents = bag.read(tmp_path, NONCE)
+    contents = read_bag(tmp_path, NONCE)
     assert contents.messages == {1: [4, 5], 2: [0]}
     assert (contents.probes[1], contents.foreign, contents.damaged) == (1, 1, None)
-    assert contents.in_bag == {"/image_1": 4, "/image_2": 1}
+    assert contents.count_by_topic == {"/image_1": 4, "/image_2": 1}
     assert contents.file_bytes == sum(path.stat().st_size for path in tmp_path.iterdir())
 
 
@@ -60,7 +66,7 @@ def test_of_a_file_that_was_not_finished_everything_before_its_end_counts(tmp_pa
     )
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    contents = bag.read(tmp_path, NONCE)
+    contents = read_bag(tmp_path, NONCE)
     assert contents.messages[1] == list(range(len(contents.messages[1])))
     assert 5 < len(contents.messages[1]) < 12
     assert contents.damaged and contents.damaged.startswith("bag_0.mcap: ")
@@ -68,8 +74,8 @@ def test_of_a_file_that_was_not_finished_everything_before_its_end_counts(tmp_pa
 
 def test_metadata_says_what_was_handed_on_and_what_had_reached_rosbag2(tmp_path):
     made_bag.metadata(tmp_path, handed=90, reached=97)
-    assert bag.metadata(tmp_path, cached=True) == Metadata({"/image_1": 90}, 97)
-    assert bag.metadata(tmp_path, cached=False) == Metadata({"/image_1": 90}, None), (
+    assert read_metadata(tmp_path, cached=True) == Metadata({"/image_1": 90}, 97)
+    assert read_metadata(tmp_path, cached=False) == Metadata({"/image_1": 90}, None), (
         "it counts twice without a cache"
     )
 
@@ -160,4 +166,4 @@ def test_a_version_is_read_from_the_package_and_absent_without_one(tmp_path):
 )
 def test_metadata_of_another_kind_is_none(tmp_path, text):
     (tmp_path / "metadata.yaml").write_text(text)
-    assert bag.metadata(tmp_path, cached=True) is None
+    assert read_metadata(tmp_path, cached=True) is None

@@ -15,8 +15,10 @@ from pydantic import Field
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.name_rules import NodeName, TopicName
 
-KEY = NAME = "recorder"
-"""The workload's key, the name of rosbag2's process in a trial, and its role."""
+KEY = "recorder"
+"""The workload's key."""
+NAME = "recorder"
+"""The name of rosbag2's process in a trial, and its role."""
 DEFAULT_CACHE_MIB = 100
 """The default of rosbag2."""
 

@@ -21,10 +21,9 @@ from itertools import takewhile
 from pathlib import Path
 
 from rmwbench.beside import Broken
-from rmwbench.beside.recorder import account
-from rmwbench.beside.recorder.account import RecorderLog
 from rmwbench.beside.recorder.cell import host_of, recorded_topics, recorder_of
 from rmwbench.beside.recorder.keys import NAME
+from rmwbench.beside.recorder.recording import RecorderLog, parse_log
 from rmwbench.codes import Code
 from rmwbench.lab.host import Host
 from rmwbench.lab.kernel_files import file_text
@@ -210,7 +209,7 @@ class RecorderProcess:
 
     @property
     def log(self) -> RecorderLog:
-        return account.parse_log(self._text, self._rosbag2.version if self._rosbag2 else ())
+        return parse_log(self._text, self._rosbag2.version if self._rosbag2 else ())
 
     @property
     def _text(self) -> str:

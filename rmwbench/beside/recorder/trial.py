@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rmwbench.beside.recorder import bag
-from rmwbench.beside.recorder.account import Recording
 from rmwbench.beside.recorder.cell import (
     bag_bytes,
     host_of,
@@ -31,6 +29,7 @@ from rmwbench.beside.recorder.process import (
     RecorderProcess,
     variables,
 )
+from rmwbench.beside.recorder.recording import Recording, read_bag, read_metadata
 from rmwbench.campaign.plan.profile import Workers, address_environment, domain_id
 from rmwbench.campaign.trial.outcome import Order, TrialOutcome, note, step
 from rmwbench.lab.middleware import Worker
@@ -79,8 +78,8 @@ class Running:
         with step(outcome, "bag"):
             try:
                 directory = process.bag()
-                contents = bag.read(directory, outcome.order.nonce)
-                metadata = bag.metadata(
+                contents = read_bag(directory, outcome.order.nonce)
+                metadata = read_metadata(
                     directory, cached=recorder is not None and recorder.cache_mib > 0
                 )
             except OSError as error:
