@@ -501,6 +501,23 @@ def test_what_several_samplers_say_becomes_one_document():
     ]
 
 
+def test_scheduler_events_are_those_of_every_host_that_has_them():
+    """The first machine may not read them, and the second may."""
+
+    def document(**more) -> dict:
+        processes = {"node": {"role": "worker", "pid": 1, "cpu_ns": 1}}
+        snapshot = {"processes": processes, "sockets": []}
+        return {"snapshots": [snapshot], "memory": {}, "no_data": {}} | more
+
+    events = {"lost": 2, "events": [[3000, "node", 12, "in"]]}
+    merged = merge({"robot": document(), "base": document(schedule=events)})
+    assert merged["schedule"] == {"lost": 2, "events": [[3000, "node@base", 12, "in"]]}
+    both = merge({"robot": document(schedule=events), "base": document(schedule=events)})
+    assert both["schedule"]["lost"] == 4
+    assert [event[1] for event in both["schedule"]["events"]] == ["node", "node@base"]
+    assert "schedule" not in merge({"robot": document(), "base": document()})
+
+
 def test_the_probe_program_needs_nothing_but_modules_in_c():
     from rmwbench.lab.network import probe_program
 

@@ -225,16 +225,11 @@ def merge(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         for sample in document.get("series") or []
     ]
     merged_document["series"] = sorted(series, key=lambda sample: sample["time_ns"])
-    events = [
-        event
-        for _, document in later
-        for event in (document.get("schedule") or {}).get("events", [])
-    ]
-    if events:
-        schedule = first["schedule"]
+    schedules = [schedule for _, document in all_of_them if (schedule := document.get("schedule"))]
+    if schedules:
         merged_document["schedule"] = {
-            **schedule,
-            "events": [*schedule.get("events", []), *events],
+            "lost": sum(schedule["lost"] for schedule in schedules),
+            "events": [event for schedule in schedules for event in schedule["events"]],
         }
     merged_document["no_data"] = first["no_data"] | {
         f"{quantity}@{host}": why
@@ -312,6 +307,13 @@ def _with_names(document: Mapping[str, Any], new_names: Mapping[str, str]) -> di
     for key in ("memory", "threads"):
         if document.get(key):
             changed[key] = keys(document[key])
+    if schedule := document.get("schedule"):
+        changed["schedule"] = schedule | {
+            "events": [
+                [time_ns, new_names.get(name, name), *rest]
+                for time_ns, name, *rest in schedule["events"]
+            ]
+        }
     return changed
 
 
