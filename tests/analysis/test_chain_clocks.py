@@ -5,8 +5,8 @@ import pytest
 
 from rmwbench.analysis.metrics.chain.chain import Chain, ChainPart, Chains
 from rmwbench.analysis.metrics.trial_metrics import chain_bounds, measure_trial, with_clock_bounds
+from rmwbench.analysis.records.clocks import clocks
 from rmwbench.analysis.records.columns import SteadyWindow
-from rmwbench.analysis.records.one_clock import clocks
 from tests.analysis.test_one_clock import LATENCY_NS, a_trial
 
 WINDOW = SteadyWindow(10**9, 2 * 10**9)

@@ -13,9 +13,8 @@ from rmwbench.analysis.capacity.limit import LimitCondition
 from rmwbench.analysis.metrics.aggregate import aggregate, clock_bound, over_trials, trial_value
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
-from rmwbench.analysis.records.clocks import fit
+from rmwbench.analysis.records.clocks import clocks, fit, on_one_clock
 from rmwbench.analysis.records.columns import SteadyWindow
-from rmwbench.analysis.records.one_clock import clocks, on_one_clock
 from rmwbench.analysis.stats.estimate import Measured, NoData
 from rmwbench.analysis.verdicts.verdict import JudgedArm
 from rmwbench.errors import UserError

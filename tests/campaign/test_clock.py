@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
+from rmwbench.analysis.records.clocks import on_one_clock
 from rmwbench.analysis.records.columns import SteadyWindow
-from rmwbench.analysis.records.one_clock import on_one_clock
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.campaign.trial.void import void_reasons, wrong_clocks
 from rmwbench.lab.host import Host, HostBroken, Hosts

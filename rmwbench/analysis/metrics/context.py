@@ -18,7 +18,7 @@ from rmwbench.analysis.metrics.comparisons import (
     json_column,
     relays,
 )
-from rmwbench.analysis.records import one_clock
+from rmwbench.analysis.records.clocks import TrialClocks, on_one_clock
 from rmwbench.analysis.records.columns import Columns, EndpointRow, Row, SteadyWindow
 from rmwbench.analysis.records.frames import FrameCounts, Frames, counts_of, frames_of
 from rmwbench.analysis.records.joining import ReaderLife, lives
@@ -67,13 +67,13 @@ class Context:
     of its hosts."""
 
     evidence: Evidence
-    clocks: one_clock.TrialClocks
+    clocks: TrialClocks
 
     @classmethod
     def of(cls, evidence: Evidence) -> "Context":
         """Raises UserError where the clocks of the trial's hosts contradict each other."""
         try:
-            return cls(*one_clock.on_one_clock(evidence))
+            return cls(*on_one_clock(evidence))
         except ValueError as error:
             raise UserError(
                 f"the clock_map of trial {evidence.trial} contradicts itself: {error}",

@@ -20,8 +20,8 @@ from rmwbench.analysis.metrics.network.network_metrics import NetworkMetrics, ne
 from rmwbench.analysis.metrics.network.stray_bytes import stray
 from rmwbench.analysis.metrics.sample import make_sample
 from rmwbench.analysis.metrics.saturation import drop_whole_window_metrics, limit_reached
-from rmwbench.analysis.records import one_clock
 from rmwbench.analysis.records.calls import writers_with_readers
+from rmwbench.analysis.records.clocks import TrialClocks
 from rmwbench.analysis.records.columns import EndpointRow, Row, SteadyWindow
 from rmwbench.analysis.records.joining import history
 from rmwbench.analysis.stats.estimate import Measures
@@ -224,7 +224,7 @@ def _second_by_second(trial: MeasuredTrial, context: Context) -> None:
 
 
 def clock_bounds(
-    known: one_clock.TrialClocks, endpoints: Sequence[EndpointRow], window: SteadyWindow | None
+    known: TrialClocks, endpoints: Sequence[EndpointRow], window: SteadyWindow | None
 ) -> dict[str, float]:
     """Sample or metric -> how far its values may be from the truth because of the hosts' clocks, in
     ns, for the widest pair of endpoints. Empty where all hosts have one clock. A time with both
@@ -277,9 +277,7 @@ def layers_of(context: Context, chains: Chains) -> tuple[chain_layers.Layers | N
     return layers, chain_layers.NOTHING_ARRIVED if layers is None else chain_layers.NOT_TRACED
 
 
-def with_clock_bounds(
-    known: one_clock.TrialClocks, chain: Chain, window: SteadyWindow | None
-) -> Chain:
+def with_clock_bounds(known: TrialClocks, chain: Chain, window: SteadyWindow | None) -> Chain:
     """The chain, each of its transports with the bound of its own links, of which some may be
     within one host."""
     return replace(
@@ -297,7 +295,7 @@ def with_clock_bounds(
 
 
 def chain_bounds(
-    known: one_clock.TrialClocks, chains: Chains, window: SteadyWindow | None
+    known: TrialClocks, chains: Chains, window: SteadyWindow | None
 ) -> dict[str, float]:
     """The bounds of `clock_bounds` for chains: an end-to-end time depends only on the clocks of the
     first and the last host, because the errors between them cancel. The time of a relay is on one
