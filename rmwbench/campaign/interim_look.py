@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from rmwbench.analysis.metrics.drift import Drift
+from rmwbench.analysis.metrics.stability import Drift
 from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.interim import Looks, leaving
 from rmwbench.analysis.verdicts.interim import rules as rules_of

@@ -5,7 +5,7 @@ campaign has the rest."""
 
 from collections.abc import Callable
 
-from rmwbench.analysis.metrics.drift import Drift
+from rmwbench.analysis.metrics.stability import Drift
 from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.journal import CellsDropped
 from rmwbench.campaign.course import Course

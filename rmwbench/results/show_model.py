@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from rmwbench.analysis.causes.loss_places import Losses
-from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.analysis.metrics.fates import Fates
 from rmwbench.analysis.metrics.judged_topics import judged_name
+from rmwbench.analysis.metrics.stability import Drift
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.records.readers import DiffersIn, Joins, Shared
 from rmwbench.analysis.verdicts.gains import Gain

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics.drift import FEWEST, Drift, drift, of_arm
+from rmwbench.analysis.metrics.stability import FEWEST_ARRIVED, Drift, drift, drift_of_arm
 from rmwbench.analysis.verdicts.verdict import JudgedArm
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.headline import headline
@@ -55,7 +55,7 @@ def but(latencies: np.ndarray, places: list[int] | slice, value: float) -> np.nd
         pytest.param(np.full(40, np.inf), None, id="nothing arrived"),
         *(
             pytest.param(np.linspace(MS, 100 * MS, count), None, id=f"of {count} messages")
-            for count in (0, 1, FEWEST - 1)
+            for count in (0, 1, FEWEST_ARRIVED - 1)
         ),
     ],
 )
@@ -69,19 +69,19 @@ def test_noise_of_any_size_rarely_drifts_and_an_arm_of_it_never():
     rng = np.random.default_rng(3)
     trials = [drift([rng.lognormal(0, 1, 21) * MS]) for _ in range(2000)]
     assert np.mean([one is not None for one in trials]) < 0.03
-    few = [drift([rng.lognormal(0, 1, FEWEST + n % 6) * MS]) for n in range(2000)]
+    few = [drift([rng.lognormal(0, 1, FEWEST_ARRIVED + n % 6) * MS]) for n in range(2000)]
     assert np.mean([one is not None for one in few]) < 0.03
-    arms = [of_arm(trials[at : at + 6]) for at in range(0, 1998, 6)]
+    arms = [drift_of_arm(trials[at : at + 6]) for at in range(0, 1998, 6)]
     assert not any(arms)
 
 
 def test_an_arm_drifts_with_half_of_its_trials_in_one_direction_and_three_at_least():
     up, down = Drift(MS, 10 * MS), Drift(10 * MS, MS)
-    assert of_arm([up, up]) is None
-    assert of_arm([up, up, up, None, None, None, None]) is None
-    assert of_arm([up, up, down, down, None]) is None
-    assert of_arm([up, up, up, down, None]) == Drift(MS, 10 * MS, 3, 5)
-    assert of_arm([]) is None
+    assert drift_of_arm([up, up]) is None
+    assert drift_of_arm([up, up, up, None, None, None, None]) is None
+    assert drift_of_arm([up, up, down, down, None]) is None
+    assert drift_of_arm([up, up, up, down, None]) == Drift(MS, 10 * MS, 3, 5)
+    assert drift_of_arm([]) is None
 
 
 def workload(levels, drifts):

@@ -12,9 +12,9 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from rmwbench.analysis.metrics.drift import Drift, drift
 from rmwbench.analysis.metrics.periods import PUBLISHER, SUBSCRIPTION, longest, of_endpoint
 from rmwbench.analysis.metrics.sample import Sample, blocks, make_sample
+from rmwbench.analysis.metrics.stability import Drift, drift
 from rmwbench.analysis.records.calls import answered, legs, writers_with_readers
 from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife

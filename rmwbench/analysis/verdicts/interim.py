@@ -30,10 +30,10 @@ from rmwbench.analysis.metrics.comparisons import (
     json_column,
 )
 from rmwbench.analysis.metrics.context import Evidence
-from rmwbench.analysis.metrics.drift import Drift, of_arm
 from rmwbench.analysis.metrics.fates import FateCounts
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Clocks
 from rmwbench.analysis.metrics.judged_topics import POOLED, judged_name, judged_topics
+from rmwbench.analysis.metrics.stability import Drift, drift_of_arm
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.records.columns import Row
 from rmwbench.analysis.verdicts.ranking_words import TIME, RankingWords, words
@@ -194,7 +194,7 @@ class InterimCell:
         whole."""
         if topic is None and len(self.drifts) > 1:
             return None
-        return of_arm(self.drifts.get(topic, ()))
+        return drift_of_arm(self.drifts.get(topic, ()))
 
     def arm(
         self, name: str, cell: Row, topic: str | None, lines: Sequence[InterimLine] = ()

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Literal, TypeVar, overload
 
 from rmwbench.analysis.metrics.aggregate import fates_of as fates_in
 from rmwbench.analysis.metrics.aggregate import judged_loss
-from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.analysis.metrics.fates import Fates, main_cause
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Fate
 from rmwbench.analysis.metrics.judged_topics import PREPOSITION, Noun, noun
+from rmwbench.analysis.metrics.stability import Drift
 from rmwbench.analysis.verdicts.limit_outcomes import (
     MEETS,
     MISSES,
