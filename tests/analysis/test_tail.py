@@ -59,7 +59,7 @@ def bins(at: str | None = None, steal: float = 0.0) -> Bins:
     edges = np.arange(0, N + 1, 4, dtype=np.int64) * PERIOD
     counts = {
         name: np.zeros(len(edges) - 1)
-        for name in ("socket buffer full", "IP reassembly", "TCP retransmission", "page fault")
+        for name in ("socket buffer full", "IP reassembly", "TCP retransmission")
     }
     share = np.zeros(len(edges) - 1)
     share[AT // 4] = steal
@@ -78,7 +78,6 @@ def bins(at: str | None = None, steal: float = 0.0) -> Bins:
         ({"begun": SLOW}, Witnesses(canary_late=stretch(), machine=bins(steal=0.3)), "steal"),
         ({"begun": SLOW}, Witnesses(canary_late=stretch(length=SLOW // 3)), "publisher late"),
         ({"call": SLOW}, Witnesses(), "payload writing"),
-        ({"call": SLOW}, Witnesses(bins=bins("page fault")), "page fault"),
         ({"return": SLOW}, Witnesses(), "publish blocked"),
         ({"return": SLOW}, Witnesses(publisher_waits=stretch()), "publisher not scheduled"),
         ({"return": SLOW}, Witnesses(publisher_waits=stretch(length=SLOW // 3)), "publish blocked"),

@@ -257,14 +257,3 @@ class TestArmSearch:
         assert search.capacity().state == "no data"
         search.record(16.0, True)
         assert search.capacity().state == "at least" and search.capacity().low <= 16.0
-
-    def test_less_is_harder_where_levels_fall(self):
-        """As of a bandwidth, of which there is no axis."""
-        falling = tuple(1000.0 / 1.1**k for k in range(60))
-        search = ArmSearch(falling, falling[0])
-        while not search.resolved and search.trials < 40:
-            level = search.next()
-            search.record(level, level >= 50)
-        capacity = search.capacity()
-        assert capacity.high <= 50 <= capacity.low * 1.001
-        assert capacity.high <= capacity.value <= capacity.low

@@ -219,14 +219,12 @@ class Capacity:
 
 
 class ArmSearch:
-    """A search over `levels` in order of hardness, in the axis's unit, that begins at the level
-    `start`. `whole`: the axis has whole numbers only."""
+    """A search over ascending `levels`, in the axis's unit, that begins at the level `start`.
+    `whole`: the axis has whole numbers only."""
 
     def __init__(self, levels: Sequence[float], start: float, *, whole: bool = False):
         self.levels, self.whole = tuple(levels), whole
-        # less is harder on an axis whose levels fall
-        sign = 1.0 if len(levels) < 2 or levels[0] < levels[-1] else -1.0
-        self._search = Search(sign * np.log(np.array(levels, float)), self.levels.index(start))
+        self._search = Search(np.log(np.array(levels, float)), self.levels.index(start))
 
     @property
     def trials(self) -> int:

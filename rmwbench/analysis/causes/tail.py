@@ -53,7 +53,6 @@ CAUSES: Mapping[str, str] = {
     "socket buffer full": "the receive buffer of a UDP socket overflowed during its flight",
     "IP reassembly": "fragments of a datagram got lost during its flight",
     "TCP retransmission": "TCP repeated a segment during its flight",
-    "page fault": "the process read a page from disk meanwhile",
     "taking": "the reader was notified in time and took it late",
     UNEXPLAINED: "no evidence covers half of the excess",
 }
@@ -94,8 +93,7 @@ class Bins:
     edges_ns: np.ndarray
     steal: np.ndarray | None = None
     counts: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """Cause (`socket buffer full`, `IP reassembly`, `TCP retransmission`, `page fault`) →
-    events."""
+    """Cause (`socket buffer full`, `IP reassembly`, `TCP retransmission`) → events."""
 
 
 @dataclass(frozen=True)
@@ -293,8 +291,7 @@ def _cause(
         begun = call - phases["writing"]
         if _overlap(witnesses.publisher_waits, begun, call) >= needed:
             return "publisher not scheduled"
-        fault = _grew(witnesses.bins, "page fault", begun, call)
-        return "page fault" if fault else "payload writing"
+        return "payload writing"
     return _in_flight(pair, place, needed, typical, witnesses, earlier)
 
 
@@ -335,8 +332,6 @@ def _in_flight(
         return "publisher not scheduled" if waited >= needed else "publish blocked"
     if notified != ABSENT and taken - notified - typical.taking >= needed:
         return "taking"
-    if _grew(witnesses.bins, "page fault", call, taken):
-        return "page fault"
     return UNEXPLAINED
 
 

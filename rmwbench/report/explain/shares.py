@@ -70,7 +70,6 @@ CAUSE_SIDES: Mapping[str, str] = {
     "machine busy": "machine",
     "publisher not scheduled": "machine",
     "receiver not scheduled": "machine",
-    "page fault": "machine",
     "publish blocked": "publisher",
     "publisher late": "schedule",
     "payload writing": "publisher",
