@@ -3,9 +3,15 @@ moment."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from rmwbench.analysis.causes.tail import CAUSES, UNEXPLAINED, explain, pairs
+from rmwbench.analysis.causes.tail import (
+    CAUSES,
+    UNEXPLAINED,
+    explain,
+    pairs,
+    trial_witnesses,
+    with_network,
+)
 from rmwbench.analysis.causes.tail import Tail as Explained
-from rmwbench.analysis.causes.witness import between, witnesses
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.context import Context
 from rmwbench.analysis.metrics.network.outage import outages
@@ -76,7 +82,7 @@ def _of(bundle: Bundle, trial: TrialEvidence) -> tuple[TailAnswer, ...]:
     for writer, reader, first_seq, pair in pairs(
         trial_evidence.records, endpoints, window, lifetimes
     ):
-        observed = witnesses(
+        observed = trial_witnesses(
             trial_evidence.events,
             samples,
             schedule,
@@ -84,7 +90,7 @@ def _of(bundle: Bundle, trial: TrialEvidence) -> tuple[TailAnswer, ...]:
             receiver=places[reader],
             hosts=(hosts[writer], hosts[reader]),
         )
-        observed = between(
+        observed = with_network(
             observed, frames, interruptions, writer=hosts[writer], reader=hosts[reader]
         )
         tail = explain(pair, observed)
