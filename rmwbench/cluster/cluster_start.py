@@ -16,8 +16,7 @@ from rmwbench.cluster.batch_schedule import Schedule
 from rmwbench.cluster.filesystem import Copy
 from rmwbench.cluster.fleet import SHARED, Fleet
 from rmwbench.cluster.machine_parts import PartSource
-from rmwbench.cluster.placed_fleet import PlacedFleet
-from rmwbench.cluster.placing import Placing
+from rmwbench.cluster.placed_fleet import PlacedFleet, Placing
 from rmwbench.errors import UserError
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 

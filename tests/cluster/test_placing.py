@@ -8,8 +8,7 @@ import pytest
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.trial import machines
 from rmwbench.cluster.fleet import NoAnswer
-from rmwbench.cluster.placed_fleet import PlacedFleet
-from rmwbench.cluster.placing import Placing, parse
+from rmwbench.cluster.placed_fleet import PlacedFleet, Placing, parse_place
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
@@ -49,7 +48,7 @@ def a_plan():
 
 
 def test_a_list_of_machines_is_read():
-    placing = parse("robot=rover, base=desk@10.0.0.7")
+    placing = parse_place("robot=rover, base=desk@10.0.0.7")
     assert (
         placing.hosts == {"robot": ("rover", None), "base": ("desk", "10.0.0.7")}
         and placing.option == "--place"
@@ -71,17 +70,17 @@ def test_a_list_of_machines_is_read():
 )
 def test_what_is_not_a_list_of_machines_is_refused(words, problem):
     with pytest.raises(UserError, match=problem):
-        parse(words)
+        parse_place(words)
 
 
 def test_hosts_and_machines_must_be_those_of_the_suite():
-    parse("robot=a,base=b").check(a_plan())
+    parse_place("robot=a,base=b").check(a_plan())
     with pytest.raises(UserError, match="host `base` of workload `pair` has no machine"):
-        parse("robot=a,desk=b").check(a_plan())
+        parse_place("robot=a,desk=b").check(a_plan())
     with pytest.raises(
         UserError, match="no workload over several hosts has a host `bse`"
     ) as raised:
-        parse("robot=a,base=b,bse=c").check(a_plan())
+        parse_place("robot=a,base=b,bse=c").check(a_plan())
     assert "base" in raised.value.fix
 
 
@@ -225,7 +224,7 @@ def test_a_machine_that_can_run_no_agent_is_the_users_to_mend(fleet):
 
 
 def test_named_machines_may_be_unlike_and_every_trial_says_so(fleet):
-    fleet.placing = parse("robot=a,base=b")
+    fleet.placing = parse_place("robot=a,base=b")
     unlike = copy.deepcopy(remote("b", kernel="5.0"))
     fleet._choose([remote("a"), unlike], None)
     fleet._form()
@@ -251,7 +250,7 @@ def test_named_machines_may_be_unlike_and_every_trial_says_so(fleet):
 
 
 def test_what_a_kernel_grants_is_asked_of_the_machine_of_each_host(fleet):
-    fleet.placing = parse("robot=a,base=b")
+    fleet.placing = parse_place("robot=a,base=b")
     small = copy.deepcopy(remote("b"))
     small.card["machine"]["sysctls"]["net.core.rmem_max"] = "1"
     fleet._choose([remote("a"), small], None)

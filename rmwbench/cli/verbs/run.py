@@ -12,7 +12,7 @@ from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
     from rmwbench.campaign.run import Runner, TrialSource
-    from rmwbench.cluster.placing import Placing
+    from rmwbench.cluster.placed_fleet import Placing
 
 
 def register(app: typer.Typer) -> None:
@@ -114,7 +114,7 @@ def run(options: RunOptions) -> None:
 
 def _placing(options: RunOptions) -> "Placing | None":
     """Return which machines hosts are, None if a trial is on one machine."""
-    from rmwbench.cluster import placing
+    from rmwbench.cluster import placed_fleet
 
     if options.place is not None and options.gang:
         raise UserError(
@@ -122,8 +122,8 @@ def _placing(options: RunOptions) -> "Placing | None":
             fix="--place names the machines, --gang takes any like machines",
         )
     if options.place is not None:
-        return placing.parse(options.place)
-    return placing.Placing() if options.gang else None
+        return placed_fleet.parse_place(options.place)
+    return placed_fleet.Placing() if options.gang else None
 
 
 def _sampling(options: RunOptions) -> dict[str, float | bool]:
