@@ -319,3 +319,9 @@ def test_two_checks_of_a_planted_robot(tmp_path, monkeypatch):
     assert {row["metric"] for row in printed["since"]["rows"]} == {"response_latency_p50"}
     outcomes = {candidate["arm"]: candidate["outcome"] for candidate in printed["candidates"]}
     assert again.returncode == {"misses": 1, "open": 2}[outcomes["slow"]]
+
+
+def test_several_in_use_are_judged_by_the_worst(first):
+    check_view = view(robot_check(first, None, (FAST.arm, SLOW.arm)))
+    words = " ".join(texts(of_view(check_view)))
+    assert f"about the worst of {FAST.arm} and {SLOW.arm}, which misses a limit" in words

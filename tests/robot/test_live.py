@@ -309,6 +309,20 @@ def test_shared_memory_of_many_is_one_finding_for_two_places():
     assert (finding.code, len(finding.processes)) == (LiveCode.SHM_OTHER_PLACE, 6)
 
 
+@pytest.mark.parametrize(
+    ("env", "ports", "domains"),
+    [
+        ({}, (7400, 40400), (0,)),  # 40400 is the discovery port of domain 132
+        ({"ROS_DOMAIN_ID": "5"}, (40400,), (5,)),
+        ({"ROS_DOMAIN_ID": "132"}, (40400,), (132,)),
+        ({"ROS_DOMAIN_ID": "5"}, (7650,), (1,)),  # its own file may state a domain
+    ],
+)
+def test_a_port_that_the_kernel_chose_is_not_a_domain(env, ports, domains):
+    sockets = tuple(Socket(inode=number, port=port) for number, port in enumerate(ports))
+    assert process(env, udp=sockets).domains == domains
+
+
 def test_options_that_contradict_each_other():
     from tests.support.command import rmwbench
 

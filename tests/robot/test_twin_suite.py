@@ -6,11 +6,12 @@ import re
 import numpy as np
 import pytest
 
+from rmwbench.errors import UserError
 from rmwbench.robot.twin.graph import read_graph
-from rmwbench.robot.twin.likeness_view import view
+from rmwbench.robot.twin.likeness_view import sentence, view
 from rmwbench.robot.twin.message import message_for
-from rmwbench.robot.twin.suite_text import SuiteStyle, suite_text
-from rmwbench.robot.twin.traffic import read_traffic
+from rmwbench.robot.twin.suite_text import SuiteStyle, _jitter_ms, suite_text
+from rmwbench.robot.twin.traffic import BagTraffic, read_traffic
 from rmwbench.robot.twin.twin_likeness import (
     TopicDifference,
     TwinLikeness,
@@ -20,6 +21,7 @@ from rmwbench.robot.twin.twin_likeness import (
 from rmwbench.robot.twin.twin_model import anonymous, make_twin
 from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.file.load import parse
+from rmwbench.suite.workload.arrival import Periodic
 from tests.support import robot_bag
 from tests.support.command import rmwbench
 from tests.support.robot_bag import Planted
@@ -316,3 +318,55 @@ def test_what_a_middleware_may_have_lost_is_told_beside_a_twin_that_is_none(quan
     assert (
         "Messages that rclcpp/fastrtps does not deliver are missing here, too" in shown
     ) is has_hint
+
+
+def read_bag(path, *planted: Planted) -> BagTraffic:
+    return read_traffic(robot_bag.mcap(path, planted), lambda share: None)
+
+
+def test_a_bag_of_one_message_has_no_topic_to_judge(tmp_path):
+    """It was refused as `too close for a suite`, at 1e+09 Hz."""
+    traffic = read_bag(tmp_path / "run.mcap", Planted("/map", np.array([0.0]), latched=True))
+    with pytest.raises(UserError, match="enough messages to be judged"):
+        suite_of(make_twin(traffic, ()))
+
+
+def test_an_offered_depth_beyond_that_of_a_suite_is_the_largest_of_a_suite(tmp_path):
+    planted = Planted("/scan", np.arange(300) * S / 10, reliable=False, depth=2**31 - 1)
+    suite, _ = suite_of(make_twin(read_bag(tmp_path / "run.mcap", planted), ()))
+    assert [p.qos.depth for n in suite.workloads[0].nodes for p in n.publishers] == [1_000_000]
+
+
+@pytest.mark.parametrize("rate_hz", [9.0, 15.0, 30.0])
+def test_the_largest_jitter_is_one_that_a_suite_takes(rate_hz):
+    jitter_ms = _jitter_ms(1e9, 1e9 / rate_hz)
+    assert Periodic(kind="periodic", rate_hz=rate_hz, jitter_ms=jitter_ms).jitter_ms == jitter_ms
+
+
+def test_the_length_of_a_bag_has_no_exponent(tmp_path):
+    traffic = read_bag(tmp_path / "run.mcap", Planted("/pose", np.arange(3601) * S))
+    assert "from 60.0 min of a bag" in suite_text(
+        make_twin(traffic, ()), SuiteStyle(name="twin", source="run.mcap")
+    )
+
+
+def test_a_topic_of_which_most_messages_were_lost_is_not_alike(tmp_path):
+    """15 of 300 were too few to judge, and the other topic alone made it a twin."""
+    source, played = (
+        read_bag(tmp_path / name, Planted("/all", IMAGE), Planted("/lost", times))
+        for name, times in (("source.mcap", IMAGE), ("played.mcap", IMAGE[::20]))
+    )
+    compared = likeness(source, played)
+    assert [topic.topic for topic in compared.unlike] == ["/lost"] and not compared.alike
+    assert sentence(compared) == "Not a twin in 1 of 2 topics: /lost (messages 300 → 15)."
+
+
+def test_metadata_alone_are_not_called_too_few_messages(tmp_path):
+    planted = [Planted("/pose", IMAGE)]
+    source = read_bag(tmp_path / "run.mcap", *planted)
+    alone = read_traffic(
+        robot_bag.metadata(tmp_path, planted, ["gone.mcap"], 9), lambda share: None
+    )
+    for pair in ((source, alone), (alone, source)):
+        (topic,) = likeness(*pair).topics
+        assert topic.why_not == "metadata alone have no sizes and no gaps"

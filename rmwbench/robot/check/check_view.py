@@ -58,11 +58,12 @@ def _candidates(check: RobotCheck) -> Iterator[Block]:
     )
     if len(check.candidates) > 1:
         verb = DECIDES[check.outcome]
-        together = len(check.in_use) > 1
-        subject = (
-            f"of {names(check.in_use)} together, that" if together else f"{check.in_use[0]}, which"
+        subject = names(check.in_use)
+        if len(check.in_use) > 1:
+            subject = f"the worst of {subject}"
+        yield Text(
+            f"The exit code is about {subject}, which {verb} (--use ARM names another).", "muted"
         )
-        yield Text(f"The exit code is about {subject} {verb} (--use ARM names another).", "muted")
 
 
 def _candidate(candidate: CheckedCandidate, several: bool) -> TableCell:

@@ -11,6 +11,8 @@ SCHEMA, VERSION = "rmwbench/doctor-live", 1
 BASE_PORT, DOMAIN_PORTS, FIRST_INDEX = 7400, 250, 10
 """DDSI-RTPS 2.5, 9.6.1.1: discovery of a domain is at 7400 + 250·domain, a participant's own port
 for it at that + 10 + 2·index."""
+CHOSEN_PORTS = range(32768, 61000)
+"""The ports that Linux gives to sockets that request none; one of 250 is that of a domain."""
 
 ZENOH_PORT = 7447
 ROUTER = f"tcp/localhost:{ZENOH_PORT}"
@@ -75,17 +77,18 @@ class LiveProcess:
 
     @property
     def domains(self) -> tuple[int, ...]:
-        """The domains at whose discovery ports the process listens, else that of its
-        environment."""
+        """The domains at whose discovery ports the process listens, else that of its environment. A
+        port that the kernel may have chosen counts for the domain of the environment only."""
+        text = self.environment.get("ROS_DOMAIN_ID", "")
+        requested = int(text) if text.isdecimal() else 0
+        ports = {socket.port for socket in self.udp if socket.port >= BASE_PORT}
         by_port = {
-            (socket.port - BASE_PORT) // DOMAIN_PORTS
-            for socket in self.udp
-            if socket.port >= BASE_PORT and (socket.port - BASE_PORT) % DOMAIN_PORTS == 0
+            domain
+            for domain, rest in (divmod(port - BASE_PORT, DOMAIN_PORTS) for port in ports)
+            if rest == 0
+            and (domain == requested or BASE_PORT + DOMAIN_PORTS * domain not in CHOSEN_PORTS)
         }
-        if by_port or self.rmw is None:
-            return tuple(sorted(by_port))
-        domain = self.environment.get("ROS_DOMAIN_ID", "")
-        return (int(domain) if domain.isdecimal() else 0,)
+        return tuple(sorted(by_port)) if by_port or self.rmw is None else (requested,)
 
 
 @dataclass(frozen=True, kw_only=True)

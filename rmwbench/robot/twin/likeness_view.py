@@ -41,11 +41,9 @@ def view(
 def sentence(likeness: TwinLikeness) -> str:
     judged, unlike_topics = len(likeness.judged), likeness.unlike
     not_judged = len(likeness.topics) - judged
-    note = (
-        f"; {fmt.counted(not_judged, 'topic')} with too few messages to judge" if not_judged else ""
-    )
+    note = f"; {fmt.counted(not_judged, 'topic')} not judged" if not_judged else ""
     if not judged:
-        return f"Not decided: no topic has enough messages{note}."
+        return f"Not decided: no topic can be judged{note}."
     if not unlike_topics:
         return f"A twin: {fmt.counted(judged, 'topic')} of {judged} like the source{note}."
     differences = "; ".join(f"{topic.topic} ({_differs(topic)})" for topic in unlike_topics)
@@ -73,7 +71,11 @@ def _differs(topic: TwinTopicLikeness) -> str:
 def _lacks(topic: TwinTopicLikeness) -> bool:
     """Whether messages that did not arrive may explain all differences."""
     unlike = {part.quantity for part in topic.differences if not part.alike}
-    return topic.missing or topic.kinds is not None or bool(unlike & {"rate", "missing messages"})
+    return (
+        topic.missing
+        or topic.kinds is not None
+        or bool(unlike & {"rate", "messages", "missing messages"})
+    )
 
 
 def _kind(kind: str) -> str:
@@ -89,6 +91,4 @@ def _value(value: float, unit: str) -> str:
         return fmt.percent(value) if value else "0 %"
     if unit == "Hz":
         return f"{value:.4g} Hz"
-    if unit == "count":
-        return fmt.significant(value)
     return fmt.quantity(value, unit)

@@ -11,6 +11,8 @@ from typing import Any
 
 import yaml
 
+from rmwbench.suite.workload.qos import MOST_DEPTH
+
 RELIABLE, BEST_EFFORT = "reliable", "best_effort"
 VOLATILE, TRANSIENT_LOCAL = "volatile", "transient_local"
 KEEP_LAST, KEEP_ALL = "keep_last", "keep_all"
@@ -53,7 +55,8 @@ def offers(profiles: Any) -> tuple[QosOffer, ...]:
 
 
 def offer(profile: Any) -> QosOffer:
-    """The QoS of one profile. Raises ValueError for any value but a mapping."""
+    """The QoS of one profile, with no more depth than a suite takes. Raises ValueError for any
+    value but a mapping."""
     if not isinstance(profile, Mapping):
         raise ValueError("a quality of service is not a mapping")
     history = _word(profile.get("history"), _HISTORY)
@@ -63,7 +66,7 @@ def offer(profile: Any) -> QosOffer:
         _word(profile.get("reliability"), _RELIABILITY),
         _word(profile.get("durability"), _DURABILITY),
         history,
-        depth if has_depth else None,
+        min(depth, MOST_DEPTH) if has_depth else None,
     )
 
 

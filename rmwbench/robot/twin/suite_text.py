@@ -117,7 +117,7 @@ def _summary(twin: Twin) -> str:
     traffic = twin.traffic
     return (
         f"{counted(len(twin.topics), 'topic')}, {_rate(traffic.bytes_per_s)} published, "
-        f"from {traffic.duration_s:.3g} s of a bag."
+        f"from {quantity(traffic.duration_s, 's')} of a bag."
     )
 
 
@@ -125,7 +125,7 @@ def _header(twin: Twin, style: SuiteStyle) -> Iterator[str]:
     traffic = twin.traffic
     silent = f", {counted(traffic.silent, 'topic')} without a message" if traffic.silent else ""
     yield (
-        f"# A twin of {style.source}: {traffic.duration_s:.4g} s, "
+        f"# A twin of {style.source}: {quantity(traffic.duration_s, 's')}, "
         f"{counted(traffic.messages, 'message')} in {counted(len(traffic.topics), 'topic')}"
         f"{silent}, {_rate(traffic.bytes_per_s)}."
     )
@@ -250,7 +250,8 @@ def _jitter_ms(jitter_ns: float, period_ns: float) -> float | None:
     """The jitter in ms; None for a negligible one."""
     if jitter_ns < NOTABLE_JITTER * period_ns:
         return None
-    return float(f"{min(jitter_ns, MOST_JITTER * period_ns) / 1e6:.3g}")
+    most_ns = 0.99 * MOST_JITTER * period_ns  # less by more than the rounding may add
+    return float(f"{min(jitter_ns, most_ns) / 1e6:.3g}")
 
 
 def _arrival_text(topic: TwinTopic, steady_s: float) -> str:

@@ -29,6 +29,9 @@ ERRORS = 3
 FEWEST = 20
 FEWEST_FOR_KIND = 60
 """With fewer messages a topic is not judged, or not by the kind of its arrivals."""
+FEW_OF_EXPECTED = 0.5
+"""A topic with fewer than FEWEST messages and less than this share of those that its source would
+have had in the time is not alike: most of them were lost."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,16 +91,30 @@ class TwinLikeness:
 
 def likeness(source: BagTraffic, twin: BagTraffic) -> TwinLikeness:
     """The likeness of the twin's traffic to the source's, for each topic of the source."""
-    return TwinLikeness(tuple(_topic(topic, twin.topic(topic.name)) for topic in source.topics))
+    share = twin.duration_s / source.duration_s if source.duration_s else 0.0
+    return TwinLikeness(
+        tuple(
+            _topic(topic, twin.topic(topic.name), expected=topic.messages * share)
+            for topic in source.topics
+        )
+    )
 
 
-def _topic(source: TopicTraffic, twin: TopicTraffic | None) -> TwinTopicLikeness:
+def _topic(
+    source: TopicTraffic, twin: TopicTraffic | None, *, expected: float
+) -> TwinTopicLikeness:
+    """`expected` is the number of messages of the twin at the mean rate of the source."""
     name = source.name
-    if source.messages < FEWEST or source.sizes is None or source.arrivals.gaps is None:
+    if source.sizes is None or (twin is not None and twin.sizes is None):
+        return TwinTopicLikeness(topic=name, why_not="metadata alone have no sizes and no gaps")
+    if source.messages < FEWEST or source.arrivals.gaps is None:
         return TwinTopicLikeness(topic=name, why_not="too few messages in the source")
     if twin is None:
         return TwinTopicLikeness(topic=name, missing=True)
-    if twin.messages < FEWEST or twin.sizes is None:
+    if twin.messages < FEWEST <= FEW_OF_EXPECTED * expected:
+        lacking = _share("messages", expected, twin.messages, "count", FEW_OF_EXPECTED)
+        return TwinTopicLikeness(topic=name, differences=(lacking,))
+    if twin.messages < FEWEST:
         return TwinTopicLikeness(
             topic=name, why_not=f"{twin.messages} messages are too few to judge"
         )

@@ -109,7 +109,7 @@ def make_twin(traffic: BagTraffic, graph: Sequence[GraphNode]) -> Twin:
 
 def _check_times(sent: Iterable[TopicTraffic]) -> None:
     for topic in sent:
-        if topic.arrivals.rate_hz > MAX_RATE_HZ:
+        if topic.arrivals.kind != "once" and topic.arrivals.rate_hz > MAX_RATE_HZ:
             raise UserError(
                 f"the messages of {topic.name} are too close for a suite",
                 expected=f"at most {MAX_RATE_HZ} Hz",

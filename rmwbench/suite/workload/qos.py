@@ -7,9 +7,9 @@ from pydantic import Field, model_validator
 
 from rmwbench.suite.fault import Fault, Strict
 
-DEFAULT_DEPTH = 10
+DEFAULT_DEPTH, MOST_DEPTH = 10, 1_000_000
 
-Depth = Annotated[int, Field(le=1_000_000)]
+Depth = Annotated[int, Field(le=MOST_DEPTH)]
 
 
 class Qos(Strict):
