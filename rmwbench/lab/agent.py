@@ -55,8 +55,7 @@ from rmwbench.lab.host.connection import (
     Disconnected,
     prepare,
 )
-from rmwbench.lab.host.host import Exited, Host, Spawned, SpawnFailed
-from rmwbench.lab.host.host_broken import HostBroken
+from rmwbench.lab.host.host import Exited, Host, HostBroken, Spawned, SpawnFailed
 from rmwbench.lab.host.permissions import NotPermitted
 from rmwbench.lab.machine.timekeeping import timekeeping
 

@@ -12,8 +12,8 @@ from rmwbench.campaign.record import sampler_rows
 from rmwbench.campaign.trial import machines
 from rmwbench.campaign.trial.outcome import TrialWindow
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
+from rmwbench.lab import probe_row
 from rmwbench.lab.middleware import Worker, tool
-from rmwbench.lab.probe_row import probe_row
 from rmwbench.lab.sampling import sampler
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.placement import place_cells

@@ -6,15 +6,15 @@ import sys
 
 import pytest
 
-from rmwbench.lab import open_files
+from rmwbench.lab.host import host
 
 LIMITS = """
 import resource, sys
-from rmwbench.lab import open_files
+from rmwbench.lab.host import host
 soft, hard = map(int, sys.argv[1:])
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-told = open_files.attainable_limit()
-open_files.raise_limit()
+told = host.attainable_file_limit()
+host.raise_file_limit()
 print(told, *resource.getrlimit(resource.RLIMIT_NOFILE))
 """
 HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -34,19 +34,19 @@ def test_the_limit_is_raised_as_far_as_a_user_may(soft, hard, expected):
     if expected:
         assert (told, raised, kept) == expected
     else:
-        assert 512 <= told <= open_files.ENOUGH
+        assert 512 <= told <= host.ENOUGH_FILES
 
 
 def test_more_than_enough_is_left_alone(monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda which: (100_000, 200_000))
     monkeypatch.setattr(resource, "setrlimit", lambda which, limits: pytest.fail(str(limits)))
-    assert open_files.attainable_limit() == 100_000
-    open_files.raise_limit()
+    assert host.attainable_file_limit() == 100_000
+    host.raise_file_limit()
 
 
 def test_without_limits_there_is_enough(monkeypatch):
     endless = resource.RLIM_INFINITY
     monkeypatch.setattr(resource, "getrlimit", lambda which: (endless, endless))
     monkeypatch.setattr(resource, "setrlimit", lambda which, limits: pytest.fail(str(limits)))
-    assert open_files.attainable_limit() == open_files.ENOUGH
-    open_files.raise_limit()
+    assert host.attainable_file_limit() == host.ENOUGH_FILES
+    host.raise_file_limit()

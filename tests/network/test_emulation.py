@@ -13,7 +13,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.lab.host import Configured, HostBroken, Hosts
-from rmwbench.lab.host.host_broken import advice
+from rmwbench.lab.host.host import advice
 from rmwbench.lab.network import Emulation, NetworkBroken, host_network, netlink
 from rmwbench.lab.network.host_network import HostDevices, rehearse_host
 from rmwbench.lab.network.switch import CLASSES, LOST_UP, VERDICTS

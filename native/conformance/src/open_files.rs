@@ -1,5 +1,5 @@
 //! How many files a process may open: as many as the orchestrator's workers
-//! (`rmwbench/lab/open_files.py`), which is more than the 1 024 that users often begin with.
+//! (`rmwbench/lab/host/host.py`), which is more than the 1 024 that users often begin with.
 
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 

@@ -30,9 +30,9 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.lab import probe_row
 from rmwbench.lab.camera import scene
 from rmwbench.lab.host.host import TARGETS
-from rmwbench.lab.probe_row import probe_row
 from rmwbench.lab.process.trial_processes import Additions, Program, TrialProcesses
 from rmwbench.lab.process.worker import STDERR_TAIL_BYTES, file_tail
 from rmwbench.suite.cells import Cell

@@ -12,12 +12,12 @@ from rmwbench.lab.host.host import (
     Container,
     Exited,
     Host,
+    HostBroken,
     Scheduling,
     Spawned,
     SpawnFailed,
     check_tap,
 )
-from rmwbench.lab.host.host_broken import HostBroken
 from rmwbench.lab.host.hosts import HostKind, Hosts, check, check_own, host_kind, make
 from rmwbench.lab.host.remote_host import RemoteHost
 from rmwbench.lab.host.shared_host import SharedHost

@@ -1,12 +1,14 @@
 """The orchestrator's end of a host: it starts the host, spawns processes in it, receives reports of
-their ends, and ends the host.
+their ends, and ends the host. A failure is a HostBroken, with the advice that its user gets.
 
 Starting does not wait, so that a campaign can have the next host ready while it writes the last
 trial's tables.
 """
 
+import errno
 import marshal
 import os
+import resource
 import select
 import socket
 import struct
@@ -18,10 +20,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from rmwbench.errors import UserError
-from rmwbench.lab import open_files, trial_view
+from rmwbench.lab import trial_view
 from rmwbench.lab.host import marker
-from rmwbench.lab.host.host_broken import HostBroken, advice
-from rmwbench.lab.kernel_files import meminfo_bytes
+from rmwbench.lab.kernel_files import file_text, meminfo_bytes
 
 _MESSAGE_BYTES = 1 << 18
 _INIT = str(Path(__file__).with_name("init.py"))
@@ -40,6 +41,14 @@ NetlinkMessage = tuple[str, int, int, bytes]
 # LD_LIBRARY_PATH of a sourced ROS 2 would change the library that it loads. The description of a
 # worker names the variables that it needs.
 INHERITED_VARIABLES = ("PATH",)
+
+
+class HostBroken(Exception):
+    """A host could not be made, or its init ended by itself, at `step`."""
+
+    def __init__(self, step: str, error_number: int | None = None):
+        self.step, self.errno = step, error_number
+        super().__init__(f"{step}: {os.strerror(error_number)}" if error_number else step)
 
 
 class Container(NamedTuple):
@@ -144,7 +153,7 @@ class Host:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         device = "shared" if shared else ",".join(("tap", *self._beside)) if tap else "veth"
         command, inherited_fds = self._command(init_end.fileno(), targets, device, clock_offset_s)
-        open_files.raise_limit()
+        raise_file_limit()
         with init_end:
             self._init = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-E", *command],
@@ -393,6 +402,78 @@ def ready_host(make_host: Callable[[], Host]) -> Host:
             host.close()
         raise advice(broken) from None
     return host
+
+
+def advice(broken: HostBroken) -> UserError:
+    """The error that tells what is missing on this machine, and what to do."""
+    step, _, target = broken.step.partition(" ")
+    if step == "mount" and broken.errno in (errno.ENOENT, errno.ENOTDIR):
+        return UserError(
+            f"there is no directory {target} for a host to put its own over",
+            where=target,
+            expected="a directory",
+            actual=os.strerror(broken.errno),
+            fix=f"as root: mkdir -m 1777 {target}",
+        )
+    if step == "open" or broken.step.endswith("a TAP device"):
+        return _no_tap(broken)
+    switches = ["kernel.unprivileged_userns_clone=1", "user.max_user_namespaces=10000"]
+    if file_text("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1":
+        switches = ["kernel.apparmor_restrict_unprivileged_userns=0"]
+    container = "--cap-add SYS_ADMIN --cap-add NET_ADMIN --security-opt seccomp=unconfined"
+    container += " --security-opt apparmor=unconfined"
+    denied = broken.errno in (errno.EPERM, errno.EACCES, errno.ENOSPC, errno.EUSERS)
+    fix = (
+        f"run as root, or as root once `sysctl -w {' '.join(switches)}`; in a container add "
+        f"{container}"
+    )
+    return UserError(
+        "cannot make the isolated host that every trial runs in",
+        where=broken.step,
+        expected="CAP_SYS_ADMIN and CAP_NET_ADMIN, or user namespaces for this user",
+        actual=os.strerror(broken.errno) if broken.errno else str(broken),
+        fix=fix if denied else None,
+    )
+
+
+def _no_tap(broken: HostBroken) -> UserError:
+    """The error for a machine on which hosts can be made, but no network between them."""
+    device = "/dev/net/tun"
+    if broken.errno in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
+        fix = f"as root: modprobe tun; in a container add --device {device}"
+    elif broken.errno in (errno.EACCES, errno.EPERM):
+        fix = f"as root: chmod 0666 {device}, as most distributions have it, or run as root"
+    else:
+        fix = None
+    return UserError(
+        "workloads over several hosts need TAP devices, which cannot be made here; workloads on "
+        "one host still run",
+        where=broken.step,
+        expected=f"{device}, open to this user",
+        actual=os.strerror(broken.errno) if broken.errno else str(broken),
+        fix=fix,
+    )
+
+
+ENOUGH_FILES = 65_536
+"""It is no higher, because some programs close all possible descriptors one by one."""
+
+
+def attainable_file_limit() -> int:
+    """The limit of open files that a process of a trial gets. A user's limit is often 1 024, though
+    the kernel lets every process raise its own to a far higher hard limit. Twenty nodes of iceoryx2
+    in one process need more than 1 024, and a campaign holds some files of each worker."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    unlimited = resource.RLIM_INFINITY in (soft, hard)
+    return ENOUGH_FILES if unlimited else max(soft, min(hard, ENOUGH_FILES))
+
+
+def raise_file_limit() -> None:
+    """Raises the limit of open files for this process and those that it starts from now on."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = attainable_file_limit()
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def tmpfs_bytes() -> tuple[int, int]:

@@ -26,8 +26,7 @@ from pathlib import Path
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab.host import marker, shared_files
-from rmwbench.lab.host.host import READY_TIMEOUT_S, TARGETS, Host, ready_host
-from rmwbench.lab.host.host_broken import HostBroken
+from rmwbench.lab.host.host import READY_TIMEOUT_S, TARGETS, Host, HostBroken, ready_host
 from rmwbench.lab.host.marker import Stray, strays
 from rmwbench.lab.host.remote_host import RemoteHost
 from rmwbench.lab.host.shared_host import SharedHost, stray_directories

@@ -39,11 +39,11 @@ from rmwbench.lab.host.host import (
     Configured,
     Container,
     Exited,
+    HostBroken,
     Scheduling,
     Spawned,
     SpawnFailed,
 )
-from rmwbench.lab.host.host_broken import HostBroken
 
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 5.0

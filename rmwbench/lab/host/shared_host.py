@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rmwbench.lab.host import marker, shared_files
-from rmwbench.lab.host.host import TARGETS, Host
-from rmwbench.lab.host.host_broken import HostBroken
+from rmwbench.lab.host.host import TARGETS, Host, HostBroken
 
 NUMBERS = range(1, 51)
 """The numbers of the hosts that can exist at the same time in a network namespace. A number is a

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.errors import UserError
-from rmwbench.lab import open_files
 from rmwbench.lab.host import Exited, Host, HostBroken, Spawned, check_own, host_kind, init
+from rmwbench.lab.host.host import attainable_file_limit
 from rmwbench.lab.kernel_files import file_number, file_text
 from rmwbench.lab.machine import machine_card, processes
 from rmwbench.lab.machine.probe import edge_probes, read_edge
@@ -229,7 +229,7 @@ def limits() -> dict[str, Any]:
 
     processes_allowed = (soft(resource.RLIMIT_NPROC), machine_card.container_processes())
     return {
-        "files": open_files.attainable_limit(),
+        "files": attainable_file_limit(),
         "memlock_bytes": soft(resource.RLIMIT_MEMLOCK),
         "processes": min((most for most in processes_allowed if most is not None), default=None),
         "may_lock_any": has_capability(CAP_IPC_LOCK),

@@ -14,8 +14,8 @@ from math import floor, log10
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rmwbench.lab import probe_row
 from rmwbench.lab.kernel_files import file_text, limiting_groups
-from rmwbench.lab.probe_row import probe_row
 
 SLEEPS = 4
 SLEEP_NS = 1_000_000

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.lab import probe_row
 from rmwbench.lab.host import Configured, Hosts
 from rmwbench.lab.host.host import NetlinkMessage
 from rmwbench.lab.network import host_network, network_checks
@@ -31,7 +32,6 @@ from rmwbench.lab.network.host_network import HostDevices, NetworkBroken
 from rmwbench.lab.network.kernel import KernelNetwork
 from rmwbench.lab.network.network_probe import NetworkFinding
 from rmwbench.lab.network.switch import Switch
-from rmwbench.lab.probe_row import probe_row
 from rmwbench.lab.process.trial_processes import NETWORK_HOST, TrialProcesses
 from rmwbench.suite.network.network import KERNEL, ROAM, Links, NetworkChange, Port, spec_definition
 from rmwbench.suite.network.spec import GilbertElliottTime, Spec

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.lab import probe_row
 from rmwbench.lab.network.host_network import ETHERNET_BYTES, QUEUE_FRAMES
 from rmwbench.lab.network.network_probe import NetworkFinding, exposed_frames, loss_finding
 from rmwbench.lab.network.switch import DELIVERED
-from rmwbench.lab.probe_row import probe_row
 from rmwbench.suite.network.network import KERNEL, Links, Port
 
 LATE_P50_NS, LATE_P99_NS = 50_000, 250_000

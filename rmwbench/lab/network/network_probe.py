@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rmwbench.lab import probe_row
 from rmwbench.lab.network import addresses
 from rmwbench.lab.network.probe_program import BURST, SMALL, SMALL_BYTES
 from rmwbench.lab.network.switch import Mark
-from rmwbench.lab.probe_row import probe_row
 from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.suite.network.network import KERNEL, Links
 from rmwbench.suite.network.spec import GilbertElliottTime, Spec, ms_to_ns

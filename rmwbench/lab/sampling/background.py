@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.errors import UserError
-from rmwbench.lab.probe_row import probe_row
+from rmwbench.lab import probe_row
 from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.sampling.cgroup import ControlGroup
 from rmwbench.lab.sampling.load_process import LoadProcess

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from rmwbench.lab.host.host import ENOUGH_FILES
 from rmwbench.lab.machine.finding import (
     Diagnosis,
     DoctorRule,
@@ -12,7 +13,6 @@ from rmwbench.lab.machine.finding import (
     rule,
 )
 from rmwbench.lab.middleware.workspace import build_command
-from rmwbench.lab.open_files import ENOUGH
 from rmwbench.words.numbers import counted
 
 WANTED_FILES, WANTED_PROCESSES = 4096, 512
@@ -157,7 +157,7 @@ def limits(facts: MachineFacts) -> Diagnosis:
     problems, changes = [], []
     if files is not None and files < WANTED_FILES:
         problems.append(f"{files} open files (as root: ulimit -n {WANTED_FILES})")
-        changes.append(FixChange("limit", "nofile", f"{ENOUGH}:{ENOUGH}"))
+        changes.append(FixChange("limit", "nofile", f"{ENOUGH_FILES}:{ENOUGH_FILES}"))
     if processes is not None and processes < WANTED_PROCESSES:
         problems.append(f"{processes} processes (ulimit -u, or the container's --pids-limit)")
     if (
