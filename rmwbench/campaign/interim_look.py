@@ -3,22 +3,32 @@ share of alpha that this look may spend, and the deciding comparisons that are s
 
 A look reads the bundle and not the trials in memory, because the report reads the bundle, too. It
 reads only the trials since the last look, between two trials, while no window is open.
+
+A campaign may be looked at by the limits of its suite instead of by comparisons: it ends as soon as
+each arm meets or misses them. If an interval of 95 % is looked at several times, it excludes the
+truth more often than once in twenty. So a look judges every limit by an interval that is wider,
+according to its share of the error (`PrintedInterval`). By the union bound, the probability of a
+false answer is at most 2.5 % for the last look plus half of the shares of the earlier looks; with a
+one-sided bound, twice that.
 """
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.stability import Drift
 from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.interim import Looks, leaving
 from rmwbench.analysis.verdicts.interim import rules as rules_of
+from rmwbench.analysis.verdicts.limit_outcomes import OPEN, SETTLED_BY_BLOCKS
 from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.journal import LookTaken, OpenComparisonLine
 from rmwbench.campaign.plan.plan import Plan
+from rmwbench.results.show_model import ArmInCondition
 from rmwbench.words.numbers import finite
 
 
@@ -95,6 +105,49 @@ class Judge:
         """Return cell → the rise of its latency within its window, from all trials so far."""
         self._looks.arms()
         return self._looks.rising()
+
+
+class LimitsJudge(Judge):
+    """The judge of a campaign by limits. Its looks have the usual verdicts, but count limits as
+    decided or open."""
+
+    def __init__(self, plan: Plan, directory: Path):
+        super().__init__(plan, directory)
+        self._measured_trials: dict[int, MeasuredTrial] = {}
+
+    def __call__(self, blocks: int, minutes_per_block: float, ended: bool) -> Look:
+        from rmwbench.results.show_document import summarise  # it takes long to import
+
+        look = super().__call__(blocks, minutes_per_block, ended)
+        outcomes = summarise(
+            self._bundle, measured_trials=self._measured_trials, limits_error=look.alpha
+        ).outcomes
+        judged_arms = [
+            (condition.workload, arm)
+            for condition in (outcomes.conditions if outcomes else ())
+            for arm in condition.arms
+        ]
+        settled_cells = {
+            self._looks.cells.get((key, arm.arm)) for key, arm in judged_arms if is_settled(arm)
+        }
+        comparisons = deciding_comparisons(self._plan)
+        deciding = [(key, arm) for key, arm in judged_arms if key in comparisons]
+        unsettled = [(key, arm) for key, arm in deciding if not is_settled(arm)]
+        return replace(
+            look,
+            decided=len(deciding) - len(unsettled),
+            open=tuple(
+                OpenComparisonLine(comparison=key, arm=arm.arm, reason=arm.reason)
+                for key, arm in unsettled
+            ),
+            leaving=tuple(sorted(cell for cell in settled_cells if cell is not None)),
+        )
+
+
+def is_settled(arm: ArmInCondition) -> bool:
+    """Whether an arm's outcome is final. An arm without data is: a trial that failed in every block
+    will fail in the next."""
+    return arm.outcome != OPEN or arm.why not in SETTLED_BY_BLOCKS
 
 
 def look_at(

@@ -16,6 +16,7 @@ from rmwbench.bundle.journal import CampaignFinished, CampaignResumed, Line
 from rmwbench.campaign import calibrations
 from rmwbench.campaign.blocks import BlockSource
 from rmwbench.campaign.course import Course
+from rmwbench.campaign.interim_look import LimitsJudge
 from rmwbench.campaign.looks import LookMaker
 from rmwbench.campaign.plan import (
     file_faults,
@@ -193,8 +194,6 @@ def _judge(request: Request, plan: Plan, directory: Path) -> LookMaker | None:
     """Return the judge of the looks by limits; None for the usual one by verdicts."""
     if not request.until_limits or plan.suite.outcomes is None:
         return None
-    from rmwbench.campaign.limits_look import LimitsJudge  # its imports take long
-
     return LimitsJudge(plan, directory)
 
 
