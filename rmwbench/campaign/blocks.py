@@ -11,9 +11,15 @@ from rich.markup import escape
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.journal import CellsDropped
 from rmwbench.campaign import settling
-from rmwbench.campaign.course import Batch, Course
+from rmwbench.campaign.course import (
+    Batch,
+    Course,
+    has_time,
+    limit_s,
+    may_repeat,
+    may_repeat_needed,
+)
 from rmwbench.campaign.looks import InterimLooks, LookMaker
-from rmwbench.campaign.pace import has_time, limit_s, may_repeat, may_repeat_needed
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.progress import Progress, announce
 from rmwbench.campaign.run import TrialSource, order

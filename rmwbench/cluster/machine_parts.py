@@ -14,9 +14,14 @@ from rich.markup import escape
 
 from rmwbench.bundle import BundleWriter
 from rmwbench.campaign.blocks import omission_text
-from rmwbench.campaign.course import Batch, SpoiltBlock
+from rmwbench.campaign.course import (
+    SPOILT_TOLERANCE,
+    TOLERANCE,
+    Batch,
+    SpoiltBlock,
+    spread_s,
+)
 from rmwbench.campaign.looks import InterimLooks
-from rmwbench.campaign.pace import SPOILT_TOLERANCE, TOLERANCE, spread_s
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.progress import Progress, announce
 from rmwbench.campaign.run import order
@@ -197,7 +202,7 @@ class PartSource:
         self._progress.close()
 
     def _time_limit_s(self) -> float:
-        """Return the limit of `pace.limit_s` in time of the cluster: the user's budget, or else the
+        """Return the limit of `course.limit_s` in time of the cluster: the user's budget, or else the
         time of the suite, or else the plan's estimate with some tolerance."""
         if self._cluster_s is not None:
             return self._cluster_s
@@ -211,7 +216,7 @@ class PartSource:
         return self._elapsed_s() + self._progress.left_s(block + 1) <= self._limit_s
 
     def _may_repeat(self, part: MachineBatch) -> bool:
-        """Whether a spoilt part may run again, by the rule of `pace.may_repeat`: while its block
+        """Whether a spoilt part may run again, by the rule of `course.may_repeat`: while its block
         and the suite's minimum of blocks still fit, and longer if the comparison needs the
         block."""
         if self.course.resumed:

@@ -14,7 +14,7 @@ import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter, write
 from rmwbench.bundle.journal import TrialEnded
-from rmwbench.campaign import pace, start, trial_lab
+from rmwbench.campaign import course, start, trial_lab
 from rmwbench.campaign.plan import request
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.stop import StopSignal
@@ -267,7 +267,7 @@ def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(ben
     monkeypatch.setattr(machine, "voids", only_steal)
     monkeypatch.delenv("RMWBENCH_SPOILT")
     # a busy machine must not take away the time for repeats
-    monkeypatch.setattr(pace, "TOLERANCE", 100.0)
+    monkeypatch.setattr(course, "TOLERANCE", 100.0)
     code, output = bench.run()
     assert code == 0 and "steal" in output, output
     for text in ("its block is void for every arm, and runs again", "runs again at the end"):

@@ -17,9 +17,8 @@ from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.journal import LookTaken
 from rmwbench.campaign import trial_lab
 from rmwbench.campaign.blocks import BlockSource, Hold
-from rmwbench.campaign.course import Course
+from rmwbench.campaign.course import SPOILT_TOLERANCE, Course
 from rmwbench.campaign.interim_look import look_at
-from rmwbench.campaign.pace import SPOILT_TOLERANCE
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.stop import StopSignal
 from rmwbench.campaign.trial.trial_life import TrialResult

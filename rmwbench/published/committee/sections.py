@@ -17,7 +17,7 @@ from functools import cache
 
 from rmwbench.analysis.stats.resolution import comparisons as tests_at_once
 from rmwbench.analysis.stats.resolution import resolvable_ratio
-from rmwbench.campaign.pace import spread_s
+from rmwbench.campaign.course import spread_s
 from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError

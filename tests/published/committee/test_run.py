@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from rmwbench.bundle import Bundle
-from rmwbench.campaign import pace, trial_lab
+from rmwbench.campaign import course, trial_lab
 from rmwbench.campaign.stop import StopSignal
 from rmwbench.lab import machine
 from rmwbench.published.committee.evaluation_session import PlannedSection, begin, load
@@ -88,7 +88,7 @@ def test_a_slow_machine_leaves_a_section_the_blocks_that_it_or_a_need_decides_by
     session.sections = [replace(session.sections[2], asked=asked, budget_s=9.0)]
     suite = session.directory.parent / "first.yaml"
     suite.write_text(suite.read_text().replace("planned: 5, minimum: 5", "planned: 1, minimum: 1"))
-    monkeypatch.setattr(pace, "limit_s", lambda plan: 0.0)
+    monkeypatch.setattr(course, "limit_s", lambda plan: 0.0)
     run(session)
     assert session.sections[0].problem is None
     bundle = Bundle(session.place(session.sections[0]))
@@ -115,7 +115,7 @@ def test_a_section_that_lost_a_block_to_the_machine_runs_it_once_the_others_are_
         )
 
     monkeypatch.setattr(trial_lab, "run_trial", steals)
-    monkeypatch.setattr(pace, "limit_s", lambda plan: 0.0)
+    monkeypatch.setattr(course, "limit_s", lambda plan: 0.0)
     run(session)
     assert ran[2] == ran[-1] == ("first", 1) and ran[-3][0] == "second" and len(ran) == 21
     for one in session.sections:
