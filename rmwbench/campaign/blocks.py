@@ -1,16 +1,22 @@
 """The blocks of a plan on one machine, one trial after the other. Between blocks, while no window
-is open, a sequential campaign looks at its results and may end."""
+is open, a sequential campaign looks at its results and may end.
+
+After the last block there are trials with longer windows, for arms whose latency rises within the
+window: they show whether it settles or grows on. Such a trial is in no block and in no metric (its
+status is `settling`): a longer window is another condition, and an arm with it cannot be compared
+with the others. It runs only in time that the campaign has left.
+"""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 from rich.markup import escape
 
+from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.bundle.journal import CellsDropped
-from rmwbench.campaign import settling
+from rmwbench.bundle.journal import SETTLING, CellsDropped
 from rmwbench.campaign.course import (
     Batch,
     Course,
@@ -26,6 +32,9 @@ from rmwbench.campaign.run import TrialSource, order
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.campaign.trial_lab import TrialEnd
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.seed import derive_seed
+from rmwbench.suite.workload.endpoints import endpoints
 from rmwbench.words.numbers import counted
 
 
@@ -111,7 +120,7 @@ class BlockSource(TrialSource):
 
     def ended(self, end: TrialEnd) -> Batch | None:
         if self._settling is not None:
-            return settling.batch(end, self._writer)
+            return settling_batch(end, self._writer)
         trial = self.course.next
         assert trial is not None
         self._planned_s += trial.estimated_s
@@ -137,7 +146,7 @@ class BlockSource(TrialSource):
         if self._settling is None:
             if self.hold is not None or not self.course.finished:
                 return False
-            self._settling = settling.orders(
+            self._settling = settling_orders(
                 self.plan,
                 self._looks.rising(),
                 Bundle(self._writer.directory),
@@ -147,7 +156,7 @@ class BlockSource(TrialSource):
         self._longer = next(self._settling, None)
         if self._longer is None:
             return False
-        self._progress.say(escape(settling.text(self._longer.cell)))
+        self._progress.say(escape(settling_text(self._longer.cell)))
         return True
 
     def close(self, stopped_by: str | None) -> None:
@@ -253,3 +262,67 @@ def omission_text(plan: Plan, blocks_done: int, elapsed_s: float, limit_s: float
         f"{plan.blocks - blocks_done} of {plan.blocks} blocks left out: "
         f"{duration_text(elapsed_s)} had passed, of {duration_text(limit_s)} allowed"
     )
+
+
+WINDOW_FACTORS = (4, 16)
+"""The multiples of the suite's window that are tried, in order."""
+LONGEST_WINDOW_S = 12.0
+"""The longest window: a queue that has grown for so long does not settle."""
+SETTLING_SPARE = 1.5
+"""The longest time of a trial, as a multiple of its timeline."""
+
+
+def settling_orders(
+    plan: Plan,
+    cells: Iterable[int],
+    bundle: Bundle,
+    order_of: Callable[[Trial], Order],
+    left_s: Callable[[], float],
+) -> Iterator[Order]:
+    """Yield the trials with longer windows one after the other; each is in the bundle before the
+    next one is requested. `order_of` makes the order of a trial; `left_s` returns the time that is
+    left."""
+    for number in cells:
+        for factor in WINDOW_FACTORS:
+            cell = _lengthened(plan.cell(number), factor)
+            if cell is None or left_s() < SETTLING_SPARE * cell.timeline.duration_s:
+                break
+            bundle.reload()
+            last = max((line.trial for line in bundle.trials()), default=0)
+            seed = derive_seed(plan.seed, SETTLING, cell.number, last + 1)
+            trial = Trial(last + 1, cell.number, plan.blocks, 0, seed, cell.timeline.duration_s)
+            yield replace(order_of(trial), cell=cell)
+            if not _rises(bundle, trial.trial):
+                break
+
+
+def settling_text(cell: Cell) -> str:
+    return f"{cell.comparison}: {cell.arm.name} with a window of {cell.timeline.steady_s:g} s"
+
+
+def settling_batch(end: TrialEnd, writer: BundleWriter) -> Batch | None:
+    """Return the batch of a trial with a longer window; None, with a note, if it did not end well."""
+    cell = end.order.cell
+    if end.status != "done":
+        writer.note(f"a longer window for {cell.arm.name} ended {end.status}: {end.reason}")
+        return None
+    why = f"its window was {cell.timeline.steady_s:g} s long, to see whether its latency settles"
+    trial = Trial(end.order.trial, cell.number, end.order.block, 0, end.order.seed, 0.0)
+    return Batch([(trial, end.status)], settling=why)
+
+
+def _rises(bundle: Bundle, number: int) -> bool:
+    """Whether the latency still rises in this trial; False if it did not end well."""
+    bundle.reload()
+    lines = [line for line in bundle.trials(SETTLING) if line.trial == number]
+    return any(measure_trial(evidence).rises for evidence in bundle.evidence(lines))
+
+
+def _lengthened(cell: Cell, factor: int) -> Cell | None:
+    """Return the cell with a window that is `factor` times as long; None beyond
+    LONGEST_WINDOW_S."""
+    steady_s = factor * cell.timeline.steady_s
+    if steady_s > LONGEST_WINDOW_S:
+        return None
+    timeline = cell.timeline.lasting(steady_s)
+    return replace(cell, timeline=timeline, endpoints=endpoints(cell.workload, timeline))
