@@ -4,8 +4,14 @@ needed, and the judgement.
 The campaigns are like those of `rmwbench run`, from a suite file to a bundle to the show document.
 The caller hands in the function that makes the show document, because a campaign knows nothing of
 reports.
+
+A calibration has the own costs of the instrument, too: the metrics of trials of the null middleware,
+and the cost of a stamp and of a record. They are shown beside the measured numbers and subtracted
+from none.
 """
 
+import json
+import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,12 +21,12 @@ from typing import Any
 
 from rich.console import Console
 
+from rmwbench.analysis.metrics.glossary import METRICS, Use
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import CAMPAIGNS
 from rmwbench.campaign import calibrations
 from rmwbench.campaign.blocks import BlockSource
 from rmwbench.campaign.calibrate import aa, grid, skew
-from rmwbench.campaign.calibrate.own_costs import own_cost
 from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign
 from rmwbench.campaign.calibrate.truth_verdicts import judge_truths, shown_truths
 from rmwbench.campaign.plan.plan import duration_text
@@ -30,8 +36,15 @@ from rmwbench.campaign.start import new_campaign
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker, find_workers, require_workers
-from rmwbench.results.machine.machine_model import CalibrationDocument, NotTested, Truth
-from rmwbench.results.model import document
+from rmwbench.results.machine.machine_model import (
+    CalibrationDocument,
+    CallCost,
+    CostsAtSize,
+    NotTested,
+    OwnCosts,
+    Truth,
+)
+from rmwbench.results.model import Estimate, document
 from rmwbench.words.numbers import counted
 
 INSTRUMENT = ("synthetic", "null")
@@ -226,7 +239,7 @@ class CalibrationSession:
             ),
             not_tested=tuple(not_tested),
             aa=aa.aa_answer(pairs),
-            own_cost=own_cost(evidence, workers["null"].executable),
+            own_cost=_own_cost(evidence, workers["null"].executable),
         )
 
 
@@ -242,3 +255,59 @@ def fresh_directory(out: Path | None) -> Path:
             fix="choose another one",
         )
     return directory
+
+
+CLOCK_COST_TIMEOUT_S = 30
+
+AT_SIZES = {m.source or m.name: m.name for m in METRICS if Use.OWN_COST in m.use}
+"""Name in a calibration's `sizes` → the metric of messages of each size."""
+
+
+def _own_cost(evidence: SyntheticCampaign, null: Path) -> OwnCosts:
+    """Return the costs. `latency` is the time from the publish call until the message is taken,
+    without a middleware, and `cpu_per_message` the CPU time of both ends, both for messages of 64
+    bytes; `sizes` has these and more for each size of the grid; `clock_read` and `record` are in ns
+    and measured by the worker itself."""
+    names = {"latency": AT_SIZES["service_latency"], "cpu_per_message": AT_SIZES["cpu_per_message"]}
+    smallest = _metrics(evidence, min(grid.NOTHING), names)
+    calls = _clock_cost(null)
+    return OwnCosts(
+        latency=smallest["latency"],
+        cpu_per_message=smallest["cpu_per_message"],
+        sizes=tuple(
+            CostsAtSize(payload_bytes=size, **_metrics(evidence, size, AT_SIZES))
+            for size in grid.NOTHING
+        ),
+        clock_read=calls["clock_read"],
+        record=calls["record"],
+    )
+
+
+def _metrics(
+    evidence: SyntheticCampaign, size: int, names: Mapping[str, str]
+) -> dict[str, Estimate]:
+    """Return the metrics of messages of this size in bytes without a middleware."""
+    try:
+        return {
+            name: Estimate.of({"unit": "ns", **evidence.metric(*grid.of_nothing(size), metric)})
+            for name, metric in names.items()
+        }
+    except KeyError:
+        none = Estimate(unit="ns", no_data="the null middleware was not measured")
+        return dict.fromkeys(names, none)
+
+
+def _clock_cost(null: Path) -> dict[str, CallCost]:
+    """Return the output of `WORKER --clock-cost`: median and interval over batches, in ns."""
+    try:
+        completed = subprocess.run(
+            [null, "--clock-cost"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=CLOCK_COST_TIMEOUT_S,
+        )
+        costs = json.loads(completed.stdout)
+        return {name: CallCost(unit="ns", **costs[name]) for name in ("clock_read", "record")}
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
+        return dict.fromkeys(("clock_read", "record"), CallCost(unit="ns", no_data=str(error)))
