@@ -20,7 +20,6 @@ from rmwbench.campaign.interim_look import LimitsJudge
 from rmwbench.campaign.looks import LookMaker
 from rmwbench.campaign.plan import (
     file_faults,
-    plan_refusals,
     preflight,
     shared_host,
     unsupported_cells,
@@ -121,8 +120,8 @@ def check_request(
     host = lab.host()
     plan = planner.plan(request, planner.described(request, host), host=host)
     places = _places(request, text, plan, planner.choice)
-    plan_refusals.check_enough(plan, places)
-    plan_refusals.check_overload(plan.cells, places)
+    preflight.check_enough(plan, places)
+    preflight.check_overload(plan.cells, places)
     return check_plan(plan, places, lab, directory)
 
 

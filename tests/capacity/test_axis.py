@@ -220,7 +220,7 @@ def test_what_does_not_fit_into_memory_ends_the_range(monkeypatch):
 
 
 def test_a_service_keeps_its_replies_in_memory_too():
-    """As `preflight.memory_bytes` counts them, by which `run` is refused."""
+    """As `machine_limits.memory_bytes` counts them, by which `run` is refused."""
     service = cells("service").cell(LOADED.arms[0], 200.0)
     assert "of memory" in search_cells.memory_reason(service, 720 << 20)
 

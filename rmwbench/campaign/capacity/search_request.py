@@ -22,8 +22,8 @@ from typing import Any
 from rmwbench.analysis.capacity.limit import CapacityLimit, parse_limit
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
 from rmwbench.campaign.plan import unsupported_cells
+from rmwbench.campaign.plan.machine_limits import memory_bytes
 from rmwbench.campaign.plan.plan import budget_text, duration_text
-from rmwbench.campaign.plan.preflight import memory_bytes
 from rmwbench.campaign.plan.request import check_named
 from rmwbench.errors import UserError
 from rmwbench.lab.host.host import available_memory_bytes

@@ -9,13 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.campaign.plan.preflight import memory_bytes
+from rmwbench.lab.camera.frame_source import ring_bytes, senders
 from rmwbench.lab.machine.machine_card import hardware
 from rmwbench.lab.machine.probe import copy_bytes_per_s
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.workload.endpoints import Endpoint
 from rmwbench.words.numbers import concise, counted
 
+MIB = 1 << 20
 ANY_MACHINE_BYTES_PER_S = 1e9
 """A rate that every machine copies. A smaller need is not compared with a measurement."""
 
@@ -90,8 +91,8 @@ class MachineLimits:
         }
 
     def _memory(self, cell: Cell) -> Iterable[Excess]:
-        """Compare MemTotal with the need by `preflight.memory_bytes`: record files + rings of
-        frames + Σ over endpoints of payload × (history depth + 2)."""
+        """Compare MemTotal with the need by `memory_bytes`: record files + rings of frames + Σ
+        over endpoints of payload × (history depth + 2)."""
         needed_bytes = memory_bytes(cell)
         if self.memory_bytes and needed_bytes > self.memory_bytes:
             sentence = "needs {asked} of memory; this machine has {carried}"
@@ -116,6 +117,22 @@ class MachineLimits:
             processors = counted(self.processors, "processor")
             sentence = f"needs to copy {{asked}}; this machine's {processors} can copy {{carried}}"
             yield Excess("copying", total, self.copying * self.processors, "bytes/s", sentence)
+
+
+def memory_bytes(cell: Cell) -> int:
+    """Return the least memory of a trial: the record files, the rings of frames, and per endpoint a
+    full history and two unfinished messages."""
+    rings = sum(ring_bytes(endpoint.type.payload_bytes) for endpoint in senders(cell))
+    return cell.record_bytes + rings + sum(queue_bytes(endpoint) for endpoint in cell.endpoints)
+
+
+def queue_bytes(endpoint: Endpoint) -> int:
+    """Return the bytes of a full history and two unfinished messages. `keep_all` has no depth and
+    counts as 1: room for all messages would be too much."""
+    size = max(
+        endpoint.type.payload_bytes, endpoint.reply_type.payload_bytes if endpoint.reply_type else 0
+    )
+    return size * ((endpoint.qos.wire()["depth"] or 1) + 2)
 
 
 def handled_bytes_per_s(cell: Cell) -> dict[int, float]:

@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rmwbench.campaign.plan.machine_limits import MIB, queue_bytes
 from rmwbench.campaign.plan.profile import Workers, daemons
 from rmwbench.errors import UserError
 from rmwbench.lab.host import HostKind
@@ -16,9 +17,7 @@ from rmwbench.lab.host.shared_host import free_bytes
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.side import Side
-from rmwbench.suite.workload.endpoints import Endpoint
 
-MIB = 1 << 20
 POOL_MODE = "shm_pool_bytes"
 WITHOUT_SHARED_MEMORY = ("udp", "tcp", "unix", "intra_process")
 """Levels of the mode `transport` that need almost nothing of /dev/shm."""
@@ -102,15 +101,6 @@ def shared_memory_bytes(cell: Cell, workers: Workers) -> int:
                 queue_bytes(e) for e in cell.endpoints if e.process == process and e.writes
             )
     return total
-
-
-def queue_bytes(endpoint: Endpoint) -> int:
-    """Return the bytes of a full history and two unfinished messages. `keep_all` has no depth and
-    counts as 1: room for all messages would be too much."""
-    size = max(
-        endpoint.type.payload_bytes, endpoint.reply_type.payload_bytes if endpoint.reply_type else 0
-    )
-    return size * ((endpoint.qos.wire()["depth"] or 1) + 2)
 
 
 def _memory(side: Side, worker: Worker) -> dict[str, Any] | None:

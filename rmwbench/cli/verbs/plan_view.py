@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rmwbench.analysis.verdicts.ladders import BETWEEN_WORKLOADS, steps
 from rmwbench.beside import from_features
-from rmwbench.campaign.plan import plan_refusals, unsupported_cells
+from rmwbench.campaign.plan import preflight, unsupported_cells
 from rmwbench.campaign.plan.budget_cut import LINES
 from rmwbench.campaign.plan.machine_limits import most_processes
 from rmwbench.campaign.plan.plan import ComparedCells, Plan, duration_text
@@ -192,7 +192,7 @@ def _networks(plan: Plan) -> Section | None:
     comparisons_over: dict[tuple[str, ...], list[str]] = {}
     for cell in plan.cells:
         if cell.links is not None:
-            overloads = [o.text for o in plan_refusals.overloads(cell) if o.times > 1]
+            overloads = [o.text for o in preflight.overloads(cell) if o.times > 1]
             lines = (*network_lines(cell.links), *overloads)
         elif cell.real is not None:
             lines = tuple(cell.real.lines())
