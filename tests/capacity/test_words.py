@@ -43,6 +43,37 @@ def test_arms_are_told_apart_where_their_intervals_do_not_overlap(search, first,
     assert any("not told apart" in text and "a and b" in text for text in conclusions) != apart
 
 
+@pytest.mark.parametrize(
+    ("arm", "why"),
+    [
+        ({"ended": "budget"}, "the budget ended before a trial could be judged"),
+        ({"ended": "stopped"}, "the search was stopped before a trial could be judged"),
+        ({"ended": "4 trials in a row said nothing: steal"}, None),
+        (
+            {"ended": "budget", "breaks": {"cause": "exit status 3"}},
+            "every trial failed: exit status 3",
+        ),
+        (
+            {"bound": "above 7 the machine has too few cores"},
+            "above 7 the machine has too few cores",
+        ),
+        ({}, "no trial could be judged"),
+    ],
+)
+def test_an_arm_without_data_has_its_reason_in_words(arm, why):
+    """`no data: budget`."""
+    without = typed(CapacityArm, arm | {"arm": "a", "capacity": {"state": "no data"}})
+    search = typed(RaisedFactor, SUBSCRIBERS | {"curve": ("p50", "p99")})
+    assert capacity_words.answer(without, search) == f"no data: {why or arm['ended']}"
+
+
+def test_arms_that_hold_at_the_highest_level_have_no_intervals_that_overlap():
+    held = {"state": "at least", "unit": "hz", "value": 2e5, "low": 2e5}
+    arms = [typed(CapacityArm, {"arm": a, "capacity": held, "role": "contender"}) for a in "ab"]
+    (text,) = (text for text in said(arms, **RATE) if "not told apart" in text)
+    assert text.endswith("overlap or have no upper end: a and b")
+
+
 def test_a_search_that_saw_failures_is_not_said_to_have_ended_before_any():
     arm = {"capacity": {"state": "at least", "low": 800.0}, "wide": True}
     assert "before anything failed" in capacity_words.beyond(typed(CapacityArm, arm))

@@ -29,7 +29,20 @@ def beyond(arm: CapacityArm) -> str:
         if arm.breaks is None:
             return "the search ended before anything failed"
         return "too few trials failed to say where it breaks"
-    return arm.ended or "–"
+    return _why_no_data(arm)
+
+
+_ENDED = {
+    "budget": "the budget ended before a trial could be judged",
+    "stopped": "the search was stopped before a trial could be judged",
+}
+"""Code of the end of a search -> the reason why there is no data."""
+
+
+def _why_no_data(arm: CapacityArm) -> str:
+    if arm.breaks is not None:
+        return f"every trial failed: {arm.breaks.cause}"
+    return arm.bound or _ENDED.get(arm.ended or "", arm.ended) or "no trial could be judged"
 
 
 def level(value: float | None, unit: Unit, title: str = "") -> str:
@@ -75,7 +88,7 @@ def answer(arm: CapacityArm, search: RaisedFactor) -> str:
     held, limit = arm.capacity, search.limit.text
     title, unit = search.title, search.unit
     if held.state == "no data":
-        return f"no data: {arm.bound or arm.ended or 'no trial said anything'}"
+        return f"no data: {_why_no_data(arm)}"
     if held.state == "below":
         return f"does not hold {limit} even at {level(held.high, unit, title)}: {_why(arm)}"
     if held.state == "at least":
@@ -105,7 +118,8 @@ def _may_not(search: RaisedFactor, arms: Sequence[CapacityArm]) -> Iterator[str]
     close = [pair for pair in _neighbours(arms) if not _clear(search, *pair)]
     if close:
         text = "; ".join(f"{a.arm} and {b.arm}" for a, b in close)
-        yield f"not told apart, because their intervals overlap: {text}"
+        open_ = " or have no upper end" if any(b.capacity.high is None for _, b in close) else ""
+        yield f"not told apart, because their intervals overlap{open_}: {text}"
     bound = [
         f"{arm.arm} ({fmt.quantity(arm.machine_bound.idle, 'fraction')} idle)"
         for arm in arms
