@@ -21,6 +21,7 @@ from rmwbench.report.view import (
 from rmwbench.results.decide import decide_words
 from rmwbench.results.decide.decide_model import Decided, MachineDecision
 from rmwbench.results.workload.outcomes import amount
+from rmwbench.words.level_names import named_level
 
 TONES: Mapping[str, Tone] = {"meets": "good", "misses": "bad", "open": "open", "unknown": "odd"}
 CANDIDATES = (
@@ -130,7 +131,7 @@ def _short(answer: DecisionAnswer | None) -> TableCell:
 
 
 def _along(along: Along) -> Text:
-    fixed = "".join(f", {name}={level}" for name, level in along.fixed.items())
+    fixed = "".join(f", {named_level(*level)}" for level in along.fixed.items())
     flips = [
         *(decide_words.flip(change, along) for change in along.flips),
         *decide_words.only(along),

@@ -13,6 +13,7 @@ from rmwbench.analysis.metrics.comparisons import is_compared, is_floor, json_co
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import newest_campaign
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.words.level_names import level_text
 from rmwbench.words.numbers import counted
 
 COLUMNS = ("arm", "workload", "middleware", "layer", "version", "profile", "cell")
@@ -184,4 +185,4 @@ def factor_names(cells: Sequence[Row]) -> list[str]:
 
 def value_of(cell: Row, key: str) -> str | None:
     value = cell[key] if key in COLUMNS else json_column(cell["factors"]).get(key)
-    return None if value is None else str(value)
+    return None if value is None else level_text(value)

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from rmwbench.results.compare.match import match
-from rmwbench.results.selection import Selection
+from rmwbench.results.compare.match import match, name
+from rmwbench.results.selection import Selection, value_of
 
 
 def cell(number, workload="camera", arm="zenoh", **factors):
@@ -25,6 +25,16 @@ def test_cells_of_equal_workload_levels_and_arm_are_compared():
     assert (pairs, alone) == ([(1, 1)], [("camera [size=1], zenoh (A)", "B has no size 1", True)])
     assert matched(sizes[1:], sizes)[1] == [
         ("camera [size=1], zenoh (B)", "A has no size 1", False)
+    ]
+
+
+def test_a_switch_is_selected_as_its_comparison_is_named():
+    """`camera [batching=true]` could be selected by `batching=True` only."""
+    both = [cell(0, batching=False), cell(1, batching=True)]
+    assert [value_of(one, "batching") for one in both] == ["false", "true"]
+    assert [name(one) for one in both] == [
+        "camera [batching=false], zenoh",
+        "camera [batching=true], zenoh",
     ]
 
 

@@ -18,6 +18,7 @@ from rmwbench.results.show_model import ArmInCondition, LevelsOutcome, SuiteAnsw
 from rmwbench.results.workload.interop import OUTCOMES
 from rmwbench.results.workload.outcomes import in_unit_of_limit
 from rmwbench.words import numbers as fmt
+from rmwbench.words.level_names import level_text
 
 TONES: dict[str, Tone] = {
     MEETS: "good",
@@ -141,7 +142,7 @@ def _arm(doc: SuiteAnswer, arm: ArmInCondition, workload_index: int) -> TableCel
 
 
 def _level(value: Any) -> str:
-    return "–" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return "–" if value is None else level_text(value)
 
 
 def pairs(workload: WorkloadAnswer) -> Iterator[Block]:

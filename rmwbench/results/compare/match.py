@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rmwbench.analysis.metrics.comparisons import json_column
 from rmwbench.results.selection import COLUMNS, Row, Selection, factor_names, value_of
+from rmwbench.words.level_names import named_level
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def match(a: Selection, b: Selection) -> tuple[list[Match], list[Unmatched]]:
 
 def name(cell: Row) -> str:
     """Return `camera [size=1m], zenoh tuned`."""
-    factors = ", ".join(f"{k}={v}" for k, v in json_column(cell["factors"]).items())
+    factors = ", ".join(named_level(*level) for level in json_column(cell["factors"]).items())
     return f"{cell['workload']}{f' [{factors}]' if factors else ''}, {cell['arm']}"
 
 

@@ -14,6 +14,7 @@ from rmwbench.results.show_model import LimitedValue
 from rmwbench.results.workload.outcomes import amount, in_unit_of_limit
 from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 from rmwbench.words import numbers as fmt
+from rmwbench.words.level_names import named_level
 
 
 def answer(limits: DecideLimits, machines: Sequence[MachineDecision], outcome: Outcome) -> str:
@@ -204,7 +205,7 @@ def flip(change: Flip, along: Along) -> str:
         "meets" if outcome == Outcome.MEETS else "misses"
         for outcome in (change.before, change.after)
     )
-    low, high = f"{along.factor}={change.from_}", f"{along.factor}={change.to}"
+    low, high = (named_level(along.factor, level) for level in (change.from_, change.to))
     low = f"up to {low}" if _alike(below, change.arm, change.before) else f"at {low}"
     high = f"from {high} on" if _alike(above, change.arm, change.after) else f"at {high}"
     return f"{change.arm} {before} the limits {low} and {after} them {high}"
@@ -220,7 +221,7 @@ def only(along: Along) -> list[str]:
     """Return `only fastdds meets them at cameras=8` for each level at which one candidate alone
     meets the limits."""
     return [
-        f"only {level.meets[0]} meets them at {along.factor}={level.level}"
+        f"only {level.meets[0]} meets them at {named_level(along.factor, level.level)}"
         for level in along.levels
         if len(level.meets) == 1 and not level.open
     ]
