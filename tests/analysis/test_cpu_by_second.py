@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate, trial_value
-from rmwbench.analysis.metrics.cpu_by_second import (
-    NAME,
-    NO_SECOND,
-    NOT_SAMPLED,
-    Reading,
-    cpu_by_second,
-)
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import Messages
 from rmwbench.analysis.metrics.sample import make_sample
+from rmwbench.analysis.metrics.time_series import (
+    CPU_BY_SECOND,
+    NO_SECOND,
+    NOT_SAMPLED,
+    CpuReading,
+    cpu_by_second,
+)
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.stats.estimate import AtLeast, Measured, NoData
 from rmwbench.bundle import Bundle
@@ -38,10 +38,10 @@ BEFORE_NS = 7e9
 
 def readings(
     process: str, cores, *, hz: float = 1.0, late_ms=lambda n: 0.2, until_s: float = 10.0
-) -> list[Reading]:
+) -> list[CpuReading]:
     """Samples of a process that uses `cores(s)` cores in second s of the window."""
     used = np.concatenate([[0.0], np.cumsum([cores(s) for s in range(11)])])
-    out: list[Reading] = []
+    out: list[CpuReading] = []
     n = 0
     while n / hz < until_s:
         at_s = n / hz + late_ms(n) / 1e3
@@ -123,7 +123,7 @@ def test_a_window_below_a_second_has_none():
 def trials(*seconds, reasons=()):
     made = []
     for number, of_trial in enumerate(seconds):
-        messages = Messages(samples={NAME: make_sample([np.array(of_trial, float)])})
+        messages = Messages(samples={CPU_BY_SECOND: make_sample([np.array(of_trial, float)])})
         made.append(MeasuredTrial(number, number, messages, 27_000_000_000, reasons=dict(reasons)))
     return made
 

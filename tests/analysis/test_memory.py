@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics import memory
+from rmwbench.analysis.metrics.time_series import MemoryReading, memory_growth
 from rmwbench.analysis.records.columns import SteadyWindow
 
 WINDOW = SteadyWindow(1_000_000_000, 11_000_000_000)
@@ -20,9 +20,9 @@ COUNTERS = [
 ]
 
 
-def readings(process: str, pss, *, files=0.0, every_s: float = 0.5) -> list[memory.Reading]:
+def readings(process: str, pss, *, files=0.0, every_s: float = 0.5) -> list[MemoryReading]:
     """`pss` of the seconds since the window began, plus `files`, which is told apart."""
-    out: list[memory.Reading] = []
+    out: list[MemoryReading] = []
     for at_s in np.arange(0.0, 10.0, every_s):
         time_ns = WINDOW.begin_ns + round(at_s * 1e9)
         of_files = files(at_s) if callable(files) else files
@@ -33,7 +33,7 @@ def readings(process: str, pss, *, files=0.0, every_s: float = 0.5) -> list[memo
 
 def measured(samples, counters=COUNTERS, **changes):
     counts = {"published": 1000, "heard": 500, "delivered": 500} | changes
-    return memory.growth(samples, counters, WINDOW, **counts)
+    return memory_growth(samples, counters, WINDOW, **counts)
 
 
 def test_a_leak_is_told_per_message_of_its_side():

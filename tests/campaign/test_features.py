@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from rmwbench.analysis.metrics import cpu_by_second, memory
+from rmwbench.analysis.metrics.time_series import CPU_BY_SECOND, memory_growth
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
@@ -92,7 +92,7 @@ def test_a_planted_leak_is_found_on_its_side_and_none_is_invented(leak):
         if row["counter"] in ("pss", "file_pss")
     ]
     window = SteadyWindow(trial["steady_begin_ns"], trial["steady_end_ns"])
-    values = memory.growth(
+    values = memory_growth(
         samples, rows(result, "counters"), window, published=2000, heard=2000, delivered=2000
     )
     # what malloc adds to 512 B and the list that keeps them is less than as much again
@@ -116,7 +116,7 @@ def test_planted_processor_time_is_found_in_every_second():
     evidence = evidence_of(result)
     evidence.counters = tuple(rows(result, "counters"))
     trial = measure_trial(evidence)
-    cores = trial.messages.samples[cpu_by_second.NAME].values
+    cores = trial.messages.samples[CPU_BY_SECOND].values
     assert len(cores) == 3, "the window's last second has no sample at its end"
     assert all(cores >= 0.97 * 500 * 400e-6)
     assert cores.mean() == pytest.approx(trial.values["cpu_cores"], rel=0.15)

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rmwbench.analysis.metrics import bring_up, cost, cpu_by_second, discovery, memory, sending
+from rmwbench.analysis.metrics import bring_up, cost, discovery, sending, time_series
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.chain import layers as chain_layers
 from rmwbench.analysis.metrics.chain.chain import Chain, Chains, measure_chains
@@ -175,7 +175,7 @@ def _parts(context: Context, records: _Records) -> Iterator[Measures]:
         delivered_bytes=whole.bytes_in_window,
         no_data=cost.unread_reasons(evidence.events),
     )
-    yield memory.growth(
+    yield time_series.memory_growth(
         [reading for reading in evidence.samples() if reading[2] != "cpu"],
         evidence.counters,
         window,
@@ -213,13 +213,13 @@ def _second_by_second(trial: MeasuredTrial, context: Context) -> None:
         for time_ns, process, counter, value in context.evidence.samples()
         if counter == "cpu"
     ]
-    seconds, reason = cpu_by_second.cpu_by_second(cpu, context.evidence.counters, context.window)
+    seconds, reason = time_series.cpu_by_second(cpu, context.evidence.counters, context.window)
     if cpu and "cpu_cores" in trial.reasons:
         seconds, reason = seconds[:0], trial.reasons["cpu_cores"]
-    trial.messages.samples[cpu_by_second.NAME] = make_sample([seconds])
+    trial.messages.samples[time_series.CPU_BY_SECOND] = make_sample([seconds])
     if reason is not None:
         trial.reasons |= dict.fromkeys(
-            (m.name for m in METRICS if m.source == cpu_by_second.NAME), reason
+            (m.name for m in METRICS if m.source == time_series.CPU_BY_SECOND), reason
         )
 
 
