@@ -15,7 +15,7 @@ from rmwbench.analysis.metrics.aggregate import (
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import Messages, longest_gap, measure, thin_series
 from rmwbench.analysis.metrics.sample import KEEP, make_sample
-from rmwbench.analysis.metrics.saturation import drop_whole_window_metrics
+from rmwbench.analysis.metrics.trial_metrics import drop_whole_window_metrics
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife, passes
 from rmwbench.analysis.records.ledger import ABSENT, Ledger

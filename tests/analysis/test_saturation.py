@@ -6,7 +6,7 @@ import pytest
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.latency import measure
-from rmwbench.analysis.metrics.saturation import (
+from rmwbench.analysis.metrics.trial_metrics import (
     OF_THE_WINDOW,
     drop_whole_window_metrics,
     limit_reached,

@@ -1,7 +1,6 @@
 """The metrics of one trial, from its evidence. Campaigns look at trials while they run and reports
 when they are done: both use this module, so that they cannot disagree."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,6 +10,7 @@ from rmwbench.analysis.metrics.chain import layers as chain_layers
 from rmwbench.analysis.metrics.chain.chain import Chain, Chains, measure_chains
 from rmwbench.analysis.metrics.chain.paths import paths
 from rmwbench.analysis.metrics.chain.trace import traces
+from rmwbench.analysis.metrics.comparisons import arrival_of, json_column
 from rmwbench.analysis.metrics.context import Context, Evidence
 from rmwbench.analysis.metrics.glossary import METRICS, Clocks, MetricScope, names_of
 from rmwbench.analysis.metrics.judged_topics import Topic, judged_topics, same_readers
@@ -19,7 +19,6 @@ from rmwbench.analysis.metrics.network.cross_traffic_metrics import cross_traffi
 from rmwbench.analysis.metrics.network.network_metrics import NetworkMetrics, network
 from rmwbench.analysis.metrics.network.stray_bytes import stray
 from rmwbench.analysis.metrics.sample import make_sample
-from rmwbench.analysis.metrics.saturation import drop_whole_window_metrics, limit_reached
 from rmwbench.analysis.records.calls import writers_with_readers
 from rmwbench.analysis.records.clocks import TrialClocks
 from rmwbench.analysis.records.columns import EndpointRow, Row, SteadyWindow
@@ -313,7 +312,52 @@ def leftovers(events: Sequence[Row]) -> Measures:
     of_hosts = [event for event in events if event["event"] == LEFTOVERS]
     if not of_hosts:
         return dict.fromkeys(names_of(MetricScope.HOSTS), NOT_ASKED)
-    kinds = [json.loads(event["text"] or "{}") for event in of_hosts]
+    kinds = [json_column(event["text"]) for event in of_hosts]
     files = sum(count for counts in kinds for kind, count in counts.items() if kind != "directory")
     size_bytes = sum(event["value"] or 0 for event in of_hosts)
     return {"leftover_files": float(files), "leftover_bytes": float(size_bytes)}
+
+
+OF_THE_WINDOW = tuple(m.name for m in METRICS if m.whole_window)
+
+
+def limit_reached(
+    endpoints: Iterable[Row], events: Iterable[Row], window: SteadyWindow | None
+) -> str | None:
+    """Why a trial, given by its rows of `endpoints` and `events`, has no rate: a publisher that sends
+    back to back reached its limit before the window ended. How many messages it would have sent in
+    the rest is not known, and the messages of a faster arm would be divided by more idle time. None
+    where every publisher could send until the window ended."""
+    limits = {row["endpoint"]: limit for row in endpoints if (limit := _limit(row)) is not None}
+    if window is None or not limits:
+        return None
+    before_ns = [
+        (window.end_ns - event["time_ns"], limits[event["endpoint"]])
+        for event in events
+        if event["event"] == "finished"
+        and event["endpoint"] in limits
+        and event["time_ns"] is not None
+        and event["time_ns"] < window.end_ns
+        and json_column(event["text"]).get("scheduled") == limits[event["endpoint"]]
+    ]
+    if not before_ns:
+        return None
+    left_ns, limit = max(before_ns)
+    return (
+        f"a publisher had sent its limit of {limit} messages {left_ns / 1e9:.3g} s before the "
+        "window ended: raise `limit`"
+    )
+
+
+def drop_whole_window_metrics(trial: MeasuredTrial, reason: str) -> None:
+    """Takes the metrics that need the whole window from the trial, its topics and its readers, and
+    gives them the reason instead."""
+    for part in (trial, *trial.topics.values(), *trial.readers.values()):
+        for name in OF_THE_WINDOW:
+            part.values.pop(name, None)
+        part.reasons |= dict.fromkeys(OF_THE_WINDOW, reason)
+
+
+def _limit(endpoint: Row) -> int | None:
+    arrival = arrival_of(endpoint)
+    return arrival.get("limit") if arrival.get("kind") == "saturation" else None
