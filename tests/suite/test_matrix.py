@@ -133,3 +133,15 @@ def test_a_second_value_of_a_quality_makes_it_a_factor():
     )
     assert suite.factors["depth"] == (1, 100) and suite.factors["processes"] == ("per_node", "one")
     assert {cell.workload.qos.depth for cell in cells(suite)} == {1, 100}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        (["keep_all"], {("keep_all", None)}),
+        (["keep_all", "keep_last"], {("keep_all", None), ("keep_last", 7)}),
+    ],
+)
+def test_the_depth_that_every_file_has_is_of_keep_last_alone(kinds, expected):
+    qos = [cell.workload.qos for cell in cells(read(configuration(history_kind=kinds)))]
+    assert {(q.history, q.depth) for q in qos} == expected

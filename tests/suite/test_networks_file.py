@@ -153,3 +153,10 @@ def test_the_plan_says_what_does_not_fit(tmp_path, bytes_, code, says):
     suite.write_text(ROBOT.replace("Bytes(1000)", f"Bytes({bytes_})"))
     plan = rmwbench("plan", suite, "--network", "wifi_edge", "--workload", "robot")
     assert plan.returncode == code and says in plan.stdout + plan.stderr
+
+
+def test_a_bring_up_has_no_network_and_is_not_told_to_remove_hosts_that_it_has_not():
+    text = ROBOT + "  - {name: up, bring_up: {nodes: 2}}\n"
+    with pytest.raises(UserError, match="`up` brings up lifecycle nodes") as caught:
+        over(text, "wifi")
+    assert caught.value.where == "mine.yaml:13" and caught.value.fix == "leave --network out"

@@ -67,11 +67,18 @@ def as_suite(
     modes = levels["processes"]
     shipped_suite = shipped(SHIPPED[modes[0] if len(modes) == 1 else "inter-process"])
     _check_arms(tree, shipped_suite["arms"])
+    keeps_last = "keep_last" in levels["history"]
+    qos = {"durability": levels["durability"][0]}
+    qos["history"] = "keep_last" if keeps_last else "keep_all"
+    if keeps_last:
+        qos["depth"] = levels["depth"][0]
+    else:
+        levels["depth"] = []  # of keep_all, which has none
     workload = {
         **shipped_suite["workloads"][0],
         "message": levels["message"][0],
         "rate_hz": levels["rate_hz"][0],
-        "qos": {key: levels[key][0] for key in QOS},
+        "qos": qos,
     }
     short = shipped_suite["short"]
     fewer = {key: sorted(levels[key])[:2] for key in ("rate_hz", "subscribers")}

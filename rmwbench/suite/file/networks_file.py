@@ -22,6 +22,7 @@ from rmwbench.suite.file.tree import mapping_of, tree_of
 NETWORKS, NETWORK, HOST, HOSTS, NODES = "networks", "network", "host", "hosts", "nodes"
 ROBOT, BASE = "robot", "base"
 RELAYS, RELAYS_HOST = "relays", "relays_host"
+BRING_UP = "bring_up"
 OPTION = "--network"
 SENDS = ("publishers", "services", "clients")
 """Keys of a node that does not only read."""
@@ -83,7 +84,15 @@ def _network_names(tree: CommentedMap) -> Iterator[str]:
 
 def _put_over(workload: CommentedMap, index: int, network: str, *, is_chain: bool) -> None:
     """Puts a workload over a network, and distributes it over the robot and the base unless it has
-    hosts of its own."""
+    hosts of its own. Raises Fault for one that cannot be distributed."""
+    if BRING_UP in workload:
+        raise Fault(
+            f"workload `{workload.get('name')}` brings up lifecycle nodes, which are on one host",
+            expected="workloads that send messages",
+            actual=f"{OPTION} {network}",
+            fix=f"leave {OPTION} out",
+            at=("workloads", index, BRING_UP),
+        )
     _put(workload, NETWORK, network)
     name = workload.get("title") or workload.get("name")
     _put(workload, "title", f"{name}, over {network}")
