@@ -159,4 +159,4 @@ def test_a_bring_up_has_no_network_and_is_not_told_to_remove_hosts_that_it_has_n
     text = ROBOT + "  - {name: up, bring_up: {nodes: 2}}\n"
     with pytest.raises(UserError, match="`up` brings up lifecycle nodes") as caught:
         over(text, "wifi")
-    assert caught.value.where == "mine.yaml:13" and caught.value.fix == "leave --network out"
+    assert caught.value.where == "mine.yaml:14" and caught.value.fix == "leave --network out"
