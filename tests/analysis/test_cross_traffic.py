@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from rmwbench.analysis.metrics.glossary import MetricScope, names_of
-from rmwbench.analysis.metrics.network.cross_traffic_metrics import (
+from rmwbench.analysis.metrics.network.network_counters import (
     NO_ACCOUNT,
     NONE,
     ROLE,

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from rmwbench import codes
 from rmwbench.analysis.metrics.latency import measure
-from rmwbench.analysis.metrics.network.delivery import (
+from rmwbench.analysis.metrics.network.network_metrics import bin_edges_ns, counts_per_bin
+from rmwbench.analysis.metrics.network.streams import (
     AFTER_FIRST,
     DELIVERY,
     DISCOVERY,
     TAIL,
     UNMATCHED,
+    pairs_of,
     split,
 )
-from rmwbench.analysis.metrics.network.network_metrics import bin_edges_ns, counts_per_bin
-from rmwbench.analysis.metrics.network.streams import pairs_of
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife, passes
 from tests.analysis.test_outage import pair

@@ -1,7 +1,7 @@
 """What is left behind, and what goes where nobody is: counted where it was looked at, never zero
 where it was not."""
 
-from rmwbench.analysis.metrics.network.stray_bytes import NO_FURTHER, NOT_READ, stray
+from rmwbench.analysis.metrics.network.network_counters import NO_FURTHER, NOT_READ, stray
 from rmwbench.analysis.metrics.trial_metrics import NOT_ASKED, leftovers
 
 

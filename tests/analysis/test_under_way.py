@@ -16,7 +16,7 @@ from rmwbench.analysis.metrics.aggregate import (
 )
 from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, names_of
 from rmwbench.analysis.metrics.latency import Messages, measure
-from rmwbench.analysis.metrics.network.delivery import AFTER_FIRST
+from rmwbench.analysis.metrics.network.streams import AFTER_FIRST
 from rmwbench.analysis.metrics.stability import Stability
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife

@@ -15,9 +15,8 @@ from rmwbench.analysis.metrics.context import Context, Evidence
 from rmwbench.analysis.metrics.glossary import METRICS, Clocks, MetricScope, names_of
 from rmwbench.analysis.metrics.judged_topics import Topic, judged_topics, same_readers
 from rmwbench.analysis.metrics.latency import Messages, measure
-from rmwbench.analysis.metrics.network.cross_traffic_metrics import cross_traffic
+from rmwbench.analysis.metrics.network.network_counters import cross_traffic, stray
 from rmwbench.analysis.metrics.network.network_metrics import NetworkMetrics, network
-from rmwbench.analysis.metrics.network.stray_bytes import stray
 from rmwbench.analysis.metrics.sample import make_sample
 from rmwbench.analysis.records.calls import writers_with_readers
 from rmwbench.analysis.records.clocks import TrialClocks

@@ -12,8 +12,8 @@ import numpy as np
 
 from rmwbench.analysis.metrics.context import Context
 from rmwbench.analysis.metrics.glossary import MetricScope, names_of
-from rmwbench.analysis.metrics.network import cross_traffic_metrics, delivery, outage
 from rmwbench.analysis.metrics.network import link_bytes as wire
+from rmwbench.analysis.metrics.network import network_counters, outage, streams
 from rmwbench.analysis.metrics.network.link_bytes import Wire
 from rmwbench.analysis.metrics.network.outage import Outage, StreamRecovery
 from rmwbench.analysis.metrics.network.streams import StreamPair, pairs_of
@@ -70,7 +70,7 @@ def network(context: Context) -> NetworkMetrics:
         pairs = pairs_of(context.evidence.records, rows, context.judged, window, context.lives)
     created = {row["endpoint"] for row in events if row["event"] == "created"}
     recovered = outage.recoveries(pairs, interruptions, created)
-    measures = delivery.split(pairs, events)
+    measures = streams.split(pairs, events)
     measures |= outage.around(pairs, interruptions, recovered, frames, window)
     if not interruptions and not late:
         measures["stall_outside_outages"] = UNINTERRUPTED
@@ -90,7 +90,7 @@ def network(context: Context) -> NetworkMetrics:
 def _without_others(context: Context) -> tuple[Frames | None, FrameCounts | None]:
     """The log of frames, or, where the log lacks frames, their counts; both without cross
     traffic."""
-    others = cross_traffic_metrics.hosts_of(context.definition)
+    others = network_counters.hosts_of(context.definition)
     frames, counts = context.frames, context.frame_counts
     if counts is not None:
         return None, counts.without(others)
