@@ -13,7 +13,7 @@ from typing import Any
 
 from bench import table
 from bench.programs import DEADLINE_S, PROGRAMS, Crashed, build, run
-from bench.verdict import verdict
+from bench.ratio import verdict
 from rmwbench.errors import UserError, nearest
 
 SCHEMA, VERSION = "rmwbench/bench", 1

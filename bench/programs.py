@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.verdict import KEYS
+from bench.ratio import KEYS
 from rmwbench.lab.middleware import workspace
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -1,21 +1,59 @@
-"""A ratio of two things measured in pairs, as one line of the form that all bench programs print.
+"""A ratio of two things measured in pairs, as one line of the form that all bench programs print,
+and its verdict.
 
 The interval assumes no distribution: the number of pairs below the true median is binomial (n,
 1/2), which gives the ranks that hold it. A line that is still open gets as many pairs again, so it
 may be looked at several times: each look has an interval of 1 - 5 % / LOOKS, so that together they
 hold the median with at least 95 % (Bonferroni). The same rules as in the Rust programs
-(native/bench/common/src/ratio.rs).
+(native/bench/common/src/ratio.rs). The interval decides, not the point: a busy machine must not
+fake a verdict.
 """
 
+import math
 import statistics
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bench.verdict import verdict
-
 LOOKS = 4
-"""How often a line is looked at, at most; the pairs double from look to look."""
+"""The largest number of looks at a line; the pairs double from look to look."""
+
+KEYS = (
+    "bench",
+    "name",
+    "message_bytes",
+    "metric",
+    "unit",
+    "ours",
+    "theirs",
+    "ratio",
+    "low",
+    "high",
+    "pairs",
+    "limit",
+    "note",
+    "details",
+)
+"""Of every line, all always there; their meaning: docs/benchmarks.md."""
+
+
+def verdict(line: Mapping[str, Any]) -> str:
+    """`met` when the whole interval lies within the limit, `not met` when all of it lies outside,
+    `undecided` otherwise; `no promise` without a limit, `no data` without pairs."""
+    if line["pairs"] == 0:
+        return "no data"
+    if line["limit"] is None:
+        return "no promise"
+    if line["low"] is None and line["high"] is None:
+        return "undecided"
+    lower = -math.inf if line["limit"][0] is None else line["limit"][0]
+    upper = math.inf if line["limit"][1] is None else line["limit"][1]
+    # JSON has no infinity: an end that is null beside one that is not never came.
+    low = math.inf if line["low"] is None else line["low"]
+    high = math.inf if line["high"] is None else line["high"]
+    if lower <= low and high <= upper:
+        return "met"
+    return "not met" if high < lower or low > upper else "undecided"
 
 
 def line(

@@ -9,8 +9,7 @@ import pytest
 
 from bench import metrics, table, verbs
 from bench.programs import Crashed, run
-from bench.ratio import line, until_decided
-from bench.verdict import KEYS, verdict
+from bench.ratio import KEYS, line, until_decided, verdict
 
 ROOT = Path(__file__).resolve().parents[1]
 
