@@ -1,6 +1,6 @@
-"""What MkDocs does besides for `make site` (mkdocs.yml): the README is the first page, pages that
-programs write are written, and files of the repository that pages link to come along, so that every
-link leads somewhere without the network."""
+"""Hooks of MkDocs for `make site` (mkdocs.yml): the README is the first page, pages that programs
+write are added, and so are files of the repository to which pages link, so that every link works
+without the network."""
 
 import posixpath
 import re
@@ -11,7 +11,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 README, INDEX = "README.md", "index.md"
 FILES = "files"
-"""Where files from outside of docs/ are in the site."""
+"""The folder of the site for files from outside of docs/."""
 PYTHON = ROOT / ".venv" / "bin" / "python"
 """MkDocs' own environment has no rmwbench."""
 WRITTEN = {
@@ -25,13 +25,13 @@ WRITTEN = {
     "formats/imported.schema.json": ("rmwbench.published.imported", "imported"),
     "formats/check.schema.json": ("rmwbench.robot.robot_schema", "check"),
 }
-"""Pages that are not in the repository: in the site -> the module and its arguments that print
-one."""
+"""Page of the site that is not in the repository -> the module, with its arguments, that prints
+it."""
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]+)(#[^)]*)?\)")
 
 
 def place(path: str) -> str | None:
-    """Where a file of the repository is in the site; None for any other path."""
+    """Return the path in the site of a file of the repository, None for any other path."""
     if path == README:
         return INDEX
     if path.startswith("docs/"):
@@ -40,9 +40,9 @@ def place(path: str) -> str | None:
 
 
 def rewritten(text: str, page: str) -> tuple[str, list[str]]:
-    """The text of a page (its path in the repository) with links as the site has them, and the
-    files from outside of docs/ that it links to. A link to a directory is not a link there."""
-    found: list[str] = []
+    """Return the text of a page (its path in the repository) with links as the site has them, and the
+    files from outside of docs/ to which it links. A link to a directory becomes plain text."""
+    linked_files: list[str] = []
     here = posixpath.dirname(place(page) or "")
 
     def link(match: re.Match[str]) -> str:
@@ -54,20 +54,20 @@ def rewritten(text: str, page: str) -> tuple[str, list[str]]:
         if there is None or (ROOT / path).is_dir():
             return words
         if there.startswith(f"{FILES}/"):
-            found.append(path)
+            linked_files.append(path)
         return f"{mark}[{words}]({posixpath.relpath(there, here or '.')}{anchor})"
 
-    return LINK.sub(link, text), found
+    return LINK.sub(link, text), linked_files
 
 
 def written(name: str) -> str:
-    """What the program prints that writes a page of `WRITTEN`."""
+    """Return a page of `WRITTEN` as its program prints it."""
     command = [PYTHON, "-m", *WRITTEN[name]]
     return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Adds the first page, and what pages link to."""
+    """Add the first page, the pages that programs write, and the files to which pages link."""
     from mkdocs.structure.files import File
 
     readme = (ROOT / README).read_text()
@@ -86,6 +86,6 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Links as the site has them."""
+    """Return the page with links as the site has them."""
     path = README if page.file.src_uri == INDEX else f"docs/{page.file.src_uri}"
     return rewritten(markdown, path)[0]

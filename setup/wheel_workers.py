@@ -1,9 +1,8 @@
-"""Puts the built workers into the wheel, stripped, where RMWBENCH_WHEEL names the directory that
-cargo built them in (`make wheel` does). Every other wheel and an editable install are left as they
-are.
+"""Puts the built workers, stripped, into the wheel if RMWBENCH_WHEEL names the directory in which
+cargo built them (as `make wheel` does). Every other wheel and an editable install stay unchanged.
 
-The wheel is then of one processor and of a C library not older than the workers ask for, which its
-name says. Both are read from the workers: they need not be of this machine's kind.
+The wheel is then for one kind of processor, and for a C library not older than the workers need; its
+name says both. They are read from the workers, which need not be of this machine's kind.
 """
 
 import json
@@ -58,8 +57,8 @@ class Workers(BuildHookInterface):
 
 
 def _built(native: Path, built: Path) -> Iterator[Path]:
-    """The tools, the workers of the first set and the library. Ends the build where a tool is
-    missing; a worker that is not built is left out, and said."""
+    """Yield the tools, the workers of the first set and the library. End the build if a tool is
+    missing; a worker that is not built is left out with a message."""
     wanted = [(LIBRARY, True)]
     for crate in sorted([*native.glob("*/Cargo.toml"), *native.glob("middlewares/*/Cargo.toml")]):
         package = tomllib.loads(crate.read_text()).get("package", {})
@@ -78,7 +77,7 @@ def _built(native: Path, built: Path) -> Iterator[Path]:
 
 
 def _ros2(native: Path) -> Iterator[tuple[Path, Path]]:
-    """What the worker on rclcpp is built from, and where it lies in the wheel
+    """Yield the sources of the worker on rclcpp, each with its path in the wheel
     (rmwbench/lab/middleware/catalogue.py)."""
     for package in ("rmwbench_msgs", "rmwbench_rclcpp"):
         yield native.parent / "ros2" / package, Path(package)
@@ -88,18 +87,18 @@ def _ros2(native: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _machine(files: list[Path]) -> str:
-    """The kind of machine that all of them are for, from their ELF headers, as `uname -m` calls
-    it."""
-    found = [MACHINES.get(int.from_bytes(path.read_bytes()[18:20], "little")) for path in files]
-    for path, machine in zip(files, found, strict=True):
-        if machine is None or machine != found[0]:
+    """Return the kind of machine that all of them are for, from their ELF headers, as `uname -m`
+    calls it."""
+    kinds = [MACHINES.get(int.from_bytes(path.read_bytes()[18:20], "little")) for path in files]
+    for path, machine in zip(files, kinds, strict=True):
+        if machine is None or machine != kinds[0]:
             sys.exit(
                 f"{path}: a program for {machine or 'another kind of machine'}\n"
-                f"  expected: {found[0] or ' or '.join(MACHINES.values())}, like all that is packed\n"
+                f"  expected: {kinds[0] or ' or '.join(MACHINES.values())}, like all that is packed\n"
                 f"  do: remove {path.parent} and build again"
             )
-    assert found[0], "the library is always packed"
-    return found[0]
+    assert kinds[0], "the library is always packed"
+    return kinds[0]
 
 
 def _stripped(built: Path, stage: Path, machine: str) -> Path:
@@ -116,7 +115,8 @@ def _headers(path: Path, machine: str) -> str:
 
 
 def _tool(name: str, machine: str) -> str:
-    """Of the binutils for this kind of machine: those of another one do not read its programs."""
+    """Return the program of the binutils for this kind of machine, since those of another kind do not
+    read its programs."""
     other = "" if machine == platform.machine() else f"{machine}-linux-gnu"
     program = f"{other}-{name}" if other else name
     if shutil.which(program) is None:
@@ -126,19 +126,19 @@ def _tool(name: str, machine: str) -> str:
 
 
 def _libc(headers: str) -> str:
-    """The newest version of the C library that a symbol asks for, as a wheel's name has it."""
-    asked = re.findall(r"\bGLIBC_(\d+)\.(\d+)", headers)
-    return "{}_{}".format(*max((int(major), int(minor)) for major, minor in asked))
+    """Return the newest version of the C library that a symbol needs, as a wheel's name has it."""
+    versions = re.findall(r"\bGLIBC_(\d+)\.(\d+)", headers)
+    return "{}_{}".format(*max((int(major), int(minor)) for major, minor in versions))
 
 
 def _needs(headers: str, machine: str) -> dict[str, object]:
-    """The format of rmwbench/lab/middleware/catalogue.py."""
+    """Return the needs of the workers in the format of rmwbench/lab/middleware/catalogue.py."""
     libraries = set(re.findall(r"NEEDED\s+(\S+)", headers))
     packages = {}
     for library in sorted(name for name in libraries if not EVERYWHERE.fullmatch(name)):
         path = Path("/usr/lib", f"{machine}-linux-gnu", library)
-        asked = ["dpkg-query", "--search", path] if shutil.which("dpkg-query") else ["false"]
-        owner = subprocess.run(asked, capture_output=True, text=True).stdout.partition(":")[0]
+        command = ["dpkg-query", "--search", path] if shutil.which("dpkg-query") else ["false"]
+        owner = subprocess.run(command, capture_output=True, text=True).stdout.partition(":")[0]
         if owner:
             packages[library] = owner
     return {"system": platform.freedesktop_os_release().get("PRETTY_NAME"), "packages": packages}
