@@ -1,7 +1,7 @@
 """`python -m bench [NAME…] [--times N] [--json]`: a machine card and one table of ratios with their
 promised limits.
 
-Benchmarks measure, they do not gate: exit code 0 whatever the verdicts say; 1 when a program
+Benchmarks measure, they do not gate: the exit code is 0 whatever the verdicts are, 1 if a program
 crashed, 2 for a wrong name, 130 after Ctrl-C. Progress goes to stderr, the result to stdout.
 """
 
@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> int:
 
 
 def measure(names: list[str], times: int) -> tuple[dict[str, Any], int]:
-    """The document of `--json` and the exit code."""
+    """Return the document of `--json` and the exit code."""
     from rmwbench.lab import machine
 
     results: list[dict[str, Any]] = []
@@ -87,14 +87,14 @@ def measure(names: list[str], times: int) -> tuple[dict[str, Any], int]:
                 progress(f"  {crash}")
         card = machine.describe()
         for name, command in commands.items():
-            begun = time.monotonic()
+            start_s = time.monotonic()
             progress(f"{name}: {PROGRAMS[name].about}")
             try:
                 run([*command, "--times", str(times)], on_line, DEADLINE_S * times)
             except Crashed as crash:
                 crashed.append({"bench": name, "problem": str(crash)})
                 progress(f"  {crash}")
-            progress(f"  {time.monotonic() - begun:.0f} s")
+            progress(f"  {time.monotonic() - start_s:.0f} s")
     except KeyboardInterrupt:
         interrupted = True
         card = machine.describe()
@@ -117,7 +117,7 @@ def progress(text: str) -> None:
 
 
 def _chosen(names: list[str]) -> list[str]:
-    """Raises UserError for an unknown name."""
+    """Return the programs to run, all if none is named. Raises UserError for an unknown name."""
     for name in names:
         if name not in PROGRAMS:
             suggestion = nearest(name, PROGRAMS)

@@ -3,8 +3,8 @@ bundle to every verdict.
 
     python -m bench.campaign [--levels 63] [--pairs 8] [--times 1] [--keep DIR]
 
-What a campaign of this size costs is not messages but the number of trials, so it is divided by the
-promise itself, 10 s, and not by a scan. Each run is a process of its own, without its imports.
+The time depends on the number of trials and not of messages, so it is divided by the promise itself,
+10 s, and not by that of a scan. Each run is a process of its own, and its imports are not counted.
 Prints one line (docs/benchmarks.md).
 """
 
@@ -33,8 +33,8 @@ WORKLOAD = {
 
 
 def generate(directory: Path, levels: int) -> None:
-    """The tests' invented campaign with `levels` comparisons of eight arms, merged as at the end of
-    a real one."""
+    """Write the tests' synthetic campaign with `levels` comparisons of eight arms, merged as at the
+    end of a real one."""
     from rmwbench.bundle import BundleWriter
     from tests.support import synthetic_bundle
 
@@ -64,8 +64,8 @@ def main() -> None:
         if not (directory / "campaign.json").exists():
             command = [sys.executable, "-m", "bench.campaign", "--generate", str(directory)]
             subprocess.run([*command, "--levels", str(arguments.levels)], cwd=ROOT, check=True)
-        found = measure(directory, arguments.levels, arguments.pairs * arguments.times)
-        print(json.dumps(found), flush=True)
+        result = measure(directory, arguments.levels, arguments.pairs * arguments.times)
+        print(json.dumps(result), flush=True)
     finally:
         if temporary:
             shutil.rmtree(temporary)

@@ -1,4 +1,4 @@
-"""What a verb of `rmwbench` takes when it is typed, start-up and all, in a fresh process."""
+"""The processor time and memory of a verb of `rmwbench` in a fresh process, start-up included."""
 
 import os
 import subprocess
@@ -11,8 +11,8 @@ PROGRAM = "from rmwbench.cli.main import main; main()"
 
 
 def timed(arguments: Sequence[str], bytecode: Path, program: str = PROGRAM) -> dict[str, float]:
-    """Runs it once: seconds of processor time of the whole process, its peak memory. Bytecode is
-    kept in `bytecode`, whatever this process was told of it. Raises SystemExit where it fails."""
+    """Run it once; return the seconds of processor time of the whole process and its peak memory.
+    Bytecode goes to `bytecode`, whatever the environment says. Raises SystemExit if it fails."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = str(bytecode)
     process = subprocess.Popen(
@@ -24,6 +24,6 @@ def timed(arguments: Sequence[str], bytecode: Path, program: str = PROGRAM) -> d
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        told = " ".join(arguments) or "a bare interpreter"
-        raise SystemExit(f"{told} ended with status {process.returncode}")
+        command = " ".join(arguments) or "a bare interpreter"
+        raise SystemExit(f"{command} ended with status {process.returncode}")
     return {"seconds": used.ru_utime + used.ru_stime, "peak_bytes": used.ru_maxrss * 1024}

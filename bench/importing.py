@@ -3,7 +3,7 @@ processor.
 
     python -m bench.importing [--archive 2020-10-23_10-47-36.tar.gz] [--pairs 8] [--times 1]
 
-The whole verb as a user types it, start-up and all, in a fresh process each time. The published
+The whole verb as a user types it, start-up included, in a fresh process each time. The published
 archive is not ours to ship: without one, logs of the same shape (90 conditions, 10 runs, 15 s) with
 invented numbers are packed instead. CPU time, since that is what the importer can help; a busy
 machine stretches the other.
@@ -25,11 +25,11 @@ from bench.ratio import against
 LIMIT_S = 3.0
 RUNS, SECONDS = 10, 15
 SIZES = {"Array1k": 1_040, "PointCloud512k": 524_380}
-"""Of the messages that the logs tell of, in bytes."""
+"""Message type of the logs -> its size in bytes."""
 
 
 def generate(archive: Path, runs: int = RUNS) -> int:
-    """Packs `runs` runs of each of the original's 90 conditions. How many files that is."""
+    """Pack `runs` runs of each of the original's 90 conditions, and return the number of files."""
     from tests.published.importers.logs import Second, text_2020
 
     draw = random.Random(1)
@@ -75,8 +75,8 @@ def generate(archive: Path, runs: int = RUNS) -> int:
 
 
 def _headed(log: str, run: str, rmw: str, mode: str, message: str) -> str:
-    """The log with the head of its own run: the importer refuses one run under two names, and a log
-    that contradicts its configuration."""
+    """Return the log with the head of its own run: the importer refuses one run under two names, and
+    a log that contradicts its configuration."""
     changes = {
         "Experiment id: 0": f"Experiment id: {run}",
         "RMW Implementation: rmw_cyclonedds_cpp": f"RMW Implementation: {rmw}",
@@ -89,7 +89,7 @@ def _headed(log: str, run: str, rmw: str, mode: str, message: str) -> str:
 
 
 def timed(archive: Path, out: Path) -> dict[str, float]:
-    """Imports it once."""
+    """Import it once."""
     used = command.timed(
         ["published", "import", str(archive), "--out", str(out)], out.with_suffix(".pyc")
     )
@@ -98,7 +98,7 @@ def timed(archive: Path, out: Path) -> dict[str, float]:
 
 
 def measure(archive: Path, files: int | None, directory: Path, pairs: int) -> dict:
-    """The one line. The first import is not counted: it writes the bytecode of what it imports."""
+    """Return the line. The first import is not counted, since it writes the bytecode of its modules."""
     timed(archive, directory / "bundle")
     return against(
         LIMIT_S,
@@ -126,10 +126,10 @@ def main() -> None:
         if archive is None:
             archive = Path(temporary) / "archive.tar.gz"
             files = generate(archive)
-        found = measure(
+        result = measure(
             archive.resolve(), files, Path(temporary), arguments.pairs * arguments.times
         )
-        print(json.dumps(found), flush=True)
+        print(json.dumps(result), flush=True)
 
 
 if __name__ == "__main__":

@@ -15,13 +15,14 @@ from rmwbench.lab.middleware import workspace
 
 ROOT = Path(__file__).resolve().parents[1]
 DEADLINE_S = 3600.0
-"""Of one program with as many pairs as it has by itself: four looks at lines that stay open."""
+"""The longest time of a program with its default number of pairs: four looks at lines that stay
+open."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """`crates` are built in this order, the last is the program, unless `arguments` name a module
-    (`-m`) for this Python. Each takes `--times N` besides."""
+    """`crates` are built in this order; the last one is the program, unless `arguments` name a module
+    (`-m`) for this Python. Each program also has the option `--times N`."""
 
     name: str
     crates: tuple[str, ...]
@@ -82,21 +83,20 @@ class Crashed(Exception):
 
 
 def build(program: Program) -> list[str]:
-    """Builds it where the workers are built, and returns the command that runs it. Raises
-    Crashed."""
+    """Build it where the workers are built, and return the command that runs it. Raises Crashed."""
     environment = workspace.cargo_environment() if program.crates else {}
     for crate in program.crates:
         command = ["cargo", "build", "--quiet", "--release", "--locked", "-p", crate]
         # stdout is for results
-        done = subprocess.run(
+        compiler = subprocess.run(
             command,
             cwd=workspace.root(),
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
         )
-        if done.returncode:
-            raise Crashed(f"`{' '.join(command)}` ended with status {done.returncode}")
+        if compiler.returncode:
+            raise Crashed(f"`{' '.join(command)}` ended with status {compiler.returncode}")
     if program.arguments[:1] == ("-m",):
         return [sys.executable, *program.arguments]
     executable = Path(environment["CARGO_TARGET_DIR"]) / "release" / program.crates[-1]
@@ -104,7 +104,7 @@ def build(program: Program) -> list[str]:
 
 
 def run(command: list[str], on_line: Callable[[dict[str, Any]], None], deadline_s: float) -> None:
-    """Hands every line over as it comes. Raises Crashed, after the lines that came before."""
+    """Hand every line over as it comes. Raises Crashed, after the lines that came before."""
     process = subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
     )

@@ -34,11 +34,11 @@ KEYS = (
     "note",
     "details",
 )
-"""Of every line, all always there; their meaning: docs/benchmarks.md."""
+"""The keys of every line (docs/benchmarks.md)."""
 
 
 def verdict(line: Mapping[str, Any]) -> str:
-    """`met` when the whole interval lies within the limit, `not met` when all of it lies outside,
+    """Return `met` if the whole interval lies within the limit, `not met` if all of it lies outside,
     `undecided` otherwise; `no promise` without a limit, `no data` without pairs."""
     if line["pairs"] == 0:
         return "no data"
@@ -48,7 +48,7 @@ def verdict(line: Mapping[str, Any]) -> str:
         return "undecided"
     lower = -math.inf if line["limit"][0] is None else line["limit"][0]
     upper = math.inf if line["limit"][1] is None else line["limit"][1]
-    # JSON has no infinity: an end that is null beside one that is not never came.
+    # JSON has no infinity: a null beside an end that is not null stands for it.
     low = math.inf if line["low"] is None else line["low"]
     high = math.inf if line["high"] is None else line["high"]
     if lower <= low and high <= upper:
@@ -68,8 +68,8 @@ def line(
     theirs: Sequence[float],
     details: dict[str, Any],
 ) -> dict[str, Any]:
-    """`ours` and `theirs` in `unit`, pair by pair; `limit` as (lower, upper), None for an open
-    side."""
+    """Return a line. `ours` and `theirs` are in `unit`, pair by pair; `limit` is (lower, upper), None
+    for an open side."""
     ratios = sorted(a / b for a, b in zip(ours, theirs, strict=True))
     rank = lowest_rank(len(ratios))
     return {
@@ -93,19 +93,19 @@ def line(
 def until_decided(
     first: int, pair: Callable[[int], str], lines: Callable[[], list[dict[str, Any]]]
 ) -> list[dict[str, Any]]:
-    """What `lines` says once none of them is open: after `first` pairs, or after as many again as
-    there were, LOOKS times at most. `pair` measures one, given its number from 0, and returns what
-    is said of it."""
-    done = 0
+    """Return `lines()` as soon as none of them is open: after `first` pairs, or after twice as many
+    at each further look, LOOKS looks at most. `pair` measures the pair of a number, counted from 0,
+    and returns a text about it."""
+    measured = 0
     for look in range(LOOKS):
         until = first << look
-        for number in range(done, until):
+        for number in range(measured, until):
             print(f"  {number + 1} of {until}: {pair(number)}", file=sys.stderr, flush=True)
-        done = until
-        found = lines()
-        if all(verdict(line) != "undecided" for line in found):
+        measured = until
+        results = lines()
+        if all(verdict(result) != "undecided" for result in results):
             break
-    return found
+    return results
 
 
 def against(
@@ -116,25 +116,25 @@ def against(
     details: Callable[[list[dict[str, Any]]], dict[str, Any]],
     **about: Any,
 ) -> dict[str, Any]:
-    """One line: `value` of each `run` divided by what is promised of it, in so many runs or as many
-    as it takes. `details` of all runs; `about` as `line` has it."""
-    done: list[dict[str, Any]] = []
+    """Return a line: `value` of each run divided by its promise, in `runs` runs or in as many as it
+    takes. `details` makes the details of all runs; `about` are further arguments of `line`."""
+    results: list[dict[str, Any]] = []
 
-    def one(_: int) -> str:
-        done.append(run())
-        return f"{done[-1][value]:.4g} {about['unit']}"
+    def pair(_: int) -> str:
+        results.append(run())
+        return f"{results[-1][value]:.4g} {about['unit']}"
 
     def lines() -> list[dict[str, Any]]:
-        ours = [found[value] for found in done]
-        theirs = [promise] * len(done)
-        return [line(**about, ours=ours, theirs=theirs, details=details(done))]
+        ours = [result[value] for result in results]
+        theirs = [promise] * len(results)
+        return [line(**about, ours=ours, theirs=theirs, details=details(results))]
 
-    return until_decided(runs, one, lines)[0]
+    return until_decided(runs, pair, lines)[0]
 
 
 def lowest_rank(pairs: int, looks: int = LOOKS) -> int | None:
-    """The highest rank k (from 0) with P(binomial(pairs, 1/2) <= k) within the error of one look's
-    one side; None below 8 pairs, below 6 where one look is all."""
+    """Return the highest rank k (from 0) with P(binomial(pairs, 1/2) <= k) within the error of one
+    side of one look; None below 8 pairs, or below 6 if there is one look."""
     from scipy.stats import binom
 
     rank = -1
