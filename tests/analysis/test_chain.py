@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, counts_of, judged_loss, under_way_of
-from rmwbench.analysis.metrics.chain import paths as chain_paths
+from rmwbench.analysis.metrics.chain import trace as chain_trace
 from rmwbench.analysis.metrics.chain.chain import NO_CHAIN, RELAY, SOURCE, TRANSPORT, measure_chains
 from rmwbench.analysis.metrics.chain.layers import (
     NOT_TRACED,
@@ -17,8 +17,7 @@ from rmwbench.analysis.metrics.chain.layers import (
     WORDS,
     layers,
 )
-from rmwbench.analysis.metrics.chain.paths import MOST_PATHS, paths
-from rmwbench.analysis.metrics.chain.trace import traces
+from rmwbench.analysis.metrics.chain.trace import MOST_PATHS, paths, traces
 from rmwbench.analysis.metrics.latency import Messages, measure
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
@@ -472,7 +471,7 @@ def test_why_layers_have_no_shares_is_what_kept_them(monkeypatch):
 
     assert reason(a_trial()) == NOT_TRACED
     traced = Traced(**vars(a_trial()))
-    monkeypatch.setattr(chain_paths, "MOST_PATHS", 0)
+    monkeypatch.setattr(chain_trace, "MOST_PATHS", 0)
     assert "more than 0 ways" in reason(traced)
     monkeypatch.undo()
     records = traced.records

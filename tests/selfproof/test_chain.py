@@ -8,7 +8,7 @@ what was measured beyond them. Losses are exact counts, whatever the machine doe
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics.chain.paths import paths
+from rmwbench.analysis.metrics.chain.trace import paths
 from rmwbench.results.show_document import summarise
 from tests.selfproof import proof
 from tests.support.views import page as page_of

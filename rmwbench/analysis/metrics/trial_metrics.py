@@ -8,8 +8,7 @@ from rmwbench.analysis.metrics import bring_up, cost, discovery, sending, time_s
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.chain import layers as chain_layers
 from rmwbench.analysis.metrics.chain.chain import Chain, Chains, measure_chains
-from rmwbench.analysis.metrics.chain.paths import paths
-from rmwbench.analysis.metrics.chain.trace import traces
+from rmwbench.analysis.metrics.chain.trace import paths, traces
 from rmwbench.analysis.metrics.comparisons import arrival_of, json_column
 from rmwbench.analysis.metrics.context import Context, Evidence
 from rmwbench.analysis.metrics.glossary import METRICS, Clocks, MetricScope, names_of

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rmwbench.analysis.metrics.chain.paths import ChainLink, paths
-from rmwbench.analysis.metrics.chain.trace import PathTrace, elapsed, traces
+from rmwbench.analysis.metrics.chain.trace import ChainLink, PathTrace, elapsed, paths, traces
 from rmwbench.analysis.metrics.comparisons import history_depth, is_reliable
 from rmwbench.analysis.metrics.latency import thin_series
 from rmwbench.analysis.metrics.sample import Sample, make_sample

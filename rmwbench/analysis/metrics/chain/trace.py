@@ -1,4 +1,11 @@
-"""A source's messages along one path: the message of each relay that follows, and its times.
+"""The paths of messages through relays and services, and a source's messages along one path: the
+message of each relay that follows, and its times.
+
+A path is a list of links, each from a writer to a reader. From a reader it goes on to every
+publisher of the reader's node that relays it, or, from a service, back to the client that asked.
+Where chains fork, every last subscription ends a path of its own, so a message counts once per
+path. Where chains join (two inputs of one node, two relays on one topic), each input begins a path
+of its own, since a relayed message names its cause.
 
 Every record of a relayed message names the message that caused it, so a path is followed by an
 index: from a relay's message to the place of its cause, and from there to the source's message.
@@ -7,17 +14,18 @@ followed. A link is a stream with a ledger of its own (`records/ledger.py`), so 
 link had not delivered yet when the trial stopped waiting is late here too.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rmwbench.analysis.metrics.chain.paths import ChainLink, Path
+from rmwbench.analysis.metrics.comparisons import arrival_of, relays
 from rmwbench.analysis.metrics.latency import expected_by, pace_of
 from rmwbench.analysis.records import ledger
-from rmwbench.analysis.records.columns import Columns, SteadyWindow
+from rmwbench.analysis.records.columns import Columns, Row, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import (
     ABSENT,
@@ -28,6 +36,76 @@ from rmwbench.analysis.records.ledger import (
     since_call_ns,
 )
 from rmwbench.codes import FAILED
+
+MOST_PATHS = 1_000
+"""Each diamond in a row doubles the paths; nobody reads more paths than this."""
+
+
+class ChainLink(NamedTuple):
+    """A writer's messages on their way to one reader; both are numbers of endpoints."""
+
+    writer: int
+    reader: int
+
+
+Path = tuple[ChainLink, ...]
+
+
+def paths(rows: Sequence[Row], *, least: int = 2) -> list[Path]:
+    """All paths with at least this number of links; `rows` are the bundle's `endpoints`. Raises
+    ValueError beyond MOST_PATHS."""
+    graph = _Graph(rows)
+    complete: list[Path] = []
+    for start in graph.starts:
+        for path in graph.walk((), start):
+            if len(path) >= least:
+                complete.append(path)
+            if len(complete) > MOST_PATHS:
+                raise ValueError(
+                    f"there are more than {MOST_PATHS} ways from a source to a last subscription"
+                )
+    return complete
+
+
+class _Graph:
+    def __init__(self, rows: Sequence[Row]):
+        self._subscriptions: dict[str, list[int]] = defaultdict(list)
+        self._services: dict[str, list[int]] = defaultdict(list)
+        self._relays: dict[int, list[int]] = defaultdict(list)
+        self._topics = {row["endpoint"]: row["topic"] for row in rows}
+        self._kinds = {row["endpoint"]: row["kind"] for row in rows}
+        self.starts: list[int] = []
+        for row in rows:
+            number, kind = row["endpoint"], row["kind"]
+            source = _relayed(row)
+            if kind == "subscription":
+                self._subscriptions[row["topic"]].append(number)
+            elif kind == "service":
+                self._services[row["topic"]].append(number)
+            elif source is not None:
+                self._relays[source].append(number)
+            else:
+                self.starts.append(number)
+
+    def walk(self, before: Path, writer: int) -> Iterator[Path]:
+        topic = self._topics[writer]
+        if self._kinds[writer] == "client":
+            for service in self._services[topic]:
+                yield (*before, ChainLink(writer, service), ChainLink(service, writer))
+            return
+        for reader in self._subscriptions[topic]:
+            path = (*before, ChainLink(writer, reader))
+            onward = self._relays[reader]
+            if not onward:
+                yield path
+            for relay in onward:
+                yield from self.walk(path, relay)
+
+
+def _relayed(row: Row) -> int | None:
+    """The subscription that a publisher relays."""
+    return arrival_of(row).get("from") if relays(row) else None
+
 
 STAMPS = ("notified_ns", "taken_ns", "callback_ns")
 LATE = "late"
@@ -306,12 +384,12 @@ def _at(
 
 def traces(
     columns: Columns,
-    paths: Sequence[Path],
+    ways: Sequence[Path],
     window: SteadyWindow | None,
     lives: Mapping[int, ReaderLife],
     reliable: Mapping[int, int | None] | None = None,
 ) -> Iterator[PathTrace]:
     """The trace of each path, one after the other; `reliable` and ValueError as in `Tracer`."""
-    if paths:
+    if ways:
         tracer = Tracer(columns, window, lives, reliable or {})
-        yield from (tracer.trace(path) for path in paths)
+        yield from (tracer.trace(path) for path in ways)
