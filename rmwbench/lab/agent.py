@@ -5,7 +5,7 @@ Run as `python -m rmwbench.lab.agent`. The first line of standard input is a JSO
 which a caller must know; `address` to listen on (loopback by default); `programs`, name → {`path`,
 `inherit` (variables of this machine that the program needs)}. The agent answers `{"port": N,
 "certificate": PEM}` and runs until the end of standard input, or it answers `{"problem": TEXT}` and
-ends. A caller speaks TLS, knows the certificate (tls.py), and begins with a line `rmwbench TOKEN
+ends. A caller speaks TLS, knows the certificate (connection.py), and begins with a line `rmwbench TOKEN
 host` or `rmwbench TOKEN clock`. permissions.py has the requests that it may make then.
 
 * host: the connection has one host (rmwbench/lab/host), in the machine's own network. The control
@@ -39,14 +39,7 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
-from rmwbench.lab.host import (
-    allocations,
-    connection,
-    control_socket,
-    devices,
-    permissions,
-    tls,
-)
+from rmwbench.lab.host import connection, devices, permissions
 from rmwbench.lab.host.connection import (
     CLOCK_NUMBER,
     CLOCK_TIMES,
@@ -58,6 +51,7 @@ from rmwbench.lab.host.connection import (
 from rmwbench.lab.host.host import Exited, Host, HostBroken, Spawned, SpawnFailed
 from rmwbench.lab.host.permissions import NotPermitted
 from rmwbench.lab.machine.timekeeping import timekeeping
+from rmwbench.lab.middleware import tool
 
 LOOPBACK = "127.0.0.1"
 GREETING_TIMEOUT_S = 5.0
@@ -147,7 +141,7 @@ class AgentSession:
                 self._report_processes()
             else:
                 if mask & selectors.EVENT_WRITE:
-                    control_socket.send_queued(key.data.control, key.data.outgoing)
+                    connection.send_queued(key.data.control, key.data.outgoing)
                 if mask & selectors.EVENT_READ and not key.data.ended:
                     self._read(key.data)
 
@@ -162,7 +156,7 @@ class AgentSession:
                 if len(process.outgoing) + len(body) > MOST_WAITING_BYTES:
                     raise NotPermitted("more bytes than a process reads")
                 process.outgoing += body
-                control_socket.send_queued(process.control, process.outgoing)
+                connection.send_queued(process.control, process.outgoing)
             case {"file": number, "offset": offset}:
                 last = permissions.MOST_FILE_BYTES - connection.PIECE_BYTES
                 connection.put_piece(self._file(number), permissions.number(offset, last), body)
@@ -245,8 +239,8 @@ class AgentSession:
             try:
                 if header.get("allocations"):
                     # The library is that of this machine's sampler, and not the orchestrator's.
-                    fds[allocations.FD] = allocations.library()
-                    environment |= allocations.ENVIRONMENT
+                    fds[tool.ALLOCATIONS_FD] = tool.allocations_library()
+                    environment |= tool.ALLOCATIONS_ENVIRONMENT
                 host.spawn(token, Path(program["path"]), arguments, fds, environment)
             except UserError:
                 self._connection.send({"spawn_failed": token, "errno": errno.ENOENT})
@@ -284,7 +278,7 @@ class AgentSession:
 
     def _read(self, process: _AgentProcess) -> bool:
         """Relays bytes of a process, and returns whether there may be more."""
-        data = control_socket.receive(process.control)
+        data = connection.read_arrived(process.control)
         if data is None:
             return False
         if not data:
@@ -400,7 +394,7 @@ def _greet(sock: socket.socket, token: str, context: ssl.SSLContext) -> tuple[ss
 def _serve_clock(sock: socket.socket) -> None:
     prepare(sock)
     size = CLOCK_NUMBER.size
-    while len(request := tls.receive_exactly(sock, size)) == size:
+    while len(request := connection.receive_exactly(sock, size)) == size:
         received_ns = time.monotonic_ns()
         number = CLOCK_NUMBER.unpack(request)[0]
         sock.sendall(CLOCK_TIMES.pack(number, received_ns, time.monotonic_ns()))
@@ -410,7 +404,7 @@ def main() -> None:
     settings = json.loads(sys.stdin.readline())
     address = settings.get("address", LOOPBACK)
     try:
-        identity, listener = tls.new_identity(), _listener(address)
+        identity, listener = connection.new_identity(), _listener(address)
     except UserError as error:
         print(json.dumps({"problem": error.render()}), flush=True)
         return
@@ -418,7 +412,12 @@ def main() -> None:
         json.dumps({"port": listener.getsockname()[1], "certificate": identity.certificate}),
         flush=True,
     )
-    arguments = listener, settings["token"], settings["programs"], tls.server_context(identity)
+    arguments = (
+        listener,
+        settings["token"],
+        settings["programs"],
+        connection.server_context(identity),
+    )
     threading.Thread(target=serve, args=arguments, daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
         while sys.stdin.read(1):

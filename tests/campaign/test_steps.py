@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.trial.outcome import EndpointFacts, take_events
-from rmwbench.lab.process.worker_messages import event_model, message_problem
+from rmwbench.lab.process.worker import event_model, message_problem
 
 STEP = {
     "event": "step",

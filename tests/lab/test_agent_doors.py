@@ -18,10 +18,11 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.lab.host import HostBroken, RemoteHost, allocations, connection, permissions, tls
+from rmwbench.lab.host import HostBroken, RemoteHost, connection, permissions
 from rmwbench.lab.host.connection import Connection, Disconnected
 from rmwbench.lab.host.permissions import NotPermitted
 from rmwbench.lab.host.remote_host import Agent
+from rmwbench.lab.middleware import tool
 from tests.support.agents import start_agent
 from tests.support.waiting import until
 
@@ -74,7 +75,7 @@ def closed(sock: socket.socket, within_s: float = 20.0) -> bytes:
 
 
 def greeting(agent: Agent, line: bytes) -> bytes:
-    sock = tls.connect(agent.address, agent.port, agent.certificate, 5.0)
+    sock = connection.connect(agent.address, agent.port, agent.certificate, 5.0)
     with contextlib.suppress(OSError):  # the agent does not wait for the end of a long line
         sock.sendall(line)
     return closed(sock)
@@ -82,9 +83,9 @@ def greeting(agent: Agent, line: bytes) -> bytes:
 
 def session(agent: Agent) -> Connection:
     """A caller who knows the word, and then says what it likes."""
-    sock = tls.connect(agent.address, agent.port, agent.certificate, 5.0)
+    sock = connection.connect(agent.address, agent.port, agent.certificate, 5.0)
     sock.sendall(f"rmwbench {agent.token} host\n".encode())
-    assert tls.receive_exactly(sock, 8) == b"welcome\n"
+    assert connection.receive_exactly(sock, 8) == b"welcome\n"
     return Connection(sock)
 
 
@@ -105,19 +106,19 @@ def ended(connection: Connection) -> list[dict]:
 def test_progress_within_a_message_is_seen_through_tls(monkeypatch):
     """A TLS socket says of a call only that all of it is sent. The clock goes on by 5 s at each
     look, when the other end reads a part."""
-    identity = tls.new_identity()
+    identity = connection.new_identity()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
         address = listener.getsockname()
         accepted: list[ssl.SSLSocket] = []
 
         def accept() -> None:
-            context = tls.server_context(identity)
+            context = connection.server_context(identity)
             accepted.append(context.wrap_socket(listener.accept()[0], server_side=True))
 
         accepting = threading.Thread(target=accept)
         accepting.start()
-        sock = tls.connect(*address, identity.certificate, 5.0)
+        sock = connection.connect(*address, identity.certificate, 5.0)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
         sender = Connection(sock)
         accepting.join()
@@ -181,7 +182,7 @@ def test_without_tls_nothing_is_told(agent):
 
 def test_a_slow_greeter_is_cut_off_by_the_whole_greeting(agent):
     """A byte every 0.4 s was in time by the byte: 200 of them held a thread for 80 s."""
-    sock = tls.connect(agent.address, agent.port, agent.certificate, 5.0)
+    sock = connection.connect(agent.address, agent.port, agent.certificate, 5.0)
     begun = time.monotonic()
     with pytest.raises(OSError):
         while time.monotonic() - begun < 60:
@@ -195,7 +196,7 @@ def test_a_slow_greeter_is_cut_off_by_the_whole_greeting(agent):
 
 
 def test_another_certificate_is_not_trusted(agent):
-    other = replace(agent, certificate=tls.new_identity().certificate)
+    other = replace(agent, certificate=connection.new_identity().certificate)
     with pytest.raises(HostBroken, match="another program answers"):
         RemoteHost("test", other)
 
@@ -208,7 +209,7 @@ def test_who_answers_in_the_agents_place_never_hears_the_word(agent):
         def answer():
             sock, _ = listener.accept()
             try:
-                with tls.server_context(tls.new_identity()).wrap_socket(
+                with connection.server_context(connection.new_identity()).wrap_socket(
                     sock, server_side=True
                 ) as secured:
                     heard.append(secured.recv(200))
@@ -435,7 +436,7 @@ def test_words_that_are_permitted():
     ):
         with pytest.raises(NotPermitted):
             permissions.arguments(words)
-    assert allocations.FD <= permissions.LARGEST_FD
+    assert tool.ALLOCATIONS_FD <= permissions.LARGEST_FD
 
 
 def test_an_address_of_another_machine_is_named():

@@ -28,7 +28,7 @@ from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.trial.attest.path_contradiction import ASKED
 from rmwbench.campaign.trial.outcome import keeps_spoilt
 from rmwbench.errors import UserError, not_one_of
-from rmwbench.lab.host import allocations, check_tap
+from rmwbench.lab.host import check_tap
 from rmwbench.lab.host.host import available_memory_bytes
 from rmwbench.lab.middleware import Worker, require_workers, tool
 from rmwbench.lab.network import NetworkBroken
@@ -55,7 +55,7 @@ def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
     keeps_spoilt()  # an unknown value is refused here, and not in the first trial
     tool.find(sampler.NAME)
     if plan.suite.sampling.allocations:
-        allocations.library()
+        tool.allocations_library()
     if any(background.load_kinds(cell.conditions) for cell in plan.cells):
         tool.find(load_process.TOOL)
     workers = require_workers(

@@ -1,5 +1,5 @@
 """Messages over a TCP connection between an orchestrator and an agent: a header in JSON, and a body
-of bytes.
+of bytes; and the bytes of a process's control socket, from either end.
 
 Neither end waits for the other: bytes that do not fit into the socket are queued here. A connection
 that is silent for too long counts as closed, so the remote host ends even if its orchestrator has
@@ -7,8 +7,14 @@ vanished.
 
 A file is sent in compressed pieces without its holes and zeros: a records file is mostly zeros
 before a trial, and so is its unused rest afterwards.
+
+A connection between machines is under TLS. The agent makes a certificate at its start, which reaches
+the orchestrator another way (the standard output of the agent). The orchestrator trusts this
+certificate alone, whatever name is in it, and proves itself by a token. No third party can read,
+change or repeat their messages.
 """
 
+import datetime
 import errno
 import json
 import os
@@ -20,7 +26,10 @@ import time
 import zlib
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
+
+from rmwbench.errors import UserError
 
 _SIZES = struct.Struct("<II")
 LARGEST_HEADER_BYTES, LARGEST_BODY_BYTES = 1 << 20, 1 << 22
@@ -187,3 +196,115 @@ def put_piece(fd: int, offset: int, piece: bytes) -> None:
     while data:
         written = os.pwrite(fd, data, offset)
         data, offset = data[written:], offset + written
+
+
+CONTROL_READ_BYTES = 1 << 16
+
+
+def send_queued(sock: socket.socket, queue: bytearray) -> None:
+    """Sends as much of the queue as the socket takes, and removes it from the queue. Empties the
+    queue where the other end is gone: its end of file, which tells more, is on its way."""
+    try:
+        while queue:
+            del queue[: sock.send(queue)]
+    except BlockingIOError:
+        pass
+    except (BrokenPipeError, ConnectionResetError):
+        queue.clear()
+
+
+def read_arrived(sock: socket.socket) -> bytes | None:
+    """Returns at most CONTROL_READ_BYTES; no bytes at the end of file, None where nothing has arrived."""
+    try:
+        return sock.recv(CONTROL_READ_BYTES)
+    except BlockingIOError:
+        return None
+    except ConnectionResetError:
+        return b""
+
+
+VALID_DAYS = 30
+"""A campaign is shorter; the clocks of two machines may be a day apart."""
+
+
+@dataclass(frozen=True)
+class AgentIdentity:
+    """The certificate and the key of an agent, both as PEM. The key never leaves its process."""
+
+    certificate: str
+    key: bytes
+
+
+def new_identity() -> AgentIdentity:
+    """Makes a self-signed certificate. Raises UserError where the library is missing."""
+    try:
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes, serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+        from cryptography.x509.oid import NameOID
+    except ImportError:
+        raise UserError(
+            "no library makes the certificate of an agent",
+            expected="the package cryptography",
+            fix="pip install 'rmwbench[cluster]' on this machine",
+        ) from None
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "rmwbench agent")])
+    now, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(days=1)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - day)
+        .not_valid_after(now + VALID_DAYS * day)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    plain = serialization.NoEncryption()
+    return AgentIdentity(
+        certificate.public_bytes(serialization.Encoding.PEM).decode(),
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain),
+    )
+
+
+def server_context(identity: AgentIdentity) -> ssl.SSLContext:
+    """The TLS context of an agent."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.num_tickets = 0  # a connection is never resumed
+    fd = os.memfd_create("rmwbench-agent-key", os.MFD_CLOEXEC)  # the library reads files only
+    try:
+        os.write(fd, identity.key + identity.certificate.encode())
+        context.load_cert_chain(f"/proc/self/fd/{fd}")
+    finally:
+        os.close(fd)
+    return context
+
+
+def connect(address: str, port: int, certificate: str, timeout_s: float) -> ssl.SSLSocket:
+    """Connects to the agent with this certificate; the socket keeps the time-out. Raises OSError,
+    and ssl.SSLError where another program than this agent answers."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.check_hostname = False
+    context.load_verify_locations(cadata=certificate)
+    sock = socket.create_connection((address, port), timeout_s)
+    try:
+        secured = context.wrap_socket(sock)
+    except BaseException:
+        sock.close()
+        raise
+    if secured.getpeercert(binary_form=True) != ssl.PEM_cert_to_DER_cert(certificate):
+        secured.close()
+        raise ssl.SSLError("another certificate")
+    return secured
+
+
+def receive_exactly(sock: socket.socket, size: int) -> bytes:
+    """Receives so many bytes, or fewer where the other end closes."""
+    content = b""
+    while len(content) < size and (data := sock.recv(size - len(content))):
+        content += data
+    return content

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rmwbench.lab.host import connection, control_socket, tls
+from rmwbench.lab.host import connection
 from rmwbench.lab.host.connection import (
     CLOCK_NUMBER,
     CLOCK_TIMES,
@@ -106,7 +106,7 @@ class RemoteHost:
         self._clock_bytes = bytearray()  # not yet a whole answer
         try:
             sock = self._connect("host")
-            if tls.receive_exactly(sock, len(GREETING)) != GREETING:
+            if connection.receive_exactly(sock, len(GREETING)) != GREETING:
                 sock.close()
                 raise HostBroken(f"the agent of machine {agent.machine} does not know us")
             self._clock = self._connect("clock")
@@ -130,7 +130,7 @@ class RemoteHost:
         self._send({"begin": name})
 
     def _connect(self, role: str) -> socket.socket:
-        sock = tls.connect(
+        sock = connection.connect(
             self.agent.address, self.agent.port, self.agent.certificate, CONNECT_TIMEOUT_S
         )
         sock.sendall(f"rmwbench {self.agent.token} {role}\n".encode())
@@ -175,12 +175,12 @@ class RemoteHost:
         name, without container and with the usual scheduling."""
         assert container is None and scheduling is None, "a plan has neither on other machines"
         # Imported here, because a host alone does not need the search for tools.
-        from rmwbench.lab.host import allocations
+        from rmwbench.lab.middleware import tool
 
         files, back, control = {}, [], None
-        counts_allocations = allocations.ENVIRONMENT.items() <= env.items()
+        counts_allocations = tool.ALLOCATIONS_ENVIRONMENT.items() <= env.items()
         for target, fd in fds.items():
-            if counts_allocations and target == allocations.FD:
+            if counts_allocations and target == tool.ALLOCATIONS_FD:
                 continue  # the machine has a library of its own
             if stat.S_ISSOCK(os.fstat(fd).st_mode):
                 control = target, socket.socket(fileno=os.dup(fd))
@@ -420,7 +420,7 @@ class RemoteHost:
 
     def _read(self, control: _Control) -> None:
         """Relays bytes of the caller to the process."""
-        data = control_socket.receive(control.socket)
+        data = connection.read_arrived(control.socket)
         if data is None:
             return
         if data:
@@ -431,7 +431,7 @@ class RemoteHost:
 
     def _write(self, control: _Control) -> None:
         """Relays bytes of the process to the caller."""
-        control_socket.send_queued(control.socket, control.outgoing)
+        connection.send_queued(control.socket, control.outgoing)
         if control.outgoing:
             self._poll.modify(control.socket, select.EPOLLIN | select.EPOLLOUT)
         elif control.ended:

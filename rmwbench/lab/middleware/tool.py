@@ -2,7 +2,8 @@
 description.
 
 The search is that for workers: RMWBENCH_WORKERS, then the directory in which cargo builds, then the
-workers of a wheel. The program of the tool NAME is called `rmwbench-NAME`.
+workers of a wheel. The program of the tool NAME is called `rmwbench-NAME`. That of the sampler also
+contains the library that counts the allocations of a worker.
 """
 
 import contextlib
@@ -73,3 +74,44 @@ def _check(name: str, path: Path, _changed_ns: int, _size: int) -> None:
             actual=f"{identity[0]}, protocol {identity[1]}",
             fix=BUILD,
         )
+
+
+ALLOCATIONS_FD = 5
+"""The descriptor in a worker of the library that counts its allocations
+(native/sampler/allocations/)."""
+ALLOCATIONS_ENVIRONMENT = {"LD_PRELOAD": f"/proc/self/fd/{ALLOCATIONS_FD}"}
+
+
+def allocations_library() -> int:
+    """A descriptor of the library that counts allocations, which the program of the sampler
+    contains. It stays open for as long as this process runs. A worker inherits it as a memory file,
+    which the dynamic linker loads before the C library: no file has to lie where the /tmp of a host
+    hides the machine's, and nothing is left behind. Raises UserError where there is no sampler, or
+    where it is too old to contain the library."""
+    path = find("sampler")
+    return _memory_file(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _memory_file(path: Path, _changed_ns: int) -> int:
+    content, problem = b"", ""
+    try:
+        result = subprocess.run(
+            [path, "--allocations-library"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=DESCRIBE_TIMEOUT_S,
+        )
+        content, problem = result.stdout, result.stderr.decode(errors="replace").strip()
+    except (OSError, subprocess.TimeoutExpired) as error:
+        problem = repr(error)
+    if not content.startswith(b"\x7fELF"):
+        raise UserError(
+            "the sampler has no library that counts allocations",
+            where=str(path),
+            actual=problem.partition("\n")[0] or "no library on its output",
+            fix=BUILD,
+        )
+    fd = os.memfd_create("rmwbench-allocations", os.MFD_CLOEXEC)
+    os.write(fd, content)
+    return fd

@@ -24,9 +24,9 @@ from rmwbench.lab.host import (
     SharedHost,
     Spawned,
     SpawnFailed,
-    allocations,
 )
 from rmwbench.lab.host.host import Container, NetlinkMessage, Scheduling, Write
+from rmwbench.lab.middleware import tool
 from rmwbench.lab.process.worker import (
     CONTROL_FD,
     RECORDS_FD,
@@ -132,8 +132,8 @@ class TrialProcesses:
         ]
         files = {RECORDS_FD: records_fd, **additions.files}
         if additions.count_allocations:
-            files[allocations.FD] = allocations.library()
-            environment = {**environment, **allocations.ENVIRONMENT}
+            files[tool.ALLOCATIONS_FD] = tool.allocations_library()
+            environment = {**environment, **tool.ALLOCATIONS_ENVIRONMENT}
         if additions.scheduling is not None and additions.scheduling.locked:
             environment = {**environment, LOCK_MEMORY: "1"}
         start = _Start(executable, arguments, files, environment, additions=additions)

@@ -4,6 +4,9 @@ processes of a trial.
 Any failure of a worker (it dies, hangs or breaks the protocol) becomes one exception, WorkerFailed,
 with the signal or exit code and the end of stderr. The same holds for a daemon and for the network
 between hosts; the failure of a tool (the sampler) only costs its answer.
+
+The fields that each reply and event must have are checked on arrival, so that a mistake of a worker
+is reported as that worker's, and not as an exception later. Further fields are ignored.
 """
 
 import json
@@ -14,12 +17,13 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from rmwbench.errors import UserError
-from rmwbench.lab.host import control_socket
+from rmwbench.lab.host import connection
 from rmwbench.lab.middleware.find import PROTOCOL
-from rmwbench.lab.process.worker_messages import REPLIES, event_model, message_problem
 
 CLOCK = "CLOCK_MONOTONIC"
 """The clock of a worker's stamps, on its own machine; clock.py compares it with ours."""
@@ -171,13 +175,13 @@ class WorkerProcess:
         return bool(self._outgoing)
 
     def flush(self) -> None:
-        control_socket.send_queued(self.control, self._outgoing)
+        connection.send_queued(self.control, self._outgoing)
 
     def pump(self) -> None:
         """Reads the messages that have arrived, but no more than a few megabytes, so that a worker
         that sends without end cannot delay the time limits. Raises WorkerFailed (`protocol`)."""
         for _ in range(64):
-            data = control_socket.receive(self.control)
+            data = connection.read_arrived(self.control)
             if data is None:
                 return
             self._read_ns = time.monotonic_ns()
@@ -305,3 +309,189 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+EndpointNumber = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,10}$")]
+"""A number of at most ten digits as text, since the keys of a JSON object are texts."""
+
+
+class _MessagePart(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class _FirstMessageEvent(_MessagePart):
+    endpoint: int
+    writer: int
+    time_ns: int
+
+
+class _FinishedEvent(_MessagePart):
+    endpoint: int
+    scheduled: int
+    sent: int
+    failed: int
+    never_sent: int
+    last_seq: int | None = None
+    time_ns: int
+
+
+class _LogEvent(_MessagePart):
+    level: str
+    message: str
+
+
+class _StepEvent(_MessagePart):
+    node: str
+    step: Literal["service", "configure", "activate"]
+    outcome: Literal["done", "timed_out", "refused"]
+    asked_ns: int
+    time_ns: int
+
+
+class _GrantedEndpoint(_MessagePart):
+    qos: dict[str, Any]
+    publish_mode: str | None = None
+    wait: str | None = None
+    take: Literal["typed", "raw", "lent"] | None = None
+    when_full: (
+        Literal[
+            "blocks", "overwrites_at_writer", "drops_at_writer", "drops_at_reader", "never_full"
+        ]
+        | None
+    ) = None
+
+
+class _Configuration(_MessagePart):
+    format: str
+    text: str
+
+
+class _OpenReply(_MessagePart):
+    configuration: _Configuration | None = None
+    time_ns: int | None = None
+
+
+class _CreateReply(_MessagePart):
+    endpoints: dict[EndpointNumber, _GrantedEndpoint]
+    time_ns: int | None = None
+
+
+class _StartReply(_MessagePart):
+    schedule: Literal["own", "shared"] | None = None
+
+
+class _EndpointMatches(_MessagePart):
+    matched: int
+    time_ns: int
+
+
+class _MatchReply(_MessagePart):
+    endpoints: dict[EndpointNumber, _EndpointMatches]
+
+
+class _ProbeReply(_MessagePart):
+    sent: dict[EndpointNumber, int] = {}
+
+
+class _ProbeCounts(_MessagePart):
+    count: int
+    seen: int
+
+
+class _SettleReply(_MessagePart):
+    quiet: bool
+    heard: dict[EndpointNumber, dict[EndpointNumber, _ProbeCounts]]
+
+
+class _DrainReply(_MessagePart):
+    complete: bool
+    time_ns: int
+
+
+class _Usage(_MessagePart):
+    at: str
+    time_ns: int
+    cpu_ns: int | None = None
+    voluntary_switches: int | None = None
+    involuntary_switches: int | None = None
+    minor_faults: int | None = None
+    major_faults: int | None = None
+    allocations: int | None = None
+    allocated_bytes: int | None = None
+    frees: int | None = None
+    interfaces: dict[str, dict[str, int]] = {}
+    udp: dict[str, int] | None = None
+
+
+class _Segment(_MessagePart):
+    name: str
+    rss_bytes: int
+    pss_bytes: int
+
+
+class _Memory(_MessagePart):
+    rss_bytes: int | None = None
+    pss_bytes: int | None = None
+    peak_rss_bytes: int | None = None
+    virtual_bytes: int | None = None
+    records_rss_bytes: int | None = None
+    threads: int | None = None
+    shared_segments: list[_Segment] = []
+
+
+class _Evidence(_MessagePart):
+    path: str
+    messages: int
+
+
+class _EndpointAccount(_MessagePart):
+    publish_failures: int | None = None
+    reader_drops: int | None = None
+    counters: dict[str, int] = {}
+    evidence: list[_Evidence] = []
+
+
+class _CollectReply(_MessagePart):
+    usage: list[_Usage]
+    memory: _Memory
+    endpoints: dict[EndpointNumber, _EndpointAccount]
+
+
+class _ClockReply(_MessagePart):
+    received_ns: int
+    sent_ns: int
+
+
+EVENTS: dict[str, type[BaseModel]] = {
+    "first_message": _FirstMessageEvent,
+    "finished": _FinishedEvent,
+    "log": _LogEvent,
+    "step": _StepEvent,
+}
+REPLIES: dict[str, type[BaseModel]] = {
+    "open": _OpenReply,
+    "create": _CreateReply,
+    "match": _MatchReply,
+    "probe": _ProbeReply,
+    "settle": _SettleReply,
+    "start": _StartReply,
+    "drain": _DrainReply,
+    "collect": _CollectReply,
+    "clock": _ClockReply,
+}
+
+
+def event_model(event: dict[str, Any]) -> type[BaseModel] | None:
+    """The model that an event must fit; None for an unknown event."""
+    name = event["event"]
+    return EVENTS.get(name) if isinstance(name, str) else None
+
+
+def message_problem(model: type[BaseModel], message: dict[str, Any]) -> str | None:
+    """The first fault of an event, a reply or a document, with its place; else None."""
+    try:
+        model.model_validate(message)
+    except ValidationError as error:
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return None

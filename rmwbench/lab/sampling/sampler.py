@@ -16,8 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import tool
 from rmwbench.lab.process.trial_processes import TrialProcesses
-from rmwbench.lab.process.worker import Command, WorkerFailed, WorkerProcess
-from rmwbench.lab.process.worker_messages import message_problem
+from rmwbench.lab.process.worker import Command, WorkerFailed, WorkerProcess, message_problem
 from rmwbench.suite.timeline import Sampling
 
 NAME = "sampler"
