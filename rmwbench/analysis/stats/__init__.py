@@ -1,3 +1,2 @@
-"""Statistics of numbers: quantiles, intervals over trials, ordinal answers, survival, the
-resolution of a design. The package has no notion of a trial and imports no other part of
-`analysis`."""
+"""Statistics of numbers: quantiles, intervals over trials, growth, the resolution of a design. The
+package has no notion of a trial and imports no other part of `analysis`."""

@@ -15,7 +15,6 @@ from typing import Literal
 
 import numpy as np
 
-from rmwbench.analysis.stats.survival import Curve, cumulative_incidence, kaplan_meier
 from rmwbench.published.community.github.project import (
     Commit,
     History,
@@ -23,6 +22,7 @@ from rmwbench.published.community.github.project import (
     ProjectItem,
     RepositoryFact,
 )
+from rmwbench.published.community.github.survival import Curve, cumulative_incidence, kaplan_meier
 from rmwbench.words.fields import absent, exact
 from rmwbench.words.numbers import counted
 

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rmwbench.analysis.stats import ordinal
 from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.published.community.survey import ordinal
 from rmwbench.published.community.survey.answers_file import Survey, SurveyQuestion
 from rmwbench.words.fields import absent, exact
 
