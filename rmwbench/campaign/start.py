@@ -21,7 +21,6 @@ from rmwbench.campaign.looks import LookMaker
 from rmwbench.campaign.plan import (
     file_faults,
     preflight,
-    shared_host,
     unsupported_cells,
 )
 from rmwbench.campaign.plan.budget_cut import Cut
@@ -129,7 +128,7 @@ def check_plan(
     plan: Plan, places: Places, lab: Lab, directory: Path | None
 ) -> tuple[dict[str, Worker], dict[int, str]]:
     """Return the same as `check_request`, for a plan."""
-    shared_host.check(plan.cells, plan.host, places.file)
+    unsupported_cells.check_hosts(plan.cells, plan.host, places.file)
     workers = preflight.find_and_check(plan, places)
     file_faults.check(plan.cells, workers, plan.host, places, lab.kernels())
     reasons = unsupported_cells.description_reasons(plan.cells, workers, plan.host)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.plan import shared_host, unsupported_cells
+from rmwbench.campaign.plan import unsupported_cells
 from rmwbench.errors import UserError
 from rmwbench.lab.host.hosts import NAMESPACES, HostKind
 from rmwbench.lab.middleware import Worker, find_workers
@@ -194,11 +194,11 @@ workloads:
 def test_a_suite_over_several_hosts_is_refused_in_one_sentence():
     far = cells_of(more=", hosts: [robot, base]")
     with pytest.raises(UserError, match="needs several hosts, which are namespaces") as refused:
-        shared_host.check(far, SHARED, "two.yaml")
+        unsupported_cells.check_hosts(far, SHARED, "two.yaml")
     assert refused.value.actual == SHARED.reason and "--cap-add SYS_ADMIN" in refused.value.fix
-    shared_host.check(far, NAMESPACES, "two.yaml")
-    shared_host.check([*far, *cells_of()], SHARED, "mixed.yaml")
-    assert "several hosts" in shared_host.lacking(far[0], {}, SHARED)
+    unsupported_cells.check_hosts(far, NAMESPACES, "two.yaml")
+    unsupported_cells.check_hosts([*far, *cells_of()], SHARED, "mixed.yaml")
+    assert "several hosts" in unsupported_cells.shared_host_reason(far[0], {}, SHARED)
 
 
 FORCED = {"shared_host": {"forced": "files of its own"}}
@@ -215,13 +215,13 @@ def test_a_worker_that_does_not_say_how_it_keeps_apart_is_left_out():
 def test_a_daemon_with_one_name_per_machine_is_refused():
     (cell,) = cells_of("[{name: a, middleware: floor, options: {daemons: roudi}}]")
     told = {"shared_host": {"forced": "f", "without": [["roudi", "its name is fixed"]]}}
-    reason = shared_host.lacking(cell, {"floor": worker(**told)}, SHARED)
+    reason = unsupported_cells.shared_host_reason(cell, {"floor": worker(**told)}, SHARED)
     assert reason.endswith("no daemon roudi on a shared host: its name is fixed")
 
 
 def test_a_profile_that_no_worker_has_is_left_to_the_check_that_names_its_line():
     (cell,) = cells_of("[{name: a, middleware: floor, profile: untuched}]")
-    assert shared_host.lacking(cell, {"floor": worker(**FORCED)}, SHARED) is None
+    assert unsupported_cells.shared_host_reason(cell, {"floor": worker(**FORCED)}, SHARED) is None
 
 
 def test_shared_memory_that_does_not_fit_is_said_and_leaves_the_arm_out(monkeypatch):
@@ -230,13 +230,13 @@ def test_shared_memory_that_does_not_fit_is_said_and_leaves_the_arm_out(monkeypa
     memory = {"process_bytes": 24 << 20, "histories": True}
     profiles = [{"name": "untouched", "format": "", "text": "", "shared_memory": memory}]
     workers = {"floor": worker(**FORCED, profiles=profiles)}
-    assert shared_host.shared_memory_bytes(cell, workers) >> 20 == 60
-    monkeypatch.setattr(shared_host, "free_bytes", lambda: 61 << 20)
-    assert shared_host.lacking(cell, workers, SHARED) is None
-    monkeypatch.setattr(shared_host, "free_bytes", lambda: 59 << 20)
-    assert shared_host.lacking(cell, workers, SHARED) == (
+    assert unsupported_cells.shared_memory_bytes(cell, workers) >> 20 == 60
+    monkeypatch.setattr(unsupported_cells, "free_bytes", lambda: 61 << 20)
+    assert unsupported_cells.shared_host_reason(cell, workers, SHARED) is None
+    monkeypatch.setattr(unsupported_cells, "free_bytes", lambda: 59 << 20)
+    assert unsupported_cells.shared_host_reason(cell, workers, SHARED) == (
         "it takes about 60 MiB of /dev/shm, where 59 MiB are free"
     )
-    assert shared_host.lacking(cell, workers, NAMESPACES) is None
+    assert unsupported_cells.shared_host_reason(cell, workers, NAMESPACES) is None
     (socket_cell,) = cells_of("[{name: a, middleware: floor, modes: {transport: udp}}]", "Array1m")
-    assert shared_host.lacking(socket_cell, workers, SHARED) is None
+    assert unsupported_cells.shared_host_reason(socket_cell, workers, SHARED) is None

@@ -128,7 +128,7 @@ def check_memory(plan: Plan) -> None:
             actual=f"{available / MIB:.0f} MiB",
             fix="end other programs, or run other workloads with --workload NAME",
         )
-    if plan.host.shared:  # arms that do not fit are left out (shared_host.py)
+    if plan.host.shared:  # arms that do not fit are not supported (unsupported_cells.py)
         return
     # Half of the available memory is the limit of a host's /dev/shm (rmwbench/lab/host).
     most_shared = max(plan.supported, key=_shared_bytes)

@@ -20,8 +20,8 @@ from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.course import SpoiltBlock
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.profile import distinct_sides, file_flags, forced_text, resolved_profile
-from rmwbench.campaign.plan.shared_host import flag
 from rmwbench.campaign.plan.socket_buffers import Kernels, ungranted_of_cell, ungranted_of_side
+from rmwbench.campaign.plan.unsupported_cells import shared_host_flag
 from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
@@ -114,7 +114,9 @@ def _flags(
         for buffer in ungranted_of_side(cell, side, worker, kernels)
     ]
     notes += [(side, text) for side, _ in sides_with_worker for text in file_flags(side)]
-    notes += [(side, flag(side, worker)) for side, worker in sides_with_worker if shared]
+    notes += [
+        (side, shared_host_flag(side, worker)) for side, worker in sides_with_worker if shared
+    ]
     flags = [f"{side.profile.name}*: {text}" for side, text in notes if text]
     flags += [TRACED] if cell.sampling.traced else []
     flags += [UNTIMED] if cell.sampling.allocations else []
