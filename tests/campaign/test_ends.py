@@ -9,7 +9,7 @@ import pytest
 
 from rmwbench.analysis.verdicts.verdict import lost_by_its_arm
 from rmwbench.bundle.bundle_reader import TrialLine
-from rmwbench.campaign.trial.failures import _CODES, worker_failure
+from rmwbench.campaign.trial.outcome import _CODE_OF_KIND, worker_failure
 from rmwbench.codes import Code, FailedBy
 from rmwbench.lab.machine import void_rules
 from rmwbench.lab.process.worker import WorkerFailed
@@ -41,7 +41,7 @@ def test_rules_of_the_machine_void_and_flag_as_the_table_says():
         assert ("void" if rule.kind == "void" else "with a flag") in is_, rule.name
 
 
-@pytest.mark.parametrize("kind", [*_CODES])
+@pytest.mark.parametrize("kind", [*_CODE_OF_KIND])
 def test_a_failed_worker_is_at_fault_as_the_table_says(kind):
     failure = worker_failure(WorkerFailed(kind, "talker", "x"))
     is_, whose, data = table()[failure.reason.code]

@@ -36,17 +36,18 @@ from rmwbench.campaign.trial import (
 from rmwbench.campaign.trial.attest.path import attestations
 from rmwbench.campaign.trial.barrier import open_and_match
 from rmwbench.campaign.trial.beside_trial import BesidePrograms
-from rmwbench.campaign.trial.failures import host_failure, worker_failure
 from rmwbench.campaign.trial.leftovers import take_leftovers
 from rmwbench.campaign.trial.outcome import (
     Failure,
     Order,
     TimeFacts,
     TrialOutcome,
+    host_failure,
     note_flag,
     note_hello,
     step,
     take_events,
+    worker_failure,
 )
 from rmwbench.campaign.trial.record_flags import delivered_nothing, note_held_messages
 from rmwbench.campaign.trial.spawn import Spawner
