@@ -6,9 +6,9 @@ import math
 
 import pytest
 
+from rmwbench.campaign.trial.beside_trial import source_flags, source_voids
 from rmwbench.campaign.trial.outcome import TimeFacts, TrialOutcome
 from rmwbench.campaign.trial.trial_life import run_trial
-from rmwbench.campaign.trial.trial_sources import source_flags, source_voids
 from rmwbench.lab.camera import frame_source
 from rmwbench.lab.camera.frame_source import Account
 from tests.campaign.cells import order

@@ -26,12 +26,12 @@ from rmwbench.campaign.plan.profile import (
 from rmwbench.campaign.record import sampler_rows
 from rmwbench.campaign.record.tables import trial_tables
 from rmwbench.campaign.trial import (
+    beside_trial,
     machines,
     record_flags,
     spawn,
     timeouts,
     trial_network,
-    trial_sources,
 )
 from rmwbench.campaign.trial.attest.path import attestations
 from rmwbench.campaign.trial.barrier import open_and_match
@@ -266,7 +266,7 @@ def _live(
     for host in outcome.order.cell.hosts:
         host_processes = [(name, p) for name, p in everyone if p.host is processes.hosts[host]]
         sampler.watch([(name, p.inner_pid, p.role) for name, p in host_processes], host)
-    trial_sources.start_sources(outcome, beside.frames, sampler)
+    beside_trial.start_sources(outcome, beside.frames, sampler)
     try:
         open_and_match(outcome, processes, workers)
         for feature in beside.features:
@@ -278,7 +278,7 @@ def _live(
         changes = run_window(outcome, processes, workers, beside, spawner, files)
         with step(outcome, "drain"):
             drain(outcome, processes, changes, files)
-        trial_sources.take_sources(outcome, beside.frames)
+        beside_trial.take_sources(outcome, beside.frames)
         beside.end_disturbance(outcome)
         outcome.times.clocks.read()
         outcome.times.clocks.check()
@@ -409,7 +409,7 @@ def _result(outcome: TrialOutcome) -> TrialResult:
     flags = (
         machines.reasons_by_machine(outcome.probes, machine.flags),
         excused_reasons(outcome),
-        trial_sources.source_flags(outcome),
+        beside_trial.source_flags(outcome),
         trial_network.network_flags(outcome),
         record_flags.late_by_sibling(outcome),
         delivered_nothing(outcome),

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from rmwbench.campaign.plan.profile import PATH_OPTION
-from rmwbench.campaign.trial import machines, trial_network, trial_sources
+from rmwbench.campaign.trial import beside_trial, machines, trial_network
 from rmwbench.campaign.trial.attest.path_contradiction import ASKED, contradiction, reasons
 from rmwbench.campaign.trial.outcome import SPOILT, TrialOutcome
 from rmwbench.codes import Code, Reason
@@ -30,7 +30,7 @@ def void_reasons(outcome: TrialOutcome, attested: list[dict[str, Any]]) -> list[
         lambda: machine_reasons(outcome),
         lambda: (Reason(Code.WORKER_CLOCK, text) for text in wrong_clocks(outcome)),
         lambda: trial_network.network_voids(outcome),
-        lambda: trial_sources.source_voids(outcome),
+        lambda: beside_trial.source_voids(outcome),
         lambda: _path(outcome, attested),
     )
     return [reason for rule in rules for reason in rule()]
