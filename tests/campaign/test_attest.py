@@ -5,8 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rmwbench.campaign.trial.attest.path import attestations, shared_segments
-from rmwbench.campaign.trial.attest.path_contradiction import contradiction, reasons
+from rmwbench.campaign.trial.attest.path import (
+    attestations,
+    contradiction,
+    path_reasons,
+    shared_segments,
+)
 from rmwbench.campaign.trial.outcome import TrialWindow
 from rmwbench.lab.process import records
 from rmwbench.lab.process.records import RECEIVED, RecordSection
@@ -228,8 +232,8 @@ def test_a_void_says_what_the_worker_knows_of_the_reason():
         "path: keep_all switches shared memory off",
     ]
     trial.endpoints.granted[2]["notes"] = ["path: keep_all switches shared memory off"]
-    assert reasons(trial) == ["keep_all switches shared memory off"]
-    reason = contradiction("shm", attestations(trial), reasons(trial))
+    assert path_reasons(trial) == ["keep_all switches shared memory off"]
+    reason = contradiction("shm", attestations(trial), path_reasons(trial))
     assert reason.startswith("path: asked for shm")
     assert reason.endswith("; keep_all switches shared memory off")
 

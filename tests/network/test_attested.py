@@ -4,8 +4,7 @@ host."""
 import numpy as np
 import pytest
 
-from rmwbench.campaign.trial.attest.path import attestations
-from rmwbench.campaign.trial.attest.path_contradiction import contradiction
+from rmwbench.campaign.trial.attest.path import attestations, contradiction
 from rmwbench.lab.network.switch import RECORD
 from rmwbench.lab.process import records
 from rmwbench.lab.process.records import RECEIVED, RecordSection

@@ -25,7 +25,7 @@ from rmwbench.campaign.plan.machine_limits import MIB, memory_bytes, queue_bytes
 from rmwbench.campaign.plan.plan import ComparedCells, Plan, Trial
 from rmwbench.campaign.plan.profile import PATH_OPTION, resolved_profile
 from rmwbench.campaign.plan.source_lines import Places
-from rmwbench.campaign.trial.attest.path_contradiction import ASKED
+from rmwbench.campaign.trial.attest.path import ASKED
 from rmwbench.campaign.trial.outcome import keeps_spoilt
 from rmwbench.errors import UserError, not_one_of
 from rmwbench.lab.host import check_tap

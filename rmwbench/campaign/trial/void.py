@@ -11,7 +11,7 @@ from typing import Any
 
 from rmwbench.campaign.plan.profile import PATH_OPTION
 from rmwbench.campaign.trial import beside_trial, machines, trial_network
-from rmwbench.campaign.trial.attest.path_contradiction import ASKED, contradiction, reasons
+from rmwbench.campaign.trial.attest.path import ASKED, contradiction, path_reasons
 from rmwbench.campaign.trial.outcome import SPOILT, TrialOutcome
 from rmwbench.codes import Code, Reason
 from rmwbench.lab import machine
@@ -101,7 +101,7 @@ def wrong_clocks(outcome: TrialOutcome) -> Iterator[str]:
 
 
 def _path(outcome: TrialOutcome, attested: list[dict[str, Any]]) -> Iterator[Reason]:
-    if text := contradiction(_asked_path(outcome), attested, reasons(outcome)):
+    if text := contradiction(_asked_path(outcome), attested, path_reasons(outcome)):
         yield Reason(Code.PATH, text)
 
 
