@@ -93,6 +93,16 @@ def test_a_publishers_log_has_no_latency_and_no_restored_count(tmp_path):
     assert sent["as_corrected"] is None and sent["note"].startswith("no data")
 
 
+@pytest.mark.parametrize(("rows", "corrected"), [(1, 0.1655), (len(SECONDS), None)])
+def test_rows_without_a_share_of_the_processors_are_left_out_and_said(tmp_path, rows, corrected):
+    bundle = imported(tmp_path, text_2020(SECONDS).replace("0.1655", "-nan", rows))
+    (cpu,) = [row for row in bundle.rows("figures") if row["figure"] == "cpu"]
+    assert cpu["as_published"] is None and cpu["as_corrected"] == (
+        corrected and pytest.approx(corrected)
+    )
+    assert cpu["note"]
+
+
 def test_an_unknown_type_has_no_restored_count(tmp_path):
     bundle = imported(tmp_path, text_2020(SECONDS).replace("Array1k", "MyOwn"))
     _, rows = run(bundle, "select count(value) from windows where metric = 'received'")

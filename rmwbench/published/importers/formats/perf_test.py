@@ -132,8 +132,17 @@ def _figures(
         rate = float(np.sum(c["sent"])) / seconds if counted else None
         point("sent_rate", "Hz", float(np.mean(c["sent"])), rate, None if counted else CUT_RATES)
     if "cpu_usage (%)" in c:
-        cpu = float(np.mean(c["cpu_usage (%)"]))
-        point("cpu", "% of the machine", cpu, cpu)
+        _cpu(point, c["cpu_usage (%)"])
+
+
+def _cpu(point: SeriesPoints, shares: np.ndarray) -> None:
+    """Add the mean of the rows that have a value: the tool writes -nan where it has none."""
+    present = shares[np.isfinite(shares)]
+    corrected = float(np.mean(present)) if len(present) else None
+    note = None if len(present) == len(shares) else f"of the {len(present)} rows that have a value"
+    if corrected is None:
+        note = "no data: no row has a value"
+    point("cpu", "% of the machine", float(np.mean(shares)), corrected, note)
 
 
 def _received_rate(point: SeriesPoints, log: Log, rate: float | None, size: int | None) -> None:
