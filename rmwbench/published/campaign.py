@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rmwbench import codes
 from rmwbench.analysis.metrics.latency import SERIES_POINTS
 from rmwbench.analysis.verdicts.verdict import lost_by_its_arm
-from rmwbench.published.related_sources import is_suite
+from rmwbench.published.sources import is_suite
 from rmwbench.results.model import Estimate, Fact
 from rmwbench.words.level_names import named_level
 

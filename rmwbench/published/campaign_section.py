@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.published.campaign import MeasuredCampaign, of_shown
-from rmwbench.published.related_sources import sources_about
+from rmwbench.published.sources import sources_about
 from rmwbench.report.evaluated import Evaluated
 from rmwbench.results.show_model import SuiteAnswer
 from rmwbench.suite.file.suite_files import CLAIMS_FILE, FIGURES_FILE, suites_directory

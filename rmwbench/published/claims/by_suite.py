@@ -11,7 +11,7 @@ from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claims, levels_of
 from rmwbench.published.claims.claims_ledger import ClaimsLedger, SourceLedger
 from rmwbench.published.claims.judging.proxies import LEAST_LENGTH_RATIO
-from rmwbench.published.related_sources import OVER_RMWS
+from rmwbench.published.sources import OVER_RMWS
 from rmwbench.suite.cells import Cell, cells, comparisons
 from rmwbench.suite.factors import Levels
 from rmwbench.suite.file.load import load

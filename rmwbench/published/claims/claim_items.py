@@ -24,7 +24,7 @@ from rmwbench.published.claims.claims_ledger import (
 from rmwbench.published.claims.judging.campaign_answers import CellAnswer, MeasuredAnswer
 from rmwbench.published.claims.judging.decision_rules import bar_of
 from rmwbench.published.claims.sentences import experiment, levels
-from rmwbench.published.related_sources import sources_about
+from rmwbench.published.sources import sources_about
 from rmwbench.suite.file.suite_files import CLAIMS_FILE
 from rmwbench.suite.predicate import RANGES
 from rmwbench.words import numbers as fmt

@@ -16,8 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.published.distinct_ids import require_distinct_ids
-from rmwbench.published.related_sources import is_suite
+from rmwbench.published.sources import is_suite, require_distinct_ids
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.file.candidate_list import Layer
 from rmwbench.suite.file.suite_files import (

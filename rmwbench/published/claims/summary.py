@@ -18,7 +18,7 @@ from rmwbench.published.campaign import CampaignArm, MeasuredCampaign, Seconds, 
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.judging.judge import compared_cells
 from rmwbench.published.claims.judging.values import explaining_metrics
-from rmwbench.published.related_sources import OVER_RMWS
+from rmwbench.published.sources import OVER_RMWS
 from rmwbench.published.summaries import METHOD, SCHEMA, VERSION, campaigns_of, shipped
 from rmwbench.results.model import document
 

@@ -25,7 +25,7 @@ from pydantic import Field, model_validator
 
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import OVER_TIME
-from rmwbench.published.distinct_ids import require_distinct_ids
+from rmwbench.published.sources import require_distinct_ids
 from rmwbench.suite.fault import Fault, Strict
 from rmwbench.suite.file.suite_files import (
     FIGURES_FILE,

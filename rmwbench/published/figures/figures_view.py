@@ -22,7 +22,7 @@ from rmwbench.published.figures.drawn_figures import (
 )
 from rmwbench.published.figures.figures_file import load, published_points
 from rmwbench.published.figures.versions import draw as draw_figures
-from rmwbench.published.related_sources import sources_about
+from rmwbench.published.sources import sources_about
 from rmwbench.report.view import Block, Facts, Html, On, Picture, Section, TableCell, Text, View
 from rmwbench.suite.file.suite_files import FIGURES_FILE
 from rmwbench.whole_file import is_written_through, make_directory, write_whole

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from rmwbench.published.campaign import MeasuredCampaign
-from rmwbench.published.distinct_ids import require_distinct_ids
+from rmwbench.published.sources import require_distinct_ids
 from rmwbench.published.summaries import campaign_of, read_campaigns
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.file.suite_files import (

@@ -1,10 +1,12 @@
-"""Finds the published evaluations that say something about a suite. Only their texts are searched:
-most campaigns are about nothing that was published, and reading a file of claims takes a quarter of
-a second."""
+"""The files of published sources: which of them say something about a suite, and that their entries
+have ids of their own. Only their texts are searched for a suite: most campaigns are about nothing
+that was published, and reading a file of claims takes a quarter of a second."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
+from rmwbench.suite.fault import Fault, first_repeated
 from rmwbench.suite.file.suite_files import shipped_suites, source_directory, sources_with
 
 OVER_RMWS = {
@@ -38,5 +40,14 @@ def is_suite(name: str, suite: str) -> bool:
 
 @cache
 def _shipped_as(last: str) -> set[str]:
-    """Return the shipped suites whose names end with `suite`."""
+    """Return the shipped suites whose last part is this."""
     return {name for name in shipped_suites() if name.rpartition("/")[2] == last}
+
+
+def require_distinct_ids(noun: str, ids: Iterable[tuple[int, str]], key: str = "items") -> None:
+    """Raise Fault if two entries have the same id. `ids`: (place in the list `key`, id) of each
+    entry; `noun`: what the entries are, in the plural."""
+    if (repeated := first_repeated(ids)) is not None:
+        place, id_ = repeated
+        what = f"two {noun} have the id `{id_}`"
+        raise Fault(what, expected="an id each", at=(key, place, "id"))
