@@ -58,7 +58,7 @@ def _line(item: Mapping[str, Any]) -> str:
 
 def _row(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """Return (claim, as published, as corrected, here)."""
-    from rmwbench.published.claims.judging.versions import other_answers
+    from rmwbench.published.claims.judging.campaign_answers import other_answers
 
     claim, todays = item["of"], [entry["of"] for entry in item["today"]]
     today = todays[0]

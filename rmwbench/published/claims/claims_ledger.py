@@ -14,10 +14,13 @@ from typing import Any
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claim, Claims, Heading
-from rmwbench.published.claims.judging.campaign_answers import CellAnswer, MeasuredAnswer
+from rmwbench.published.claims.judging.campaign_answers import (
+    CellAnswer,
+    MeasuredAnswer,
+    other_versions,
+)
 from rmwbench.published.claims.judging.decision_rules import DECIDED
 from rmwbench.published.claims.judging.judge import answers
-from rmwbench.published.claims.judging.versions import other_versions
 from rmwbench.words.shell import command_line
 
 STATES = {

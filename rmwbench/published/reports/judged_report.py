@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.amounts import title_of
 from rmwbench.published.claims.claims_ledger import state_of
-from rmwbench.published.claims.judging.campaign_answers import CellAnswer, MeasuredAnswer
+from rmwbench.published.claims.judging.campaign_answers import (
+    CellAnswer,
+    MeasuredAnswer,
+    other_answers,
+)
 from rmwbench.published.claims.judging.judge import answers
-from rmwbench.published.claims.judging.versions import other_answers
 from rmwbench.published.claims.summary import json_text, machine_summary
 from rmwbench.published.reports.public_report import FOLDER, PublicReport
 from rmwbench.published.summaries import FOLDER as MEASURED

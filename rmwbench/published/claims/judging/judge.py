@@ -5,7 +5,7 @@ the answer is a proxy: it says what holds here, and never refutes the original. 
 machine are pooled by their blocks (values.py). Each machine has its own answer, also an undecided
 one, and no answer is selected for what it says: the one with the most of the claim's cells and
 blocks stands first. Versions whose answers differ have an answer each, and the newest stands first
-(versions.py). decision_rules.py decides cells.
+(campaign_answers.py). decision_rules.py decides cells.
 """
 
 import math
@@ -19,7 +19,14 @@ from rmwbench.published.campaign import CampaignArm, MeasuredCampaign
 from rmwbench.published.claims.amounts import title_of, unit_of, value_unit
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest, Conditions
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS
-from rmwbench.published.claims.judging.campaign_answers import CellAnswer, MeasuredAnswer
+from rmwbench.published.claims.judging.campaign_answers import (
+    CellAnswer,
+    CellKey,
+    MeasuredAnswer,
+    by_version,
+    versions_of,
+    with_differing_versions,
+)
 from rmwbench.published.claims.judging.decision_rules import (
     DECIDED,
     Answer,
@@ -50,12 +57,6 @@ from rmwbench.published.claims.judging.values import (
     right_values,
     value_of_cell,
     whatever_load,
-)
-from rmwbench.published.claims.judging.versions import (
-    CellKey,
-    by_version,
-    versions_of,
-    with_differing_versions,
 )
 from rmwbench.words import numbers as fmt
 
