@@ -376,8 +376,12 @@ def _plan(
     without: set[str] | frozenset[str] = frozenset(),
 ) -> "ClaimsPlan":
     from rmwbench.published.claims.campaign.claim_campaigns import open_claims
-    from rmwbench.published.claims.campaign.claims_plan import make_claims_plan, undecidable
-    from rmwbench.published.claims.campaign.offers import GatheredOffers, gather
+    from rmwbench.published.claims.campaign.claims_plan import (
+        GatheredOffers,
+        gather,
+        make_claims_plan,
+        undecidable,
+    )
 
     candidates = [
         judged

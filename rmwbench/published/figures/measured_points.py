@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import OVER_TIME, CampaignArm, MeasuredCampaign
-from rmwbench.published.claims.needed_cells import is_excluded
+from rmwbench.published.claims.derived_suite import is_excluded
 from rmwbench.published.figures.drawn_figures import (
     CampaignSource,
     CellCounts,

@@ -7,11 +7,13 @@ import pytest
 from rmwbench.published.claims.derived_suite import (
     LEAST_BLOCKS,
     MOST_BLOCKS,
+    Need,
+    Refusal,
     derived_suite_text,
+    find_need,
     longer_steady_s,
     place_of,
 )
-from rmwbench.published.claims.needed_cells import Need, Refusal, find_need
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse, plain
 from rmwbench.suite.file.suite_files import find, read

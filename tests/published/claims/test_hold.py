@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 
 from rmwbench.campaign.blocks import DroppedCells, Hold
-from rmwbench.published.claims.campaign.claim_looks import ClaimCells, ClaimStopping
-from rmwbench.published.claims.campaign.claims_plan import OVERHEAD_S, choose_claims, shares_s
-from rmwbench.published.claims.campaign.offers import Offer
-from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS
+from rmwbench.published.claims.campaign.claim_campaigns import ClaimCells, ClaimStopping
+from rmwbench.published.claims.campaign.claims_plan import (
+    OVERHEAD_S,
+    Offer,
+    choose_claims,
+    shares_s,
+)
+from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS, CellPlace, Need
 from rmwbench.published.claims.judging.decision_rules import LOOKS
-from rmwbench.published.claims.needed_cells import CellPlace, Need
 from tests.campaign.test_course import plan
 from tests.campaign.test_sequential import Virtual
 from tests.published.claims.asking import today
