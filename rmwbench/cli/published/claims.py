@@ -24,10 +24,10 @@ from rmwbench.words.shell import command_line
 if TYPE_CHECKING:
     from rmwbench.published.campaign import MeasuredCampaign
     from rmwbench.published.claims.by_suite import SuiteRow
-    from rmwbench.published.claims.campaign.claims_plan import ClaimsPlan
-    from rmwbench.published.claims.campaign.claims_session import ClaimsSession
     from rmwbench.published.claims.claims_file import Claims, ClaimSelection
     from rmwbench.published.claims.claims_ledger import ClaimsLedger
+    from rmwbench.published.claims.claims_plan import ClaimsPlan
+    from rmwbench.published.claims.claims_session import ClaimsSession
     from rmwbench.published.claims.ledger_view import Depth
 
 DEFAULT_BUDGET = "30m"
@@ -234,7 +234,7 @@ def plan(
     verdict: Verdicts = None,
     as_json: Annotated[bool, json_option("Print the plan (docs/formats/claims.md).")] = False,
 ) -> None:
-    from rmwbench.published.claims.campaign.claims_plan import lines
+    from rmwbench.published.claims.claims_plan import lines
 
     _, files, only = _selected_claims(source, verdict or ())
     claims_plan = _plan(files, only, _settled_here(files), parse_duration_s(budget))
@@ -261,7 +261,7 @@ def run(
     no_report: NoReport = False,
 ) -> None:
     from rmwbench.bundle.newest import new_directory
-    from rmwbench.published.claims.campaign.claims_session import begin
+    from rmwbench.published.claims.claims_session import begin
 
     budget_s = parse_duration_s(budget)
     names, files, only = _selected_claims(source, verdict or ())
@@ -280,8 +280,8 @@ def resume_claims(directory: Path, budget: str | None, no_report: bool) -> NoRet
 def _carry_out(session: "ClaimsSession", files: "list[Claims]", no_report: bool) -> NoReturn:
     """Run the campaigns, print the answers and exit: 0 if a trial was done, 130 if a signal stopped
     them, 2 otherwise."""
-    from rmwbench.published.claims.campaign.claim_campaigns import ClaimCampaigns
-    from rmwbench.published.claims.campaign.claims_plan import lines
+    from rmwbench.published.claims.claim_campaigns import ClaimCampaigns
+    from rmwbench.published.claims.claims_plan import lines
 
     console, directory = stderr_console(), session.directory
     left_s = session.budget_s - session.used_s
@@ -346,9 +346,9 @@ def _selected_claims(
 def _resumed(directory: Path, budget_s: float | None) -> "tuple[ClaimsSession, list[Claims]]":
     """Return the session to go on with. A new budget begins a new round: new campaigns of the
     claims that are still open. Without one the rest of the old budget is used."""
-    from rmwbench.published.claims.campaign.claim_campaigns import settled_in
-    from rmwbench.published.claims.campaign.claims_session import load
+    from rmwbench.published.claims.claim_campaigns import settled_in
     from rmwbench.published.claims.claims_file import load as load_claims
+    from rmwbench.published.claims.claims_session import load
 
     session = load(directory)
     files = [load_claims(name) for name in session.sources]
@@ -375,8 +375,8 @@ def _plan(
     budget_s: float,
     without: set[str] | frozenset[str] = frozenset(),
 ) -> "ClaimsPlan":
-    from rmwbench.published.claims.campaign.claim_campaigns import open_claims
-    from rmwbench.published.claims.campaign.claims_plan import (
+    from rmwbench.published.claims.claim_campaigns import open_claims
+    from rmwbench.published.claims.claims_plan import (
         GatheredOffers,
         gather,
         make_claims_plan,
@@ -404,7 +404,7 @@ def _settled_here(files: "list[Claims]") -> dict[str, str]:
     """Return the claims that a shipped measurement of this very machine decides: id -> its
     date."""
     from rmwbench.lab import machine
-    from rmwbench.published.claims.campaign.claim_campaigns import settled_by
+    from rmwbench.published.claims.claim_campaigns import settled_by
     from rmwbench.published.summaries import campaigns_of, shipped
 
     this_machine = machine.describe()["summary"]
@@ -424,8 +424,8 @@ def _answer(session: "ClaimsSession", files: "list[Claims]", no_report: bool) ->
     from rmwbench.bundle import Bundle
     from rmwbench.published.campaign import of_shown
     from rmwbench.published.campaign_section import evaluated
-    from rmwbench.published.claims.campaign.claims_session import campaigns
     from rmwbench.published.claims.claims_ledger import ledger
+    from rmwbench.published.claims.claims_session import campaigns
     from rmwbench.published.claims.ledger_view import REPORT, link_to_reports, view
     from rmwbench.report.render.html import write_html
     from rmwbench.report.show.files import write_html as write_report

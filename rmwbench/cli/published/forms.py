@@ -61,7 +61,7 @@ def campaigns_in(
     if not directories:
         return []  # without importing the modules that read a campaign
     from rmwbench.published.campaign import of_shown
-    from rmwbench.published.claims.campaign.claims_session import campaigns, is_session
+    from rmwbench.published.claims.claims_session import campaigns, is_session
     from rmwbench.results.show_document import suite_answer
 
     measured_campaigns = []

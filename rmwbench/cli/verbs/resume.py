@@ -45,7 +45,7 @@ def resume(
     ] = None,
     no_report: NoReport = False,
 ) -> None:
-    from rmwbench.published.claims.campaign.claims_session import is_session as is_of_claims
+    from rmwbench.published.claims.claims_session import is_session as is_of_claims
     from rmwbench.published.committee.evaluation_session import is_session as is_evaluation
 
     if is_of_claims(directory):

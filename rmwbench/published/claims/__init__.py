@@ -1,3 +1,3 @@
 """Claims of published evaluations: read (`claims_file`), judged against campaigns (`judging`),
-gathered into the ledger (`claims_ledger`), and shown (`ledger_view`, `claim_items`). `campaign`
-measures what open claims need."""
+gathered into the ledger (`claims_ledger`), shown (`ledger_view`, `claim_items`), and measured where
+they are open (`claim_campaigns`)."""

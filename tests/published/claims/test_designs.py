@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.published.claims.by_suite import by_suite
-from rmwbench.published.claims.campaign.claims_plan import undecidable
 from rmwbench.published.claims.claims_file import Conditions
 from rmwbench.published.claims.claims_ledger import ledger
+from rmwbench.published.claims.claims_plan import undecidable
 from rmwbench.published.claims.derived_suite import LONGEST_S, MOST_BLOCKS
 from rmwbench.published.claims.judging.campaign_answers import ConditionCounts, TrialLength
 from rmwbench.published.claims.sentences import results

@@ -6,7 +6,7 @@ import pytest
 
 from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.errors import UserError
-from rmwbench.published.claims.campaign.claim_campaigns import ClaimCells, ClaimStopping
+from rmwbench.published.claims.claim_campaigns import ClaimCells, ClaimStopping
 from rmwbench.published.claims.claims_file import load
 from rmwbench.published.claims.judging.values import difference
 from rmwbench.published.claims.sentences import result_and_experiment

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from rmwbench.campaign.blocks import DroppedCells, Hold
-from rmwbench.published.claims.campaign.claim_campaigns import ClaimCells, ClaimStopping
-from rmwbench.published.claims.campaign.claims_plan import (
+from rmwbench.published.claims.claim_campaigns import ClaimCells, ClaimStopping
+from rmwbench.published.claims.claims_plan import (
     OVERHEAD_S,
     Offer,
     choose_claims,

@@ -11,7 +11,7 @@ from rmwbench.bundle.journal import CellsDropped
 from rmwbench.campaign import trial_lab
 from rmwbench.campaign.stop import StopSignal
 from rmwbench.lab import machine
-from rmwbench.published.claims.campaign import claims_session as session
+from rmwbench.published.claims import claims_session as session
 from rmwbench.results.show_document import summarise
 from tests.lab import tools
 from tests.support.command import captured

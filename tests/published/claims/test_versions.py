@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.published.campaign_section import _row
-from rmwbench.published.claims.campaign.claim_campaigns import settled_by
+from rmwbench.published.claims.claim_campaigns import settled_by
 from rmwbench.published.claims.claim_items import item
 from rmwbench.published.claims.claims_ledger import document, ledger, versions_text
 from rmwbench.published.claims.sentences import results

@@ -28,15 +28,15 @@ from rmwbench.campaign.run import Runner
 from rmwbench.campaign.start import new_campaign, resumed_campaign
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import MeasuredCampaign, RunningCampaign
-from rmwbench.published.claims.campaign.claims_plan import (
+from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
+from rmwbench.published.claims.claims_plan import (
     ClaimOfFile,
     GatheredOffers,
     Offer,
     choose_claims,
     shares_s,
 )
-from rmwbench.published.claims.campaign.claims_session import ClaimsSession
-from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
+from rmwbench.published.claims.claims_session import ClaimsSession
 from rmwbench.published.claims.derived_suite import MOST_BLOCKS, Need, find_need, place_of
 from rmwbench.published.claims.judging.campaign_answers import CellAnswer, MeasuredAnswer
 from rmwbench.published.claims.judging.decision_rules import (
