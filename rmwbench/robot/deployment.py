@@ -15,7 +15,7 @@ from rmwbench.campaign.plan.profile import daemons, resolved_profile
 from rmwbench.campaign.plan.rehearsal import in_force
 from rmwbench.campaign.plan.socket_buffers import LIMITS, asked_bytes
 from rmwbench.errors import UserError, not_one_of
-from rmwbench.lab.machine.checks.network_rules import IMAGES_LOST
+from rmwbench.lab.machine.network_rules import IMAGES_LOST
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.profile_file.formats import READERS, family
 from rmwbench.robot.live.live_model import ROUTER

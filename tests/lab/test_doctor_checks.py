@@ -6,7 +6,7 @@ import re
 import pytest
 
 from rmwbench.lab.machine import machine_card, machine_facts
-from rmwbench.lab.machine.checks import RULES, checks, warnings
+from rmwbench.lab.machine.checkup import RULES, checks, warnings
 from rmwbench.lab.machine.probe import EdgeReading, Ticks, edge_probes
 
 

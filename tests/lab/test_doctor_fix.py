@@ -12,7 +12,7 @@ import pytest
 from rmwbench.cli.machine import doctor as verb
 from rmwbench.errors import UserError
 from rmwbench.lab.machine import fixes
-from rmwbench.lab.machine.checks import checks
+from rmwbench.lab.machine.checkup import checks
 from rmwbench.lab.machine.finding import FixChange
 from tests.lab.test_doctor_checks import GOOD, changed
 from tests.support.program import run_program

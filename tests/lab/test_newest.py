@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import build, find, workspace
+from rmwbench.lab.middleware import build, debian_archive, find, source_build, workspace
 from rmwbench.lab.middleware.catalogue import Newest, Recipe
-from rmwbench.lab.middleware.debian import apt, source_build
-from rmwbench.lab.middleware.debian.apt import SourcePackage, package_needs, plan_build
+from rmwbench.lab.middleware.debian_archive import SourcePackage, package_needs, plan_build
 from tests.lab import fake_worker
 from tests.support.command import exit_code
 from tests.support.program import script
@@ -68,7 +67,7 @@ def machine(tmp_path, monkeypatch):
     monkeypatch.setattr(find, "python_programs", lambda: ())
     keyring = tmp_path / "keyring.gpg"
     keyring.touch()
-    for module in (apt, source_build):
+    for module in (debian_archive, source_build):
         monkeypatch.setattr(module, "KEYRING", keyring)
     return Machine(tmp_path)
 
@@ -108,19 +107,19 @@ class Machine:
 
 
 def test_the_archive_is_the_machines_own_debian_one_and_no_others(machine):
-    assert apt.archives() == ["http://mirror.example/debian/"]
+    assert debian_archive.archives() == ["http://mirror.example/debian/"]
     (machine.directory / "targets").write_text(TARGETS.replace("|Debian|Debian\n", "|R|R\n"))
     with pytest.raises(UserError, match="no archive of Debian's here") as error:
-        apt.archives()
+        debian_archive.archives()
     assert "apt-get update" in error.value.fix
 
 
 def test_the_configuration_is_of_the_project_alone(tmp_path):
-    text_of = apt.files(tmp_path, ["http://mirror.example/debian/", "file:/srv/debian"])
+    text_of = debian_archive.files(tmp_path, ["http://mirror.example/debian/", "file:/srv/debian"])
     assert all(path.parent == tmp_path for path in text_of)
     assert text_of[tmp_path / "sources.list"] == (
-        f"deb-src [signed-by={apt.KEYRING}] http://mirror.example/debian/ unstable main\n"
-        f"deb-src [signed-by={apt.KEYRING}] file:/srv/debian unstable main\n"
+        f"deb-src [signed-by={debian_archive.KEYRING}] http://mirror.example/debian/ unstable main\n"
+        f"deb-src [signed-by={debian_archive.KEYRING}] file:/srv/debian unstable main\n"
     )
     text = text_of[tmp_path / "apt.conf"]
     for key in ("Etc::sourcelist", "Etc::sourceparts", "State", "State::status", "Cache"):
@@ -130,7 +129,7 @@ def test_the_configuration_is_of_the_project_alone(tmp_path):
 
 
 def test_what_is_compiled_with_is_told_from_what_packages_and_tests(machine):
-    [_, newer] = apt.paragraphs(SHOWSRC)
+    [_, newer] = debian_archive.paragraphs(SHOWSRC)
     assert [str(need) for need in package_needs(newer["Build-Depends"])] == [
         "libasio-dev",
         "libcdr-dev >= 2.2",
@@ -140,7 +139,7 @@ def test_what_is_compiled_with_is_told_from_what_packages_and_tests(machine):
 
 class Archive:
     def source(self, package: str) -> SourcePackage:
-        [*_, last] = apt.paragraphs({"dds": SHOWSRC, "libcdr-dev": CDR}[package])
+        [*_, last] = debian_archive.paragraphs({"dds": SHOWSRC, "libcdr-dev": CDR}[package])
         return SourcePackage(last["Package"], last["Version"], last["Build-Depends"])
 
 
@@ -217,7 +216,7 @@ def no_source_package(machine):
 
 
 def no_keyring(machine):
-    apt.KEYRING.unlink()
+    debian_archive.KEYRING.unlink()
 
 
 def no_sources_to_get(machine):
@@ -380,10 +379,10 @@ def test_what_is_not_signed_is_refused_by_the_real_apt(tmp_path, monkeypatch):
     (sources.parents[1] / "Release").write_text("Origin: Debian\nSuite: unstable\n")
     keyring = tmp_path / "keyring.gpg"
     keyring.touch()
-    monkeypatch.setattr(apt, "KEYRING", keyring)
-    monkeypatch.setattr(apt, "archives", lambda: [f"file:{tmp_path}/debian"])
+    monkeypatch.setattr(debian_archive, "KEYRING", keyring)
+    monkeypatch.setattr(debian_archive, "archives", lambda: [f"file:{tmp_path}/debian"])
     with pytest.raises(UserError, match="is not signed"):
-        apt.AptArchive(tmp_path / "home").update()
+        debian_archive.AptArchive(tmp_path / "home").update()
 
 
 def test_the_list_has_both_versions(machine, capsys):

@@ -17,7 +17,7 @@ from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.errors import UserError
 from rmwbench.lab.host import Hosts
-from rmwbench.lab.machine.checks.network_rules import kernel_backend
+from rmwbench.lab.machine.network_rules import kernel_backend
 from rmwbench.lab.network import NetworkBroken, bridge, kernel
 from rmwbench.lab.network.kernel import KernelNetwork
 from rmwbench.lab.network.netlink import ACT_SHOT, ACT_UNSPEC

@@ -175,8 +175,8 @@ def build(options: BuildOptions) -> None:
     """Build workers and tools, and exit: 0 if all are built, or with `--partly` every tool and any
     of the named middlewares; 1 otherwise; 2 if something is missing before anything is built."""
     from rmwbench.lab.middleware import build as building
+    from rmwbench.lab.middleware import source_build
     from rmwbench.lab.middleware.catalogue import apt_command, tool_recipes
-    from rmwbench.lab.middleware.debian import source_build
 
     def announce(text: str) -> None:
         print(text, flush=True)

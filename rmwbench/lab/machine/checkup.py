@@ -1,17 +1,52 @@
 """The card with its warnings, for every campaign; and the whole check-up, for `rmwbench doctor`.
 
-Both apply the same rules to facts; a campaign gathers only facts that cost milliseconds.
+Both apply the same rules to facts; a campaign gathers only facts that cost milliseconds. The rules
+are pure functions, so that each is tested with invented facts. A rule is a row of a table: its name,
+the expected value, the reason, and the function that judges the facts. It makes no finding where
+its facts were not gathered (`Absent`).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.lab.machine import machine_card, machine_facts
-from rmwbench.lab.machine.checks import checks, warnings
-from rmwbench.lab.machine.finding import SEVERITIES, Finding
+from rmwbench.lab.machine import (
+    ability_rules,
+    hardware_rules,
+    machine_card,
+    machine_facts,
+    network_rules,
+)
+from rmwbench.lab.machine.finding import SEVERITIES, Absent, DoctorRule, Finding, MachineFacts
 
 SCHEMA, VERSION = "rmwbench/doctor", 1
+
+RULES: tuple[DoctorRule, ...] = (
+    *ability_rules.RULES,
+    hardware_rules.robot,  # before the findings that a robot causes
+    *network_rules.RULES,
+    *hardware_rules.RULES,
+)
+
+
+def checks(facts: MachineFacts) -> list[Finding]:
+    """The findings on these facts, worst first, otherwise in the order of the rules."""
+    findings = []
+    for rule in RULES:
+        try:
+            findings.append(rule(facts))
+        except Absent:
+            continue
+    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.level))
+
+
+def warnings(facts: MachineFacts) -> list[str]:
+    """The warnings of a report: the red and yellow findings that spoil trials, red ones marked."""
+    return [
+        ("RED " if finding.level == "red" else "") + finding.warning()
+        for finding in checks(facts)
+        if finding.spoils and finding.level in ("red", "yellow")
+    ]
 
 
 def describe() -> dict[str, Any]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rmwbench.errors import UserError, not_one_of
-from rmwbench.lab.middleware import ros2, workspace
+from rmwbench.lab.middleware import ros2, source_build, workspace
 from rmwbench.lab.middleware.catalogue import (
     CORES,
     BuildResult,
@@ -24,7 +24,6 @@ from rmwbench.lab.middleware.catalogue import (
     recipes,
     tool_recipes,
 )
-from rmwbench.lab.middleware.debian import source_build
 
 PROGRAMS = ("bin", "cdylib")
 """The kinds of cargo's targets that are a worker; the others are parts of one."""

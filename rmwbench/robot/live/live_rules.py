@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from rmwbench.lab.machine.checks.network_rules import WANTED_BUFFER_BYTES, sysctl
 from rmwbench.lab.machine.finding import bytes_text
+from rmwbench.lab.machine.network_rules import WANTED_BUFFER_BYTES, sysctl
 from rmwbench.lab.profile_file import zenoh_json5
 from rmwbench.robot.live.live_model import (
     BASE_PORT,

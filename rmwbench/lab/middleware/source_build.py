@@ -27,7 +27,13 @@ from rmwbench.lab.middleware.catalogue import (
     apt_command,
     recipes,
 )
-from rmwbench.lab.middleware.debian.apt import KEYRING, RELEASE, AptArchive, BuildPlan, plan_build
+from rmwbench.lab.middleware.debian_archive import (
+    KEYRING,
+    RELEASE,
+    AptArchive,
+    BuildPlan,
+    plan_build,
+)
 from rmwbench.lab.middleware.find import Worker, find_workers
 from rmwbench.words.numbers import counted
 
