@@ -34,7 +34,7 @@ from rmwbench.beside import from_features
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.results.answer.conclusions import conclusions
-from rmwbench.results.answer.open_comparisons import open_comparisons
+from rmwbench.results.answer.progress import open_comparisons
 from rmwbench.results.judged_campaign import JudgedCampaign, judge_campaign
 from rmwbench.results.machine.calibration_document import machine
 from rmwbench.results.machine.machine_model import OwnCosts

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.results.answer import progress
+from rmwbench.results.model import document
 from rmwbench.results.show_model import CampaignFacts, SuiteAnswer, WorkloadAnswer
 from tests.support.typed import typed
 
@@ -130,3 +131,56 @@ def test_voids_are_told_per_arm_and_apart_by_who_is_to_blame():
 )
 def test_blocks(document, text):
     assert progress.blocks(document) == text
+
+
+def more(*workloads, minutes_per_block=None):
+    options = progress.open_comparisons(
+        [typed(WorkloadAnswer, one) for one in workloads], minutes_per_block
+    )
+    return [document(one) for one in options]
+
+
+def open_lines(options):
+    return progress.open_lines(typed(SuiteAnswer, {"more": options}))
+
+
+def judged_arm(name, verdict, minutes=None):
+    return {
+        "arm": name,
+        "role": "contender",
+        "verdict": {"verdict": verdict, "against": "a", "minutes_to_decide": minutes},
+    }
+
+
+def workload(name, *arms, topics=()):
+    return {"workload": name, "arms": list(arms), "topics": list(topics)}
+
+
+def test_open_comparisons_in_the_order_of_what_they_take():
+    open_comparisons = more(
+        workload(
+            "imu",
+            judged_arm("a", "equivalent"),
+            judged_arm("b", "undecided", 20.0),
+            judged_arm("c", "undecided"),
+        ),
+        workload(
+            "camera",
+            judged_arm("a", "best"),
+            judged_arm("b", "worse"),
+            judged_arm("c", "undecided", 4.0),
+        ),
+        minutes_per_block=2.0,
+    )
+    assert [
+        (one["workload"], one["arm"], one["blocks"], one["minutes"]) for one in open_comparisons
+    ] == [
+        ("camera", "c", 2, 4.0),
+        ("imu", "b", 10, 20.0),
+        ("imu", "c", None, None),
+    ]
+    assert open_lines(open_comparisons) == [
+        "2 blocks, about 4 min: c (camera) (1 of 3 that are open)",
+        "10 blocks, about 20 min: b (imu) (2 of 3 that are open)",
+        "no number of blocks that is known to suffice: c (imu)",
+    ]

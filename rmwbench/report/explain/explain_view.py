@@ -11,6 +11,7 @@ from rmwbench.analysis.metrics.judged_topics import noun
 from rmwbench.report.explain import median_view
 from rmwbench.report.explain.shares import KINDS, PHASES, percent
 from rmwbench.report.view import Block, Facts, Section, TableCell, Text, View
+from rmwbench.results.answer.progress import why_none
 from rmwbench.results.explain.explain_model import (
     ArmInTopic,
     ChainAnswer,
@@ -18,7 +19,6 @@ from rmwbench.results.explain.explain_model import (
     Layer,
     TailAnswer,
 )
-from rmwbench.results.few_trials import why_none
 from rmwbench.results.workload.lost_messages import measure, slow, slow_of
 from rmwbench.words import numbers as fmt
 

@@ -29,7 +29,7 @@ from rmwbench.report.view import (
     Text,
     View,
 )
-from rmwbench.results.answer import advice_sentences, open_comparisons, progress
+from rmwbench.results.answer import advice_sentences, progress
 from rmwbench.results.answer.conclusions import Kind, merged_lines
 from rmwbench.results.answer.facts import verdict_basis
 from rmwbench.results.answer.headline import Headline, conditions, headline
@@ -227,7 +227,7 @@ def _last(doc: SuiteAnswer) -> Iterator[Block]:
     facts += [("", text) for text in summaries]
     yield Text("The answer", "strong", on=On.TERMINAL)
     yield Facts(facts, on=On.TERMINAL)
-    if lines := open_comparisons.lines(doc):
+    if lines := progress.open_lines(doc):
         yield Text(
             "Still open. If ratios and scatter stay as they are, this would decide:",
             "open",
@@ -294,7 +294,7 @@ def _growth(doc: SuiteAnswer) -> Iterator[Section]:
 
 
 def _more(doc: SuiteAnswer) -> Iterator[Section]:
-    if lines := open_comparisons.lines(doc):
+    if lines := progress.open_lines(doc):
         meaning = Text("This assumes that ratios and scatter stay as they are.", "muted")
         yield Section(
             "What more blocks would decide",

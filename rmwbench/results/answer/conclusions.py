@@ -11,7 +11,6 @@ from rmwbench.analysis.metrics.fates import HELD, Fates
 from rmwbench.analysis.verdicts.ranking_words import is_resource, words
 from rmwbench.results.answer import facts, progress
 from rmwbench.results.answer.headline import headline, is_untimed
-from rmwbench.results.few_trials import why_none
 from rmwbench.results.model import Conclusion
 from rmwbench.results.show_model import AnyArm, Part, SuiteAnswer, TopicAnswer, WorkloadAnswer
 from rmwbench.results.workload.arm_own_cost import LARGE
@@ -95,7 +94,7 @@ def _undone(w: WorkloadAnswer) -> Iterator[str]:
         t = a.trials
         if bad := progress.undone_trials(a):
             trials = fmt.counted(t.done + t.failed + t.void, "trial")
-            yield f"{a.arm}: {why_none(bad, f' of {trials}')}"
+            yield f"{a.arm}: {progress.why_none(bad, f' of {trials}')}"
 
 
 def _doubts(w: WorkloadAnswer) -> Iterator[str]:

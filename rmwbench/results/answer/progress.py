@@ -1,12 +1,23 @@
-"""Says how much of a campaign was done, for the terminal, the page and the Markdown."""
+"""Says how much of a campaign was done, why trials are not done, and what more blocks would decide,
+for the terminal, the page and the Markdown."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.codes import Code
+from rmwbench.results.answer import facts
 from rmwbench.results.explain.explain_model import UndoneTrial
-from rmwbench.results.few_trials import why_none
-from rmwbench.results.show_model import CampaignFacts, SuiteAnswer, WorkloadAnswer, WorkloadArm
+from rmwbench.results.show_model import (
+    CampaignFacts,
+    OpenComparison,
+    SuiteAnswer,
+    TopicAnswer,
+    WorkloadAnswer,
+    WorkloadArm,
+)
+from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 from rmwbench.words import numbers as fmt
 
 
@@ -121,3 +132,87 @@ def blocks(campaign: CampaignFacts) -> str:
     if _is_sequential(campaign):
         return f"{complete} of at most {planned} blocks{decided}"
     return f"{complete} of {fmt.counted(planned, 'block')}{decided}"
+
+
+def why_none(undone: Sequence[TrialLine | UndoneTrial], total: str = "") -> str:
+    """Return `2 failed and 1 void; the first: REASON` for the finished trials that are not done;
+    empty if there are none. `total` is a text such as ` of 9 trials`."""
+    if not undone:
+        return ""
+    first = str(undone[0].reason or "no reason recorded").partition("\n")[0]
+    counts = Counter(line.status for line in undone)
+    kinds = " and ".join(f"{counts[kind]} {kind}" for kind in ("failed", "void") if counts[kind])
+    return f"{kinds}{total}; the first: {first}"
+
+
+def undecided(outcome: str, trials: int) -> str | None:
+    """Return a sentence which says that so few trials, which all have the same `outcome`, decide
+    nothing; None if they are enough."""
+    if trials >= DECIDABLE_BLOCKS:
+        return None
+    return (
+        f"{outcome} in {fmt.counted(trials, 'trial')}, and fewer than {DECIDABLE_BLOCKS} decide "
+        "nothing"
+    )
+
+
+def open_comparisons(
+    workloads: Sequence[WorkloadAnswer], minutes_per_block: float | None
+) -> tuple[OpenComparison, ...]:
+    """Return an entry per arm that is open in a workload, or in a topic that is judged by itself;
+    the one that needs the least time first (docs/formats/show.md)."""
+    out = []
+    for workload in workloads:
+        judged = [topic for topic in workload.topics if topic.judged]
+        for part in judged or (workload,):
+            for arm in facts.contenders(part):
+                if facts.verdict_of(arm) == "undecided":
+                    minutes = fmt.finite(arm.verdict.minutes_to_decide)
+                    out.append(
+                        OpenComparison(
+                            workload=workload.workload,
+                            topic=part.topic if isinstance(part, TopicAnswer) else None,
+                            arm=arm.arm,
+                            against=arm.verdict.against,
+                            blocks=None
+                            if minutes is None or not minutes_per_block
+                            else round(minutes / minutes_per_block),
+                            minutes=minutes,
+                        )
+                    )
+    return tuple(sorted(out, key=lambda c: math.inf if c.minutes is None else c.minutes))
+
+
+def open_lines(suite: SuiteAnswer) -> list[str]:
+    """Return a line for each length of campaign that decides something, then one for comparisons
+    that no length is known to decide."""
+    groups: dict[str, list[OpenComparison]] = {}
+    for c in suite.more:
+        groups.setdefault(_length(c), []).append(c)
+    out, decided = [], 0
+    for length, members in groups.items():
+        listed = facts.names(_arms_in(members))
+        if members[0].minutes is None:
+            out.append(f"{length}: {listed}")
+        else:
+            decided += len(members)
+            out.append(f"{length}: {listed} ({decided} of {len(suite.more)} that are open)")
+    return out
+
+
+def _length(c: OpenComparison) -> str:
+    if c.minutes is None:
+        return "no number of blocks that is known to suffice"
+    blocks = f"{fmt.counted(c.blocks, 'block')}, " if c.blocks else ""
+    return f"{blocks}about {fmt.minutes(c.minutes)}"
+
+
+def _arms_in(members: list[OpenComparison]) -> list[str]:
+    """Return `zenoh (whole: imu and front)`, `zenoh (camera)`."""
+    topics: dict[tuple[str, str], list[str]] = {}
+    for c in members:
+        topics.setdefault((c.arm, c.workload), []).extend([c.topic] if c.topic else [])
+    return [
+        f"{arm} ({where}{': ' + facts.names(of) if of else ''})"
+        for (arm, where), of in topics.items()
+    ]
