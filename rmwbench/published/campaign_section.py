@@ -42,8 +42,7 @@ def _report_line(campaign: MeasuredCampaign) -> str:
     text = Bundle(Path(directory)).campaign.suite.text or ""
     if "\nreported:" not in f"\n{text}":
         return ""
-    from rmwbench.published.reports.judged_report import judged
-    from rmwbench.published.reports.public_report import report_of
+    from rmwbench.published.reports.public_report import judged, report_of
     from rmwbench.published.reports.reports_page import line
 
     report = report_of(text, suites_directory())

@@ -12,9 +12,13 @@ from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import of_shown
 from rmwbench.published.campaign_section import evaluated
-from rmwbench.published.reports.judged_report import judged, summary_text
 from rmwbench.published.reports.measure import measure
-from rmwbench.published.reports.public_report import report_of, shipped_reports
+from rmwbench.published.reports.public_report import (
+    judged,
+    report_of,
+    shipped_reports,
+    summary_text,
+)
 from rmwbench.published.reports.reports_page import line
 from rmwbench.results.show_document import summarise
 from rmwbench.suite.file.load import parse
@@ -74,7 +78,7 @@ def test_what_is_kept_is_judged_as_the_campaign_was(tmp_path, monkeypatch):
     (tmp_path / "measured").mkdir()
     (tmp_path / "measured" / "image.json").write_text(text)
     monkeypatch.setattr(
-        "rmwbench.published.reports.judged_report.source_directory", lambda name: tmp_path
+        "rmwbench.published.reports.public_report.source_directory", lambda name: tmp_path
     )
     found = judged(report)
     assert found.state == "holds"

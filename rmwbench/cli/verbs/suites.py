@@ -109,8 +109,7 @@ def _list(listed_suites: "list[ListedSuite]") -> None:
 
 def _reports(options: SuitesOptions, names: list[str]) -> None:
     from rmwbench.cli.published.forms import deliver
-    from rmwbench.published.reports.judged_report import judged
-    from rmwbench.published.reports.public_report import shipped_reports
+    from rmwbench.published.reports.public_report import judged, shipped_reports
     from rmwbench.published.reports.reports_page import document, view
 
     reports = [report for report in shipped_reports() if report.suite in names]

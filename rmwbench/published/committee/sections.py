@@ -4,7 +4,7 @@ anything runs.
 A section runs a suite's short version (docs/evaluations.md). Breadth comes first: each section gets
 one condition in the blocks without which it decides nothing, the most important sections first;
 then each gets a few conditions, then blocks until it resolves a useful ratio and its needs can be
-met (need_blocks.py), and only then the rest. A budget keeps the conditions that span the range
+met (needs.py), and only then the rest. A budget keeps the conditions that span the range
 (campaign/plan/budget_cut.py). A section that does not fit is a row of the report with the time that it
 would take.
 """
@@ -23,8 +23,7 @@ from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
 from rmwbench.lab.host.hosts import NAMESPACES
 from rmwbench.lab.middleware import names_here
-from rmwbench.published.committee.need_blocks import blocks_needed
-from rmwbench.published.committee.needs import shipped_needs
+from rmwbench.published.committee.needs import blocks_needed, shipped_needs
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice, layer_of
 from rmwbench.suite.file.load import plain

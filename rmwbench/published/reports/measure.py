@@ -12,8 +12,12 @@ from rmwbench.campaign.plan.request import Request
 from rmwbench.campaign.start import new_campaign, resumed_campaign
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import MeasuredCampaign, of_shown
-from rmwbench.published.reports.judged_report import JudgedReport, judged, summary_text
-from rmwbench.published.reports.public_report import PublicReport
+from rmwbench.published.reports.public_report import (
+    JudgedReport,
+    PublicReport,
+    judged,
+    summary_text,
+)
 from rmwbench.results.show_document import summarise
 from rmwbench.whole_file import make_directory, write_whole
 

@@ -1,18 +1,32 @@
 """A suite's report as the only claim of a source of its own, so that it is judged, kept and shown
-as any claim is."""
+as any claim is; what was measured of it, and whether its effect is seen here."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from rmwbench.errors import UserError
+from rmwbench.published.campaign import MeasuredCampaign
+from rmwbench.published.claims.amounts import title_of
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
+from rmwbench.published.claims.claims_ledger import state_of
+from rmwbench.published.claims.judging.campaign_answers import (
+    CellAnswer,
+    MeasuredAnswer,
+    other_answers,
+)
+from rmwbench.published.claims.judging.judge import answers
+from rmwbench.published.claims.summary import json_text, machine_summary
+from rmwbench.published.summaries import FOLDER as MEASURED
+from rmwbench.published.summaries import campaigns_of, read
 from rmwbench.suite.file.candidate_list import layer_of
 from rmwbench.suite.file.load import load, parse
-from rmwbench.suite.file.suite_files import shipped_suites, suite_file
+from rmwbench.suite.file.suite_files import shipped_suites, source_directory, suite_file
 from rmwbench.suite.predicate import Reported
 from rmwbench.suite.suite import Suite
+from rmwbench.words.numbers import counted
 
 FOLDER = "reports"
 """The folder of the shipped suites that each show what one report is about."""
@@ -84,3 +98,86 @@ def _report(name: str, suite: Suite) -> PublicReport | None:
     )
     needs_ros = all(layer in ("rclcpp", "rclpy") for layer in layers.values())
     return PublicReport(name, suite.title, reported, claims, needs_ros)
+
+
+STATE_TEXTS = {
+    "holds": "seen here",
+    "does not hold": "not seen",
+    "undecided": "undecided",
+    "undecidable": "undecided",
+    "machines differ": "seen on one machine and not on another",
+    "no data": "no data",
+    "open": "not measured yet",
+}
+"""What each state of a claim says about a report."""
+
+
+@dataclass(frozen=True)
+class JudgedReport:
+    report: PublicReport
+    state: str
+    today: MeasuredAnswer | None
+    others: tuple[MeasuredAnswer, ...] = ()
+    """The answers of other versions, if they differ from it."""
+
+    @property
+    def here(self) -> str:
+        """`seen here: response latency, median of zenoh 6.20× [4.10–9.40] (5 blocks; zenoh
+        1.10.2)`."""
+        here = STATE_TEXTS[self.state]
+        if self.today is None:
+            return here
+        cell = _deciding_cell(self.today)
+        number = "" if cell is None else _number(cell, self.today.arms)
+        others = [f"{STATE_TEXTS[other.answer]}{other.with_versions}" for other in self.others]
+        return "; ".join([f"{here}: {number}" if number else here, *others])
+
+    @property
+    def why(self) -> str:
+        """Why it is not seen here: what the suite says, or else the version it was reported for."""
+        reported = self.report.reported
+        needs = "it needs ROS 2" if self.report.needs_ros and self.today is None else ""
+        unseen = "" if self.state == "holds" else reported.unseen
+        if self.state == "does not hold" and not unseen and reported.versions:
+            unseen = f"reported of {reported.versions}"
+        return "; ".join(filter(None, (needs, unseen)))
+
+
+def judged(
+    report: PublicReport, campaigns: Sequence[MeasuredCampaign] | None = None
+) -> JudgedReport:
+    """Judge the report by these campaigns; None stands for what was measured for the shipped
+    page."""
+    if campaigns is None:
+        campaigns = _shipped_campaigns(report)
+    todays = answers(report.claims, report.claim, campaigns)
+    state = state_of(report.claim, todays)
+    if not todays:
+        return JudgedReport(report, state, None)
+    return JudgedReport(report, state, todays[0], tuple(other_answers(todays)))
+
+
+def summary_text(report: PublicReport, campaign: MeasuredCampaign) -> str | None:
+    """Return the text of the file that keeps what a campaign measured; None if it says nothing."""
+    summary = machine_summary(report.claims, [campaign])
+    return None if summary is None else json_text(summary)
+
+
+def _shipped_campaigns(report: PublicReport) -> list[MeasuredCampaign]:
+    path = source_directory(FOLDER) / MEASURED / f"{report.name}.json"
+    return campaigns_of(read(path)) if path.is_file() else []
+
+
+def _deciding_cell(today: MeasuredAnswer) -> CellAnswer | None:
+    """Return the first cell that has the whole answer, or else any that says something."""
+    cells = sorted(today.cells, key=lambda cell: (cell.answer != today.answer, cell.low is None))
+    return next(iter(cells), None)
+
+
+def _number(cell: CellAnswer, arms: Sequence[str]) -> str:
+    interval = cell.interval()
+    if not interval:
+        return cell.reason or ""
+    sides = cell.left if cell.right in (None, cell.left) else f"{cell.left} against {cell.right}"
+    numbers = f"{interval} ({counted(cell.blocks, 'block')}; {', '.join(arms)})"
+    return f"{title_of(cell.metric)} of {sides} {numbers}"

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from rmwbench.published.reports.judged_report import JudgedReport
+from rmwbench.published.reports.public_report import JudgedReport
 from rmwbench.report.view import On, Section, Table, TableCell, TableColumn, Text, Tone, View
 
 ABOUT = (

@@ -10,7 +10,7 @@ from rmwbench.published.claims.claim_campaigns import settled_by
 from rmwbench.published.claims.claim_items import item
 from rmwbench.published.claims.claims_ledger import document, ledger, versions_text
 from rmwbench.published.claims.sentences import results
-from rmwbench.published.reports.judged_report import JudgedReport
+from rmwbench.published.reports.public_report import JudgedReport
 from tests.published.claims.asking import html, judged, page, today
 from tests.published.claims.test_predicates import FAST, SLOW, arm, campaign, claims_with
 

@@ -8,8 +8,7 @@ from rmwbench.analysis.decide.decisions import DecideCandidate, Failed, UserLimi
 from rmwbench.analysis.decide.posterior import BlockValues, posterior
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome
 from rmwbench.analysis.verdicts.verdict import Rules
-from rmwbench.published.committee.need_blocks import blocks_needed
-from rmwbench.published.committee.needs import NeedCase, RobotNeed, shipped_needs
+from rmwbench.published.committee.needs import NeedCase, RobotNeed, blocks_needed, shipped_needs
 from rmwbench.published.committee.sections import MOST_BLOCKS, TSC, cells_of
 from rmwbench.suite.cells import cells as every_cell
 from rmwbench.suite.file.load import parse
