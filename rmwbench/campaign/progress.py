@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from rmwbench.campaign.course import UNSUPPORTED, Course, SpoiltBlock
-from rmwbench.campaign.interim_look import Look
+from rmwbench.campaign.looks import Look
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.plan.unsupported_cells import NOT_SUPPORTED, few, unsupported_lines
 from rmwbench.campaign.trial.outcome import SPOILT_KEPT, keeps_spoilt

@@ -16,8 +16,7 @@ from rmwbench.bundle.journal import CampaignFinished, CampaignResumed, Line
 from rmwbench.campaign import calibrations
 from rmwbench.campaign.blocks import BlockSource
 from rmwbench.campaign.course import Course
-from rmwbench.campaign.interim_look import LimitsJudge
-from rmwbench.campaign.looks import LookMaker
+from rmwbench.campaign.looks import LimitsJudge, LookMaker
 from rmwbench.campaign.plan import (
     file_faults,
     preflight,

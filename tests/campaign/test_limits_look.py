@@ -16,7 +16,7 @@ from rmwbench.analysis.verdicts.limit_outcomes import (
     Tried,
     of_arm,
 )
-from rmwbench.campaign.interim_look import LimitsJudge, is_settled
+from rmwbench.campaign.looks import LimitsJudge, is_settled
 from rmwbench.results.model import Estimate
 from rmwbench.results.show_model import ArmInCondition
 from tests.support import synthetic_bundle

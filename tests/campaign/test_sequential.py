@@ -18,7 +18,7 @@ from rmwbench.bundle.journal import LookTaken
 from rmwbench.campaign import trial_lab
 from rmwbench.campaign.blocks import BlockSource, Hold
 from rmwbench.campaign.course import SPOILT_TOLERANCE, Course
-from rmwbench.campaign.interim_look import look_at
+from rmwbench.campaign.looks import look_at
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.stop import StopSignal
 from rmwbench.campaign.trial.trial_life import TrialResult
