@@ -28,10 +28,15 @@ from rmwbench.campaign.course import UNSUPPORTED, Batch, SpoiltBlock
 from rmwbench.campaign.plan import socket_buffers
 from rmwbench.campaign.plan.plan import Plan, Trial
 from rmwbench.campaign.record.campaign_document import write_trial
-from rmwbench.campaign.stop import StopSignal, StopSignals
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
-from rmwbench.campaign.trial_lab import Lab, ResultsLost, TrialEnd
+from rmwbench.campaign.trial_lab import (
+    Lab,
+    ResultsLost,
+    StopSignal,
+    StopSignals,
+    TrialEnd,
+)
 from rmwbench.lab.host import marker
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell

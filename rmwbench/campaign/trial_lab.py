@@ -1,7 +1,14 @@
-"""The lab in which a campaign's trials run."""
+"""The lab in which a campaign's trials run, and the signals that end them.
 
-from collections.abc import Callable, Mapping, Sequence
+On Ctrl-C and SIGTERM a trial is given up at once, but writing is finished. Hence two phases: inside
+`interruptible()` a signal raises StopSignal, outside it is kept until the next such phase begins.
+"""
+
+import contextlib
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any, Protocol, Self
 
 from rmwbench.bundle import BundleWriter
@@ -14,7 +21,6 @@ from rmwbench.campaign.plan.rehearsal import rehearse
 from rmwbench.campaign.plan.socket_buffers import Kernel, Kernels
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.record.campaign_document import machine_table
-from rmwbench.campaign.stop import StopSignals
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, hosts_ahead, run_trial
 from rmwbench.lab import machine
@@ -36,6 +42,54 @@ class TrialEnd:
     cause: str | None
     result: Any
     lost: bool = False
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class StopSignal(BaseException):
+    """A signal that ends the campaign; `name` is SIGINT or the like. It is not an Exception, so
+    that no handler swallows it."""
+
+    def __init__(self, name: str):
+        self.name = name
+        super().__init__(name)
+
+
+class StopSignals:
+    """The handlers of signals: a context manager around a campaign, in the main thread."""
+
+    def __init__(self) -> None:
+        self.signal_name: str | None = None
+        self._interruptible = False
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> "StopSignals":
+        for number in SIGNALS:
+            self._before[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    @contextlib.contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Raise StopSignal as soon as a signal comes, or at once if one came before."""
+        self._interruptible = True
+        try:
+            if self.signal_name:
+                raise StopSignal(self.signal_name)
+            yield
+        finally:
+            self._interruptible = False
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self.signal_name = signal.Signals(number).name
+        if self._interruptible:
+            # a second signal must not interrupt the cleaning up of the first
+            self._interruptible = False
+            raise StopSignal(self.signal_name)
 
 
 class ResultsLost(Exception):

@@ -19,10 +19,9 @@ from rmwbench.bundle.schema import TABLES, table_from_columns, table_from_rows
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.socket_buffers import Kernel, Kernels
 from rmwbench.campaign.plan.source_lines import Places
-from rmwbench.campaign.stop import StopSignals
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
-from rmwbench.campaign.trial_lab import Lab, ResultsLost, TrialEnd
+from rmwbench.campaign.trial_lab import Lab, ResultsLost, StopSignals, TrialEnd
 from rmwbench.cluster import machine_likeness, shipping
 from rmwbench.cluster.batch_schedule import machine_budget_s
 from rmwbench.cluster.cluster_machine import LOST

@@ -17,7 +17,7 @@ from rmwbench.bundle.journal import TrialEnded
 from rmwbench.campaign import course, start, trial_lab
 from rmwbench.campaign.plan import request
 from rmwbench.campaign.plan.plan import make_plan
-from rmwbench.campaign.stop import StopSignal
+from rmwbench.campaign.trial_lab import StopSignal
 from rmwbench.lab import machine
 from rmwbench.lab.machine import void_rules
 from rmwbench.suite.cells import cells

@@ -20,9 +20,8 @@ from rmwbench.campaign.blocks import BlockSource, Hold
 from rmwbench.campaign.course import SPOILT_TOLERANCE, Course
 from rmwbench.campaign.looks import look_at
 from rmwbench.campaign.run import Runner
-from rmwbench.campaign.stop import StopSignal
 from rmwbench.campaign.trial.trial_life import TrialResult
-from rmwbench.campaign.trial_lab import Lab
+from rmwbench.campaign.trial_lab import Lab, StopSignal
 from rmwbench.errors import UserError
 from tests.campaign.running import run_suite
 from tests.campaign.test_course import plan

@@ -16,9 +16,8 @@ from rmwbench.campaign.course import Course
 from rmwbench.campaign.plan.plan import duration_text
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.start import resumed_course
-from rmwbench.campaign.stop import StopSignal
 from rmwbench.campaign.trial.trial_life import TrialResult
-from rmwbench.campaign.trial_lab import ResultsLost
+from rmwbench.campaign.trial_lab import ResultsLost, StopSignal
 from rmwbench.cluster.batch_schedule import Schedule
 from rmwbench.cluster.filesystem import Copy
 from rmwbench.cluster.fleet import Fleet as RealFleet

@@ -9,7 +9,7 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.journal import CellsDropped
 from rmwbench.campaign import trial_lab
-from rmwbench.campaign.stop import StopSignal
+from rmwbench.campaign.trial_lab import StopSignal
 from rmwbench.lab import machine
 from rmwbench.published.claims import claims_session as session
 from rmwbench.results.show_document import summarise

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from rmwbench.bundle import Bundle
 from rmwbench.campaign import course, trial_lab
-from rmwbench.campaign.stop import StopSignal
+from rmwbench.campaign.trial_lab import StopSignal
 from rmwbench.lab import machine
 from rmwbench.published.committee.evaluation_session import PlannedSection, begin, load
 from rmwbench.published.committee.report_parts import gather
