@@ -32,7 +32,7 @@ from rmwbench.cluster.shipping import ShippedProgram
 from rmwbench.errors import UserError
 from rmwbench.lab.host.hosts import NAMESPACES, HostKind
 from rmwbench.lab.middleware import Worker, tool
-from rmwbench.lab.sampling import load_process, sampler
+from rmwbench.lab.sampling import loads, sampler
 from rmwbench.suite.cells import Cell
 from rmwbench.words.numbers import counted
 
@@ -40,7 +40,7 @@ CARD_TIMEOUT_S = 60.0
 EQUIP_TIMEOUT_S = 600.0
 WAIT_S = 1.0
 """The longest time until a signal is noticed."""
-TOOLS = (sampler.NAME, load_process.TOOL, "link")
+TOOLS = (sampler.NAME, loads.TOOL, "link")
 SHARED = "RMWBENCH_CLUSTER_SHARED"
 """An environment variable for tests: several nodes on one kernel count as machines."""
 

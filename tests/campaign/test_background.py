@@ -16,9 +16,9 @@ from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, Hosts
 from rmwbench.lab.process.trial_processes import TrialProcesses
-from rmwbench.lab.sampling import load_process
-from rmwbench.lab.sampling.background import Background, LoadFlow
+from rmwbench.lab.sampling import loads
 from rmwbench.lab.sampling.cgroup import remove_stale_groups, stale_groups
+from rmwbench.lab.sampling.loads import Background, LoadFlow
 from tests.campaign.cells import only_cell, order
 from tests.campaign.ended import rows, well
 from tests.lab import tools
@@ -74,7 +74,7 @@ def not_failed(result: TrialResult) -> TrialResult:
     return result
 
 
-def loads() -> set[str]:
+def load_pids() -> set[str]:
     """Process ids, also of those that another run of the tests has started."""
     done = subprocess.run(["pgrep", "-x", "rmwbench-load"], capture_output=True, text=True)
     return set(done.stdout.split())
@@ -144,7 +144,7 @@ def test_nothing_is_left_of_a_load(worker, monkeypatch):
 
     monkeypatch.setattr(Background, "start", start)
     result = not_failed(run(worker, "traffic", "awake"))
-    assert len(pids) == 2 and not pids & loads()
+    assert len(pids) == 2 and not pids & load_pids()
     names = {row["process"]: row["role"] for row in rows(result, "counters")}
     unread = [row["text"] for row in rows(result, "events", event="no_data")]
     assert (names.get("background"), names.get("awake")) == ("background", "awake"), (names, unread)
@@ -152,9 +152,9 @@ def test_nothing_is_left_of_a_load(worker, monkeypatch):
 
 
 def test_a_load_that_does_not_come_up_voids_the_trial(worker, monkeypatch):
-    monkeypatch.setattr(load_process, "TIMEOUT_S", 1.0)
+    monkeypatch.setattr(loads, "TIMEOUT_S", 1.0)
     broken = Path("/bin/false")
-    monkeypatch.setattr(load_process.tool, "find", lambda name: broken)
+    monkeypatch.setattr(loads.tool, "find", lambda name: broken)
     result = run(worker, "cpu50", "awake")
     assert result.status == "void"
     assert {"background", "host_idle"} <= {reason.code for reason in result.reasons}
@@ -186,7 +186,7 @@ def test_a_load_that_puts_on_too_little_voids_the_trial(worker, monkeypatch):
 
 ORCHESTRATOR = """
 import sys, time
-from rmwbench.lab.sampling.background import Background
+from rmwbench.lab.sampling.loads import Background
 from rmwbench.lab.host import Host
 from rmwbench.lab.process.trial_processes import TrialProcesses
 host = Host("test"); host.wait_ready()
@@ -209,7 +209,7 @@ def test_loads_die_with_an_orchestrator_that_is_killed():
         running.send_signal(signal.SIGKILL)
         running.wait()
     assert len(pids) == 2
-    until(lambda: not loads() & {*pids})
+    until(lambda: not load_pids() & {*pids})
     if group != "-":
         assert Path(group) in stale_groups()
         assert Path(group) in remove_stale_groups() and not Path(group).exists()

@@ -5,7 +5,7 @@ from rmwbench.analysis.metrics.cost import unread_reasons
 from rmwbench.campaign.record import sampler_rows
 from rmwbench.campaign.record.tables import trial_tables
 from rmwbench.campaign.trial.attest.window_counts import window
-from rmwbench.lab.sampling.background import LoadFlow
+from rmwbench.lab.sampling.loads import LoadFlow
 from tests.campaign.cells import outcome
 from tests.campaign.ended import costs, grown
 

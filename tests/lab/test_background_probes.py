@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.lab.sampling import background, load_process
-from rmwbench.lab.sampling.background import Background
+from rmwbench.lab.sampling import loads
+from rmwbench.lab.sampling.loads import Background
 
 SECOND_NS = 1_000_000_000
 TRAFFIC = {"processors": 0, "datagrams_per_s": 1000, "datagram_bytes": 100}
@@ -26,9 +26,9 @@ def loads_of(monkeypatch, kind, host_idle="as_found", hosts=None, refused=()):
         return SimpleNamespace()
 
     monkeypatch.setattr(
-        load_process.tool, "find", lambda name: SimpleNamespace(executable="rmwbench-load")
+        loads.tool, "find", lambda name: SimpleNamespace(executable="rmwbench-load")
     )
-    monkeypatch.setattr(background.os, "sched_getaffinity", lambda pid: set(range(64)))
+    monkeypatch.setattr(loads.os, "sched_getaffinity", lambda pid: set(range(64)))
     processes = SimpleNamespace(hosts=_Hosts.fromkeys(("robot", "far")), spawn_tool=spawn)
     return Background(processes, {"background": kind, "host_idle": host_idle}, hosts)
 

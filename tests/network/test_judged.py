@@ -21,7 +21,7 @@ from rmwbench.lab.network.network_checks import lateness
 from rmwbench.lab.network.network_probe import STOPPED, FlowArrivals, chance_bound, flows, judge
 from rmwbench.lab.network.probe_program import BURST, SMALL
 from rmwbench.lab.network.switch import RECORD, Mark, Switch
-from rmwbench.lab.sampling import cross_traffic_load
+from rmwbench.lab.sampling import loads
 from rmwbench.lab.sampling.sampler import merge
 from rmwbench.suite.network.network import NetworkChange
 from tests.network.laboratory import links
@@ -552,12 +552,12 @@ LIMITED = """{links: {all: {both: {rate_mbps: 20}}},
 def test_a_flow_that_was_not_there_all_the_window_breaks_the_network(
     monkeypatch, open_flows, moment
 ):
-    monkeypatch.setattr(cross_traffic_load, "LoadProcess", Load)
+    monkeypatch.setattr(loads, "LoadProcess", Load)
     between = links(LIMITED)
-    cross_traffic_load.CrossTrafficLoad(None, between).stop()
+    loads.CrossTrafficLoad(None, between).stop()
     monkeypatch.setattr(Load, "open_flows", open_flows)
     with pytest.raises(NetworkBroken, match=f"1 of 2 flows from .* as the window {moment}"):
-        cross_traffic_load.CrossTrafficLoad(None, between).stop()
+        loads.CrossTrafficLoad(None, between).stop()
 
 
 def test_a_change_that_no_host_confirms_is_no_change(monkeypatch):

@@ -13,7 +13,7 @@ import pytest
 from rmwbench.campaign.trial import trial_life
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.lab.network import NetworkBroken
-from rmwbench.lab.sampling.cross_traffic_load import ROLE, CrossTrafficLoad
+from rmwbench.lab.sampling.loads import CROSS_TRAFFIC, CrossTrafficLoad
 from tests.campaign.ended import well
 from tests.lab import tools
 from tests.network.laboratory import cell, links, taps
@@ -117,7 +117,7 @@ AIR = f"""{{media: {{wifi: {{rate_mbps: 54, overhead_us: 100}}}},
 def test_a_trial_beside_downloads_tells_what_they_got_and_nothing_of_theirs_is_the_middlewares():
     result = run_trial(order(cell(AIR, steady_s=2.5)), tools.worker("cyclonedds"))
     assert well(result)
-    rows = [row for row in result.tables["counters"].to_pylist() if row["role"] == ROLE]
+    rows = [row for row in result.tables["counters"].to_pylist() if row["role"] == CROSS_TRAFFIC]
     received = {row["at"]: row["value"] for row in rows if row["counter"] == "tcp.received"}
     assert list(received) == ["steady_begin", "second_1", "second_2", "steady_end"]
     assert received["steady_end"] - received["steady_begin"] > 1_000_000

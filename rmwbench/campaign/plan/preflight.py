@@ -34,7 +34,7 @@ from rmwbench.lab.middleware import Worker, require_workers, tool
 from rmwbench.lab.network import NetworkBroken
 from rmwbench.lab.network.host_network import HOST_FIELDS, rehearse_host
 from rmwbench.lab.network.switch import NAME as NETWORK_TOOL
-from rmwbench.lab.sampling import background, load_process, sampler
+from rmwbench.lab.sampling import loads, sampler
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.limits import metric_of
 from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS, messages_needed
@@ -56,8 +56,8 @@ def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
     tool.find(sampler.NAME)
     if plan.suite.sampling.allocations:
         tool.allocations_library()
-    if any(background.load_kinds(cell.conditions) for cell in plan.cells):
-        tool.find(load_process.TOOL)
+    if any(loads.load_kinds(cell.conditions) for cell in plan.cells):
+        tool.find(loads.TOOL)
     workers = require_workers(
         list(dict.fromkeys(name for cell in plan.cells for name in cell.middlewares))
     )
@@ -193,7 +193,7 @@ def _check_cross_traffic(cell: Cell, places: Places) -> None:
     traffic = cell.links.network.cross_traffic
     if not traffic:
         return
-    tool.find(load_process.TOOL)
+    tool.find(loads.TOOL)
     controls = CONGESTION_CONTROLS.read_text().split()
     for stream in traffic:
         if stream.congestion_control not in (None, *controls):

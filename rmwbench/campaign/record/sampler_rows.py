@@ -14,7 +14,7 @@ from typing import Any
 from rmwbench.campaign.trial.attest.window_counts import Snapshot, trial_edges, window_edges
 from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.lab import probe_row
-from rmwbench.lab.sampling.cross_traffic_load import ROLE as CROSS_TRAFFIC
+from rmwbench.lab.sampling.loads import CROSS_TRAFFIC
 
 HARNESS = "harness"
 MACHINE = "machine"

@@ -18,8 +18,7 @@ from rmwbench.lab import machine
 from rmwbench.lab.camera import frame_source
 from rmwbench.lab.camera.frame_source import FrameSources
 from rmwbench.lab.network import Emulation
-from rmwbench.lab.sampling.background import Background
-from rmwbench.lab.sampling.cross_traffic_load import CrossTrafficLoad
+from rmwbench.lab.sampling.loads import Background, CrossTrafficLoad
 from rmwbench.lab.sampling.sampler import Samplers
 from rmwbench.words.numbers import concise, counted, percent
 

@@ -25,7 +25,7 @@ from rmwbench.lab.network import NetworkFinding
 from rmwbench.lab.process.records import RecordSection
 from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import WorkerFailed, WorkerProcess
-from rmwbench.lab.sampling.background import LoadFlow
+from rmwbench.lab.sampling.loads import LoadFlow
 from rmwbench.suite.cells import Cell
 
 SPOILT = "RMWBENCH_SPOILT"

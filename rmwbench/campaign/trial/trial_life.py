@@ -72,8 +72,7 @@ from rmwbench.lab.process.records import RecordsDamaged, SectionPlan
 from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.lab.profile_file.host_setup import set_up, written_files
-from rmwbench.lab.sampling.background import Background
-from rmwbench.lab.sampling.cross_traffic_load import CrossTrafficLoad
+from rmwbench.lab.sampling.loads import Background, CrossTrafficLoad
 from rmwbench.lab.sampling.sampler import Samplers
 from rmwbench.suite.cells import Cell
 

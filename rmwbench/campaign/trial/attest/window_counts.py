@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.campaign.trial.outcome import TrialOutcome
-from rmwbench.lab.sampling.background import LoadFlow
+from rmwbench.lab.sampling.loads import LoadFlow
 
 LOOPBACK = "lo"
 TCP_HEADER_BYTES = 52

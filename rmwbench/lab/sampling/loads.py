@@ -1,11 +1,11 @@
-"""The background of a trial, as a factor: a load of a known kind, and processors kept awake.
+"""The loads that a trial puts on its machine and its network, each a process of `rmwbench-load`
+(docs/formats/load.md) in a host of the trial, so that it ends with the host.
 
-Each load is a process of `rmwbench-load` (docs/formats/load.md) in a host of the trial, so that it
-ends with the host. The hosts of a machine share its processors: a load that computes or copies runs
-once per machine, a load that sends over `lo` once per host. The actual load is read back, and a
-missing load voids the trial (`machine/void_rules.py`); otherwise `loaded` and `idle` would be one
-cell under two names. The failure of a load raises nothing: it becomes a probe, and `problems` has
-its text.
+The background is a factor: a load of a known kind, and processors kept awake. The hosts of a machine
+share its processors: a load that computes or copies runs once per machine, a load that sends over
+`lo` once per host. The actual load is read back, and a missing load voids the trial
+(`machine/void_rules.py`); otherwise `loaded` and `idle` would be one cell under two names. The
+failure of a load raises nothing: it becomes a probe, and `problems` has its text.
 
     # starts the processes, if any
     background = Background(processes, cell.conditions, cell.background_hosts)
@@ -14,6 +14,16 @@ its text.
     …the window, the drain…
     background.stop()   # ends the loads; awake, own_flows and probes() are known
     background.close()  # after the end of the host: removes the control group
+
+The cross traffic (rmwbench/suite/network/cross_traffic.py) has a receiver and a sender for each
+entry, in hosts of their own. It fails closed: a trial without the cross traffic of its suite is
+void.
+
+    traffic = CrossTrafficLoad(processes, cell.links)  # starts the processes, if any
+    traffic.start()                               # every flow is connected and sends
+    traffic.window({host: (steady_ns, end_ns)})
+    …the window, the drain…
+    traffic.stop()                                # ends all flows; the accounts are known
 """
 
 import os
@@ -25,9 +35,91 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.lab import probe_row
+from rmwbench.lab.middleware import tool
+from rmwbench.lab.network import addresses
+from rmwbench.lab.network.host_network import NetworkBroken
 from rmwbench.lab.process.trial_processes import TrialProcesses
+from rmwbench.lab.process.worker import Command, WorkerProcess
 from rmwbench.lab.sampling.cgroup import ControlGroup
-from rmwbench.lab.sampling.load_process import LoadProcess
+from rmwbench.suite.network.cross_traffic import CrossTraffic
+from rmwbench.suite.network.network import Links
+
+TOOL = "load"
+TIMEOUT_S = 10.0
+
+Snapshot = Mapping[str, Any]
+
+
+class LoadProcess:
+    """A load and its account. After its start, `in_force` are the settings of its kind on this
+    machine; after its end, `snapshots` are its account, and `edges` those at the begin and the end
+    of the window. A failure raises nothing: `problem` is the first one."""
+
+    def __init__(self, processes: TrialProcesses, name: str, host: str):
+        """Starts the process. Raises UserError where the tool is not built."""
+        executable = tool.find(TOOL)
+        # every tool is given a file; a load needs none
+        file = os.memfd_create("rmwbench-load", os.MFD_CLOEXEC)
+        try:
+            self.process: WorkerProcess = processes.spawn_tool(name, executable, file, host)
+        finally:
+            os.close(file)
+        self.name, self.host = name, host
+        self.in_force: dict[str, Any] = {}
+        self.snapshots: Sequence[Snapshot] = ()
+        self.edges: tuple[Snapshot, Snapshot] | None = None
+        self.problem: str | None = None
+        self.steady_ns: int | None = None
+        self._processes = processes
+
+    def request(self, cmd: str, fields: Mapping[str, Any]) -> Command:
+        """Sends a command and does not wait."""
+        return self.process.request(cmd, fields)
+
+    def window(self, steady_ns: int, end_ns: int) -> None:
+        """Names the window, in ns of the host's CLOCK_MONOTONIC. Does not wait."""
+        self.steady_ns = steady_ns
+        self.request("window", {"steady_ns": steady_ns, "end_ns": end_ns})
+
+    def answer(self, command: Command) -> dict[str, Any] | None:
+        """Waits for the `ok` of a command; None where there is none, which becomes `problem`.
+        Raises WorkerFailed where a worker ends meanwhile."""
+        if not self._processes.turn_until(lambda: command.is_over, TIMEOUT_S):
+            self._note_failure(f"the load did not answer within {TIMEOUT_S:g} s")
+            return None
+        if self.process.lost is not None and not command.answered:
+            self._note_failure(self.process.lost.reason())
+            return None
+        if error := command.reply.get("error"):
+            self._note_failure(f"{error.get('object')}: {error.get('message')}")
+            return None
+        answer = command.take()
+        self.in_force = answer.get("asked", self.in_force)
+        return answer
+
+    def stop(self, collecting: Command) -> dict[str, Any] | None:
+        """Ends the process, and takes its account from the answer to the command `collect`. Returns
+        the answer; None where there is none. Raises as `answer` does."""
+        answer = self.answer(collecting)
+        self.request("exit", {})
+        if answer is None:
+            return None
+        self.snapshots = answer["snapshots"]
+        by_edge = {snapshot["at"]: snapshot for snapshot in self.snapshots}
+        if not {"steady_begin", "steady_end"} <= by_edge.keys():
+            self._note_failure("the load gave no account of the window")
+            return None
+        self.edges = by_edge["steady_begin"], by_edge["steady_end"]
+        return answer
+
+    def grown(self, name: str) -> int:
+        """The growth of a counter in the window."""
+        assert self.edges is not None
+        return int(self.edges[1][name] - self.edges[0][name])
+
+    def _note_failure(self, text: str) -> None:
+        self.problem = self.problem or text
+
 
 BACKGROUND, AWAKE = "background", "awake"
 IDLE, AS_FOUND = "idle", "as_found"
@@ -238,3 +330,148 @@ def _one_per_machine(processes: TrialProcesses, hosts: Sequence[str]) -> list[st
     """The first of these hosts that is on this machine, and all that are on other machines."""
     local_hosts = [host for host in hosts if host not in processes.hosts.remote]
     return [*local_hosts[:1], *(host for host in hosts if host in processes.hosts.remote)]
+
+
+CROSS_TRAFFIC = "cross traffic"
+"""The role of its processes in the bundle's `counters`."""
+
+
+class CrossTrafficLoad:
+    """All cross traffic of a trial. After `stop`, `cpu_ns` is the CPU time of its processes in the
+    window, `rows()` are those of the bundle's `counters`, and `document()` has the accounts."""
+
+    def __init__(self, processes: TrialProcesses, links: Links | None):
+        self._flows = (
+            [_TrafficEntry(processes, links, entry) for entry in links.network.cross_traffic]
+            if links is not None
+            else []
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self._flows)
+
+    def start(self) -> None:
+        """Returns once all flows are connected. Raises NetworkBroken where a flow is not what was
+        asked for, and WorkerFailed where a worker ends meanwhile."""
+        listening = [
+            (flow, flow.receiver.request("start", {"kind": "tcp_receive"})) for flow in self._flows
+        ]
+        for flow, command in listening:
+            _require(flow.receiver, flow.receiver.answer(command))
+        sending = [(flow, flow.sender.request("start", flow.fields())) for flow in self._flows]
+        for flow, command in sending:
+            _require(flow.sender, flow.sender.answer(command))
+            flow.check_congestion_control()
+
+    def window(self, steady: Mapping[str, tuple[int, int]]) -> None:
+        """Names the window: host → begin and end in ns of its CLOCK_MONOTONIC. Does not wait."""
+        for flow in self._flows:
+            for load in flow.ends:
+                load.window(*steady[load.host])
+
+    def stop(self) -> None:
+        """Takes the accounts, and ends all flows. Raises as `start` does."""
+        pending = [
+            (load, load.request("collect", {})) for flow in self._flows for load in flow.ends
+        ]
+        for load, command in pending:
+            _require(load, load.stop(command))
+        for flow in self._flows:
+            flow.check_open()
+
+    @property
+    def cpu_ns(self) -> int:
+        return sum(load.grown("cpu_ns") for flow in self._flows for load in flow.ends)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        for flow in self._flows:
+            yield from flow.rows()
+
+    def document(self) -> dict[str, Any]:
+        """Name of an entry → its settings, and all snapshots of both ends."""
+        return {
+            flow.entry.name: {
+                "asked": flow.entry.definition(),
+                "congestion_control": flow.sender.in_force.get("congestion_control"),
+                "snapshots": {load.name: load.snapshots for load in flow.ends},
+            }
+            for flow in self._flows
+        }
+
+
+class _TrafficEntry:
+    """An entry of the network's cross traffic, with its two processes."""
+
+    def __init__(self, processes: TrialProcesses, links: Links, entry: CrossTraffic):
+        self.entry = entry
+        self.receiver = LoadProcess(processes, f"{entry.name}, receiver", entry.to)
+        self.sender = LoadProcess(processes, f"{entry.name}, sender", entry.from_)
+        self.ends = (self.receiver, self.sender)
+        self._control = entry.congestion_control or links.network.congestion_control
+        self._address = addresses.text(addresses.ipv4(links.hosts.index(entry.to) + 1))
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of the sender's `start`; call it once the receiver listens."""
+        to = f"{self._address}:{self.receiver.in_force['port']}"
+        tcp = {"to": to, "flows": self.entry.flows, "congestion_control": self._control}
+        if self.entry.piece is not None:
+            tcp["piece"] = self.entry.piece
+        return {"kind": "tcp_send", "tcp": tcp}
+
+    def check_congestion_control(self) -> None:
+        in_force = self.sender.in_force.get("congestion_control")
+        if in_force != self._control:
+            text = (
+                f"cross traffic from {self.entry.name} has congestion control {in_force}, asked "
+                f"for {self._control}"
+            )
+            raise NetworkBroken(text)
+
+    def check_open(self) -> None:
+        for edge, moment in zip(_edges(self.sender), ("began", "ended"), strict=True):
+            open_flows = edge["tcp_flows_open"]
+            if open_flows < self.entry.flows:
+                raise NetworkBroken(
+                    f"cross traffic: {open_flows} of {self.entry.flows} flows from "
+                    f"{self.entry.name} were open as the window {moment}"
+                )
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The receiver's bytes at the window's edges and seconds, and both ends' CPU time."""
+        seconds = 0
+        for snapshot in self.receiver.snapshots:
+            at = snapshot["at"]
+            if at == "second":
+                seconds += 1
+                at = f"second_{seconds}"
+            elif at not in ("steady_begin", "steady_end"):
+                continue
+            yield _row(self.receiver, "tcp.received", "bytes", at, snapshot["tcp_bytes_received"])
+            yield _row(self.receiver, "snapshot_time", "ns", at, snapshot["time_ns"])
+        for load in self.ends:
+            for edge in _edges(load):
+                yield _row(load, "cpu", "ns", edge["at"], edge["cpu_ns"])
+        still_open = _edges(self.sender)[1]["tcp_flows_open"]
+        yield _row(self.sender, "tcp.flows_open", "count", "steady_end", still_open)
+
+
+def _require(load: LoadProcess, answer: Mapping[str, Any] | None) -> None:
+    if answer is None:
+        raise NetworkBroken(f"cross traffic from {load.name}: {load.problem}")
+
+
+def _edges(load: LoadProcess) -> tuple[Snapshot, Snapshot]:
+    assert load.edges is not None
+    return load.edges
+
+
+def _row(load: LoadProcess, counter: str, unit: str, at: str, value: float) -> dict[str, Any]:
+    return {
+        "process": load.name,
+        "role": CROSS_TRAFFIC,
+        "endpoint": None,
+        "counter": counter,
+        "unit": unit,
+        "at": at,
+        "value": float(value),
+    }
