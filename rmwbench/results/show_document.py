@@ -33,13 +33,13 @@ from rmwbench.analysis.verdicts.verdict import (
 from rmwbench.beside import from_features
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
+from rmwbench.results.advice import advice
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.progress import open_comparisons
 from rmwbench.results.judged_campaign import JudgedCampaign, judge_campaign
 from rmwbench.results.machine.calibration_document import machine
 from rmwbench.results.machine.machine_model import OwnCosts
 from rmwbench.results.model import GlossaryEntry
-from rmwbench.results.remedies.advice import advice
 from rmwbench.results.selection import Selection, is_capacity, is_imported
 from rmwbench.results.show_model import (
     BlockCorrelation,

@@ -24,10 +24,9 @@ from rmwbench.analysis.verdicts.limit_outcomes import (
 from rmwbench.analysis.verdicts.reader_spread import Spread
 from rmwbench.analysis.verdicts.statements import StatementAnswer
 from rmwbench.analysis.verdicts.verdict import Family, Verdict
-from rmwbench.results.explain.explain_model import ArmTrials, ChainAnswer, Layer, TailAnswer
+from rmwbench.results.explain.explain_model import Advice, ArmTrials, ChainAnswer, Layer, TailAnswer
 from rmwbench.results.machine.machine_model import Machine
 from rmwbench.results.model import CampaignIdentity, Conclusion, Estimate, GlossaryEntry, Ratio
-from rmwbench.results.remedies.remedy_model import Advice
 from rmwbench.suite.workload.schedule import Schedule
 from rmwbench.words.fields import absent
 from rmwbench.words.numbers import quantity

@@ -10,9 +10,9 @@ import pytest
 from rmwbench.analysis.causes.symptoms import Conduct, Symptom, symptoms
 from rmwbench.analysis.verdicts.statements import FractionChange, StatementAnswer
 from rmwbench.bundle import Bundle
+from rmwbench.results.advice import known_remedies
 from rmwbench.results.answer.advice_sentences import TITLES, gain, lines
-from rmwbench.results.remedies.remedies_file import known_remedies
-from rmwbench.results.remedies.remedy_model import TriedRemedy
+from rmwbench.results.explain.explain_model import TriedRemedy
 from rmwbench.results.show_document import summarise
 from rmwbench.suite.file.candidates_file import shipped_candidates
 from tests.support.edited import campaign_json
@@ -151,7 +151,7 @@ def test_a_remedy_of_one_host_is_not_advised_for_a_workload_between_hosts(tmp_pa
     def conduct(arm, *_, **__):
         return replace(full, one_host=arm.cell["workload"] == "camera")
 
-    monkeypatch.setattr("rmwbench.results.remedies.advice.conduct", conduct)
+    monkeypatch.setattr("rmwbench.results.advice.conduct", conduct)
     arm = replace(SLOW, arm="cyclonedds", middleware="cyclonedds")
     path = write(tmp_path / "bundle", blocks=5, arms=(arm,), workloads=("camera", "imu"))
     arm_by_workload = {

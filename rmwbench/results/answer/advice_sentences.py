@@ -9,7 +9,7 @@ from rmwbench.analysis.causes.symptoms import Symptom
 from rmwbench.analysis.verdicts.statements import FractionChange
 from rmwbench.analysis.verdicts.verdict import BlockRatio
 from rmwbench.results.answer.level_sentences import points_more, times_as
-from rmwbench.results.remedies.remedy_model import Advice, SymptomOfArm, TriedRemedy
+from rmwbench.results.explain.explain_model import Advice, SymptomOfArm, TriedRemedy
 from rmwbench.words import numbers as fmt
 
 TITLES: Mapping[Symptom, str] = {

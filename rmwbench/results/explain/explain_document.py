@@ -8,11 +8,10 @@ from rmwbench.analysis.verdicts.unlike_arms import flags
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.errors import UserError
-from rmwbench.results.explain.explain_model import ArmInTopic, Explanation
+from rmwbench.results.advice import advice, of_arm
+from rmwbench.results.explain.explain_model import Advice, ArmInTopic, Explanation
 from rmwbench.results.explain.medians import Typical, medians, typical_messages
 from rmwbench.results.judged_campaign import JudgedCampaign, judge_campaign
-from rmwbench.results.remedies.advice import advice, of_arm
-from rmwbench.results.remedies.remedy_model import Advice
 from rmwbench.results.workload import chain_answer, factor_levels
 from rmwbench.results.workload.tails import tails
 from rmwbench.results.workload.topic_answers import topics, verdict_in

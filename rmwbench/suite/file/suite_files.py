@@ -30,7 +30,7 @@ CANDIDATES_FILE = "candidates.yaml"
 NETWORKS_FILE = "networks.yaml"
 """Networks by name, beside it (networks_file.py)."""
 REMEDIES_FILE = "remedies.yaml"
-"""Remedies by symptom, beside it (rmwbench/results/remedies/)."""
+"""Remedies by symptom, beside it (rmwbench/results/advice.py)."""
 PUBLISHED = "published"
 """The folder with a folder for each published evaluation; it is not part of a suite's name."""
 NO_SUITES = (
