@@ -82,6 +82,8 @@ def test_the_time_to_be_ready_is_the_sum_of_its_steps():
     assert isinstance(graph(events, steps)["ready_time"], str)
     steps.append({"at": "end", "counter": "step.match", "value": 30.0})
     assert graph(events, steps)["ready_time"] == 105.0
+    unmatched = [*events, event("created", 2, 100)]
+    assert graph(unmatched, steps)["ready_time"] == "endpoint 2 never matched"
 
 
 def test_the_time_of_all_daemons_is_a_sum_and_without_one_there_is_none():

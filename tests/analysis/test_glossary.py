@@ -2,8 +2,10 @@
 
 import sys
 
+import numpy as np
 import pytest
 
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate
 from rmwbench.analysis.metrics.glossary import (
     GLOSSARY,
     METRICS,
@@ -13,6 +15,8 @@ from rmwbench.analysis.metrics.glossary import (
     Use,
     names_for,
 )
+from rmwbench.analysis.metrics.latency import Messages
+from rmwbench.analysis.metrics.sample import make_sample
 from tests.support.program import run_program
 
 DUMMY = """
@@ -106,3 +110,14 @@ def test_a_count_is_not_called_like_a_share_that_counts_more():
     of_messages = [metric.title for metric in counts if metric.scope is MetricScope.MESSAGES]
     assert "not attempted" in of_messages
     assert not [title for title in of_messages if any(fate in title for fate in fates)]
+
+
+def test_a_text_names_what_a_metric_counts():
+    """Endpoints, frames and lifecycle nodes were messages."""
+    match = GLOSSARY["endpoint_match_p50"]
+    assert "Half of the endpoints take longer" in match.text
+    few = MeasuredTrial(1, 1, Messages(samples={"endpoint_match": make_sample([np.ones(4)])}), None)
+    assert aggregate(match, [few]).no_data == "p50 needs 20 endpoints, there are 4"
+    for name, nouns in (("never_active", "4 nodes"), ("frames_lost", "4 frames")):
+        trials = [MeasuredTrial(n, n, Messages(), None, fractions={name: (0, 4)}) for n in range(5)]
+        assert f"bursts of up to {nouns}" in aggregate(GLOSSARY[name], trials).interval

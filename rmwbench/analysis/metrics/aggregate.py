@@ -224,7 +224,9 @@ def _aggregate(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
         if not totals.sum():
             return _no_data(entry, trials)
         rows = totals > 0
-        interval, method = intervals.clustered_fraction(counts[rows], totals[rows])
+        interval, method = intervals.clustered_fraction(
+            counts[rows], totals[rows], items=entry.items
+        )
         return Measured(entry.unit, *interval, int(totals.sum()), int(rows.sum()), method)
     with_value = [trial for trial in trials if entry.name in trial.values]
     if not with_value:

@@ -73,11 +73,10 @@ def graph(events: Iterable[Row], counters: Iterable[Row]) -> Measures:
         took_ns = max(max(matched.values()) - min(commanded_ns, *created.values()), 0.0)
     daemons = [row["value"] for row in counters if row["counter"].startswith(DAEMON_STEP)]
     why_none = NO_DAEMON if steps else "the trial did not time its steps"
-    timed = lack is None and steps.keys() == STEPS
     grown = _grown(counters)
     return {
         "graph_time": lack or took_ns,
-        "ready_time": sum(steps.values()) if timed else NOT_TIMED,
+        "ready_time": (lack or sum(steps.values())) if steps.keys() == STEPS else NOT_TIMED,
         "daemon_time": sum(daemons) if daemons else why_none,
         "discovery_bytes": grown.get("tx_bytes", NOT_READ),
         "discovery_packets": grown.get("tx_packets", NOT_READ),

@@ -167,9 +167,10 @@ def clopper_pearson(count: float, total: float, confidence: float = 0.95) -> tup
 
 
 def clustered_fraction(
-    counts: np.ndarray, totals: np.ndarray, confidence: float = 0.95
+    counts: np.ndarray, totals: np.ndarray, confidence: float = 0.95, *, items: str = "messages"
 ) -> tuple[Interval, str]:
-    """A fraction over trials, counts/totals of shape (G,), with its interval and the method's name.
+    """A fraction of `items` over trials, counts/totals of shape (G,), with its interval and the
+    method's name.
 
     Events come in bursts, so trials, not messages, are independent: Clopper–Pearson with the
     effective sample size of Korn & Graubard (Survey Methodology 24, 1998): n* = p(1−p)/v ·
@@ -185,7 +186,7 @@ def clustered_fraction(
     percent = f"{confidence * 100:g} %"
     if count in (0, total):
         burst = min(BURST, total / groups)
-        method = f"{percent} one-sided bound for bursts of up to {burst:g} messages (rule of three)"
+        method = f"{percent} one-sided bound for bursts of up to {burst:g} {items} (rule of three)"
         if not count:
             method += (
                 f"; a fault of whole trials, seen in none of {groups}, may be in up to "
@@ -193,7 +194,7 @@ def clustered_fraction(
             )
         return (p, *clopper_pearson(count / burst, total / burst, confidence)), method
     if groups < 2:
-        method = f"{percent} Clopper–Pearson, as if messages were independent"
+        method = f"{percent} Clopper–Pearson, as if {items} were independent"
         return (p, *clopper_pearson(count, total, confidence)), method
     variance, effective = clustered_variance(counts, totals), total
     if variance > 0:

@@ -232,7 +232,9 @@ def _fraction(events: Sequence[int], frames: Sequence[int]) -> Estimate:
     used = totals > 0
     if not used.any():
         return NoData("fraction", no_data="no frame met this link")
-    (value, low, high), method = intervals.clustered_fraction(counts[used], totals[used])
+    (value, low, high), method = intervals.clustered_fraction(
+        counts[used], totals[used], items="frames"
+    )
     return Measured("fraction", value, low, high, int(totals.sum()), int(used.sum()), method)
 
 

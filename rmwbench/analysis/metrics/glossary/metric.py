@@ -136,7 +136,7 @@ class Metric:
     source: str = ""
     q: float = 0.0
     items: str = "messages"
-    """The noun for that to which each value of the sample belongs, such as messages."""
+    """The noun for the values of the sample, or for that of which the metric is a fraction."""
     measure: "Callable[[Messages, float], float | None] | None" = None
     """Computes the value from a trial's messages and the length of its window in s; None where
     these do not give the value."""

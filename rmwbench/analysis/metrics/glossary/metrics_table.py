@@ -94,7 +94,7 @@ _per_message = partial(_cost, per_message=True)
 _cpu = partial(_cost, unit="cores")
 _memory = partial(_cost, unit="bytes", kind="positive", load_independent=True)
 _link = partial(_amount, scope=MetricScope.LINKS, group=ON_LINKS)
-_link_share = partial(fraction, metric=_link)
+_link_share = partial(fraction, metric=_link, items="frames")
 _cross_traffic = partial(_amount, unit="bytes/s", scope=MetricScope.CROSS_TRAFFIC, group=OTHERS)
 _stray = partial(_amount, unit="bytes", scope=MetricScope.INTERFACES, group=INTERFACES)
 _outage = partial(_duration, scope=MetricScope.OUTAGES, group=AROUND_OUTAGE)
@@ -103,7 +103,7 @@ _joiner_share = partial(
     fraction, metric=_outage, scope=MetricScope.JOINERS, group=DISCOVERY, without_under_way=True
 )
 _node = partial(_duration, scope=MetricScope.NODES, group=BRING_UP)
-_node_share = partial(fraction, metric=_node)
+_node_share = partial(fraction, metric=_node, items="nodes")
 
 
 def _mean_of_arrived(messages: "Messages", _: float) -> float | None:
@@ -705,6 +705,7 @@ METRICS: tuple[Metric, ...] = (
         "From the moment when its process had created all of its endpoints until an endpoint sees "
         "all its peers; 0 where it saw them before.",
         (0.5, 0.9, 0.99),
+        items="endpoints",
         use={0.5: PRIMARY},
         no_data="the trial recorded no creation of an endpoint",
     ),
