@@ -18,8 +18,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.pack import PackedWriter
 from rmwbench.errors import UserError
 from rmwbench.published.importers import import_published
-from rmwbench.published.importers.archive import MOST_HEADER_BYTES
-from rmwbench.published.importers.data_source import Source
+from rmwbench.published.importers.data_source import MOST_HEADER_BYTES, Source
 from rmwbench.published.importers.imported_bundle import collect
 from tests.published.importers.samples import put
 from tests.published.importers.test_malformed import encoded, tar, tree
