@@ -311,21 +311,21 @@ class SurveyOptions:
 
 def survey(options: SurveyOptions) -> None:
     if options.form is not None:
-        from rmwbench.published.community.survey.form import write
+        from rmwbench.published.community.survey_file import write_form
 
-        for path in write(options.form):
+        for path in write_form(options.form):
             typer.echo(str(path))
         return
     if options.file is None:
         raise UserError("no answers to read", expected="FILE.csv, or --form DIR for a blank form")
-    from rmwbench.published.community.survey.analyse import analyse
-    from rmwbench.published.community.survey.answers_file import (
+    from rmwbench.published.community.survey_analysis import analyse
+    from rmwbench.published.community.survey_file import (
         parse_scale,
         published_figures,
         read,
         survey_file,
     )
-    from rmwbench.published.community.survey.survey_view import view
+    from rmwbench.published.community.survey_view import view
 
     item = survey_file(options.file)
     answers = read(

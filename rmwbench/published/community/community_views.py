@@ -13,11 +13,11 @@ from pydantic import TypeAdapter
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
 from rmwbench.published.community import admission
+from rmwbench.published.community import survey_view as survey
 from rmwbench.published.community.github import engagement_view as github
 from rmwbench.published.community.github.engagement import Engagement
 from rmwbench.published.community.rep2004 import side_by_side as rep2004
-from rmwbench.published.community.survey import survey_view as survey
-from rmwbench.published.community.survey.analyse import SurveyResult
+from rmwbench.published.community.survey_analysis import SurveyResult
 from rmwbench.report.view import Text, View
 
 VIEWS: Mapping[str, tuple[type, Callable[[Any], View]]] = {

@@ -6,7 +6,7 @@ from typing import Literal
 from scipy.stats import fisher_exact
 
 from rmwbench.published.claims.claims_file import SIGNIFICANT, Data, OriginalCheck
-from rmwbench.published.community.survey.ordinal import mann_whitney
+from rmwbench.published.community.ordinal import mann_whitney
 from rmwbench.suite.predicate import RANGES
 
 Column = Literal["as_published", "as_corrected"]

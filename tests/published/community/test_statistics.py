@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmwbench.published.community.github.survival import cumulative_incidence, kaplan_meier
-from rmwbench.published.community.survey.ordinal import cliffs_delta, holm, mann_whitney, median
+from rmwbench.published.community.ordinal import cliffs_delta, holm, mann_whitney, median
 from rmwbench.published.importers.formats.github_csv import kaplan_meier as importers_curve
 
 TIMES = st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=1, max_size=40)

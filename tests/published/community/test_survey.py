@@ -7,15 +7,19 @@ import json
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.community.survey import form
-from rmwbench.published.community.survey import survey_view as show
-from rmwbench.published.community.survey.analyse import analyse
-from rmwbench.published.community.survey.answers_file import (
+from rmwbench.published.community import survey_view as show
+from rmwbench.published.community.survey_analysis import analyse
+from rmwbench.published.community.survey_file import (
     AGREEMENT,
+    FREE_TEXTS,
+    NO_OPINION,
+    PROFILE_COLUMNS,
+    STATEMENTS,
     parse_scale,
     read,
     scale_of,
     survey_file,
+    write_form,
 )
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.view import Picture
@@ -184,23 +188,21 @@ def test_a_comparison_without_any_test_names_none(tmp_path):
 def test_the_blank_form_filled_in_is_read_again(tmp_path, capsys):
     assert run(capsys, "--form", tmp_path / "form")[0] == 0
     blank = tmp_path / "form" / "survey.csv"
-    assert (tmp_path / "form" / "survey.md").read_text().count("☐") == 6 * len(form.STATEMENTS)
+    assert (tmp_path / "form" / "survey.md").read_text().count("☐") == 6 * len(STATEMENTS)
     header = next(csv.reader(blank.open(newline="")))
     with open(blank, "a", newline="") as file:
         for n in range(12):
-            levels = [
-                LEVELS[(n + k) % 5] if k else form.NO_OPINION for k in range(len(form.STATEMENTS))
-            ]
+            levels = [LEVELS[(n + k) % 5] if k else NO_OPINION for k in range(len(STATEMENTS))]
             profile = ("now", "jazzy", "x", ("cyclonedds", "zenoh")[n % 2], "own", "wifi", "9")
             csv.writer(file).writerow([*profile, *levels, SECRET])
-    assert len(header) == 1 + len(form.PROFILE) + len(form.STATEMENTS) + len(form.FREE)
+    assert len(header) == 1 + len(PROFILE_COLUMNS) + len(STATEMENTS) + len(FREE_TEXTS)
     with pytest.raises(UserError, match="a form already"):
-        form.write(tmp_path / "form")
+        write_form(tmp_path / "form")
     code, out, _ = run(capsys, blank, "--group", "Middleware", "--json")
     assert code == 0
     doc = json.loads(out)
     # nobody had an opinion on the first
-    assert [q["text"] for q in doc["questions"]] == list(form.STATEMENTS[1:])
+    assert [q["text"] for q in doc["questions"]] == list(STATEMENTS[1:])
     assert doc["groups"] == {"everyone": 12, "cyclonedds": 6, "zenoh": 6} and "published" not in doc
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from rmwbench.published.community.survey.analyse import (
+from rmwbench.published.community.survey_analysis import (
     AnsweredQuestion,
     GroupAnswers,
     GroupComparison,

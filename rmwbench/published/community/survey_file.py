@@ -4,8 +4,13 @@ user says so.
 Only these columns and the one that groups people are kept; whatever else people wrote is not read
 further. A scale is part of the result and is printed with it. (The evaluation of 2020 documented
 one scale and applied another.)
+
+A blank form has the questions of a middleware survey in our own words, as the header of a CSV and as
+Markdown. A table filled under this header is read without any option but the grouping column.
 """
 
+import csv
+import io
 import re
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -17,6 +22,7 @@ from rmwbench.errors import UserError, did_you_mean
 from rmwbench.published.importers.data_source import Source, SourceFile, malformed
 from rmwbench.published.importers.formats import survey as importer
 from rmwbench.published.importers.sheet import parse_rows
+from rmwbench.whole_file import make_directory, write_whole
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ KNOWN = (
     _scale("frequency", "Never, Rarely, Sometimes, Often, Always"),
     _scale("quality", "Very Poor, Poor, Fair, Good, Excellent"),
 )
-NO_OPINION = frozenset(
+NO_OPINIONS = frozenset(
     (
         *("", "no opinion / not applicable", "no opinion", "not applicable", "n/a", "na", "-"),
         *("don't know", "do not know", "no answer", "prefer not to say"),
@@ -63,7 +69,7 @@ NO_OPINION = frozenset(
 def is_no_opinion(answer: str) -> bool:
     """Whether an answer says that there is no opinion; such answers are counted and left out of
     every statistic."""
-    return _key(answer) in NO_OPINION
+    return _key(answer) in NO_OPINIONS
 
 
 def scale_of(answers: Iterable[str], scales: tuple[Scale, ...] = KNOWN) -> Scale | None:
@@ -255,3 +261,97 @@ def published_figures(item: SourceFile, path: Path) -> list[dict[str, Any]] | No
         rows = Bundle(done.directory).rows("figures")
     names = ("figure", "series", "x", "as_published", "as_corrected", "count", "note")
     return [{name: row[name] for name in names} for row in rows if row["figure"] in PUBLISHED]
+
+
+PROFILE_COLUMNS = (
+    ("ROS 2 distribution", "the one you use most"),
+    ("Kind of robot or application", "in a few words that do not name you or your employer"),
+    (
+        "Middleware",
+        "the one you use most, for example rmw_zenoh_cpp; the statements below are about it",
+    ),
+    ("Chosen by", "the distribution's default, or a choice of your own"),
+    ("Networks", "same machine, cable, WiFi, cellular, several"),
+    ("Nodes", "about how many run at once"),
+)
+STATEMENTS = (
+    "It worked for my application without any configuration",
+    "I know which middleware my system uses and what that means",
+    "I could change to another middleware with little effort",
+    "I have considered changing, or would",
+    "Those who publish ROS 2 tell me enough to choose a middleware",
+    "When I ask its developers, I get help",
+    "Its documentation answers my questions",
+    "It has the tools that I need to find out what goes wrong",
+    "It has the features that my application needs",
+    "It is fast enough for my application",
+    "Its cost in processor and memory is acceptable",
+    "It copes with the networks that my robots really have",
+    "Problems with it made me change, or want to",
+    "It works together with other middlewares as far as I need that",
+    "It is robust enough for a product",
+    "Its security is good enough for my application",
+    "It should be the default",
+    "I would recommend it to a colleague who starts today",
+    "ROS 2 is better off with exchangeable middlewares",
+)
+NO_OPINION = "No opinion / not applicable"
+FREE_TEXTS = ("What would have to change for you to be content? (not shown in any evaluation)",)
+
+
+def form_header() -> list[str]:
+    return [
+        "Timestamp",
+        *(name for name, _ in PROFILE_COLUMNS),
+        *(f"How far do you agree? [{text}]" for text in STATEMENTS),
+        *FREE_TEXTS,
+    ]
+
+
+def write_form(directory: Path) -> tuple[Path, Path]:
+    """Write `survey.csv` (its header) and `survey.md`. Raise UserError rather than overwrite
+    answers."""
+    make_directory(directory)
+    table, page = directory / "survey.csv", directory / "survey.md"
+    for path in (table, page):
+        if path.exists():
+            raise UserError(
+                "there is a form already, perhaps with answers",
+                where=str(path),
+                fix="another directory",
+            )
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(form_header())
+    write_whole(table, text.getvalue())
+    write_whole(page, form_markdown())
+    return table, page
+
+
+def form_markdown() -> str:
+    """Return the form to print or to copy into a form service."""
+    lines = [
+        "# A survey on robot middleware",
+        "",
+        "Answers are evaluated as counts, medians and tests of order; groups of fewer than five "
+        "people are not shown,",
+        "and free text never is.",
+        "",
+        "## About your system",
+        "",
+        *(f"- **{name}** ({hint}):" for name, hint in PROFILE_COLUMNS),
+        "",
+        "## How far do you agree?",
+        "",
+        f"| | {' | '.join(AGREEMENT.levels)} | {NO_OPINION} |",
+        "|---" * (len(AGREEMENT.levels) + 2) + "|",
+        *(
+            f"| {n}. {text} |" + " ☐ |" * (len(AGREEMENT.levels) + 1)
+            for n, text in enumerate(STATEMENTS, start=1)
+        ),
+        "",
+        "## In your words",
+        "",
+        *(f"- {text}:" for text in FREE_TEXTS),
+        "",
+    ]
+    return "\n".join(lines)

@@ -15,8 +15,8 @@ import numpy as np
 
 from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.published.community.survey import ordinal
-from rmwbench.published.community.survey.answers_file import Survey, SurveyQuestion
+from rmwbench.published.community import ordinal
+from rmwbench.published.community.survey_file import Survey, SurveyQuestion
 from rmwbench.words.fields import absent, exact
 
 FEWEST = 5
