@@ -54,7 +54,8 @@ class Nothing(Strict):
 
 class Limits(Strict):
     """Limits of all topics (`acceptable`) and of single ones (`topics`, by the name of the topic,
-    of a reader's node, or a pattern such as `scan_*`), which replace those of the same metric."""
+    of a reader's node, or `scan_*` for several that differ by a number), which replace those of the
+    same metric."""
 
     acceptable: dict[str, Annotated[float, Field(gt=0.0)]] = Field(default_factory=dict)
     topics: dict[str, dict[str, Annotated[float, Field(gt=0.0)]]] = Field(default_factory=dict)

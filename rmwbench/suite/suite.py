@@ -27,7 +27,7 @@ from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 from rmwbench.suite.side import MODES
 from rmwbench.suite.timeline import Sampling, Timeline
 from rmwbench.suite.workload.qos import Qos
-from rmwbench.suite.workload.topology import topics_and_readers
+from rmwbench.suite.workload.topology import limited_names
 from rmwbench.suite.workload.workload import Workload
 
 MOST_ENTRIES = 1000
@@ -231,18 +231,18 @@ class Suite(Strict):
                     check_known("factor", factor, self.factors, at=(*at, key, factor))
 
     def _check_limited_topics(self, limits: Limits) -> None:
-        """Raises Fault for a limited topic that no workload has. A name is that of the topic, of a
-        reader's node, or both: `image → control`."""
+        """Raises Fault for a limited topic that no workload has: the limit would be of nothing."""
         if not limits.topics:
             return
-        nodes = [node for workload in self.workloads for node in workload.written_out]
-        known = topics_and_readers(nodes)
-        pairs = [f"{s.topic} → {node.name}" for node in nodes for s in node.subscriptions]
-        names = [*known, *pairs]
+        known = dict.fromkeys(
+            name
+            for workload in self.workloads
+            for name in limited_names(workload.written_out, workload.focus)
+        )
+        shown = [name for name in known if " " not in name]  # a reader is listed by itself
         for name in limits.topics:
-            prefix = name.removesuffix("*")
-            if name not in names and not any(t.startswith(prefix) for t in names if "*" in name):
-                raise unknown("topic or reader", name, known, at=("outcomes", "topics", name))
+            if name not in known:
+                raise unknown("topic or reader", name, shown, at=("outcomes", "topics", name))
 
     def _check_exclusions(self, arms: list[str], workloads: list[str]) -> None:
         axes: dict[str, list[Scalar]] = {

@@ -3,7 +3,7 @@ for them."""
 
 import pytest
 
-from .suite_text import error, suite
+from .suite_text import error, nodes, suite
 
 DECLARED = """\
 outcomes:
@@ -27,12 +27,43 @@ def test_limits_of_topics_reach_the_plan_and_may_stand_alone():
 READER = suite().workloads[0].written_out[-1].name
 
 
+def limiting(name: str) -> str:
+    return f"outcomes:\n  topics:\n    {name}: {{response_latency_p50_ms: 20}}\n"
+
+
 def test_limits_may_be_of_readers_and_an_error_says_who_there_are():
-    for name in (READER, f"{READER[:3]}*", f"{TOPIC} → {READER}"):
-        declared = f"outcomes:\n  topics:\n    {name}: {{response_latency_p50_ms: 20}}\n"
-        assert list(suite(more=declared).outcomes.document()["topics"]) == [name]
+    for name in (READER, f"{TOPIC} → {READER}"):
+        limits = suite(more=limiting(name)).outcomes
+        assert list(limits.document()["topics"]) == [name]
     caught = error(more="outcomes: {topics: {nobody: {undelivered: 0.9}}}\n")
     assert {TOPIC, READER} <= {*caught.expected.removeprefix("one of ").split(", ")}
+
+
+TWO = (("rate_hz: 1000", "rate_hz: 1000\n    subscribers: 2"),)
+
+
+@pytest.mark.parametrize("name", ["listener_*", "w → listener_*", "listener_2", "w → listener_2"])
+def test_readers_that_differ_by_a_number_have_a_common_name(name):
+    assert list(suite(*TWO, more=limiting(name)).outcomes.topics) == [name]
+
+
+@pytest.mark.parametrize("name", ["lis*", "listener*", "*", "w*", "listener_3"])
+def test_a_limit_that_would_be_of_nothing_is_refused(name):
+    """A pattern was accepted, and no answer has a topic or a reader of such a name."""
+    assert f"unknown topic or reader `{name}`" in error(*TWO, more=limiting(f"'{name}'")).what
+
+
+def test_a_limit_of_a_topic_out_of_focus_is_refused():
+    graph = nodes(
+        "{name: x, publishers: [{topic: image}, {topic: status}]}",
+        "{name: y, subscriptions: [{topic: image}, {topic: status}]}",
+        "{name: z, subscriptions: [{topic: image}]}",
+    )
+    focus = (graph, ("rate_hz: 1000", "rate_hz: 1000\n    focus: [z]"))
+    for name in ("image", "z", "image → z"):
+        assert list(suite(*focus, more=limiting(name)).outcomes.topics) == [name]
+    for name in ("status", "y", "image → y"):
+        assert f"unknown topic or reader `{name}`" in error(*focus, more=limiting(name)).what
 
 
 def test_limits_reach_the_plan_in_their_metrics_own_units():

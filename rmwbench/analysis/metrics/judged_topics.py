@@ -12,7 +12,6 @@ alike readers is judged with its writers as a topic is, under the name of its no
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +31,7 @@ from rmwbench.analysis.records.columns import Row
 from rmwbench.analysis.records.readers import AlikeReaders
 from rmwbench.analysis.stats.estimate import total
 from rmwbench.codes import SENDERS
+from rmwbench.words.numbered_names import common_names, stem
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -45,7 +45,6 @@ _OF_SENDERS = frozenset(
 OF_TOPICS = tuple(m.name for m in METRICS if m.topics is not TopicScope.WHOLE)
 """Metrics that each topic has."""
 
-_NUMBERED = re.compile(r"(.+?)_?\d+")
 READER_ARROW = " → "
 """Between the name of a topic and that of its reader."""
 
@@ -74,7 +73,7 @@ class Topic:
     def limit_names(self) -> tuple[str, ...]:
         """The names under which a suite may limit it; the limit under a later name counts."""
         called = (self.name, *self.members) if self.readers is None else (*self.members, self.name)
-        return (*_together(self.members), *called, *_of_readers(self.members, self.nodes))
+        return (*common_names(self.members), *called, *_of_readers(self.members, self.nodes))
 
 
 def workload_limit_names(
@@ -84,19 +83,12 @@ def workload_limit_names(
     names of its topics and of their readers."""
     judged = in_focus(endpoints, definition)
     topics = tuple(dict.fromkeys(row["topic"] for row in judged))
-    return (*_together(topics), *topics, *_of_readers(topics, _nodes(judged)))
+    return (*common_names(topics), *topics, *_of_readers(topics, _nodes(judged)))
 
 
 def _of_readers(topics: Sequence[str], nodes: Sequence[str]) -> tuple[str, ...]:
-    called = (*_together(nodes), *nodes)
+    called = (*common_names(nodes), *nodes)
     return (*called, *(f"{topic}{READER_ARROW}{node}" for topic in topics for node in called))
-
-
-def _together(names: Sequence[str]) -> tuple[str, ...]:
-    """`scan_*` for each stem that several of the names have. Names that a bundle lacks are
-    skipped."""
-    stems = Counter(_stem(name) for name in names if name)
-    return tuple(f"{stem}_*" for stem, several in stems.items() if several > 1)
 
 
 def _nodes(rows: Iterable[Row]) -> tuple[str, ...]:
@@ -116,7 +108,7 @@ def judged_topics(endpoints: Sequence[Row], definition: Mapping[str, Any] = NOTH
     for topic, own in rows.items():
         first = own[0]
         key = (
-            _stem(topic or ""),
+            stem(topic or ""),
             first.get("type"),
             first.get("payload_bytes"),
             rates.get(topic),
@@ -220,16 +212,10 @@ def _names(groups: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _called(names: Sequence[str]) -> str:
-    stems = {_stem(name) for name in names}
+    stems = {stem(name) for name in names}
     if len(names) == 1:
         return names[0]
     return f"{stems.pop()}_*" if len(stems) == 1 else ",".join(names)
-
-
-def _stem(topic: str) -> str:
-    """`scan` of `scan_3`."""
-    match = _NUMBERED.fullmatch(topic)
-    return match.group(1) if match else topic
 
 
 def _promise(row: Row) -> tuple[Any, Any, Any]:

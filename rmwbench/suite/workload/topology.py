@@ -19,6 +19,7 @@ from rmwbench.suite.workload.arrival import Arrival, RateHz, Relay
 from rmwbench.suite.workload.camera import Source
 from rmwbench.suite.workload.message_type import message_type, service_type
 from rmwbench.suite.workload.qos import Qos
+from rmwbench.words.numbered_names import common_names
 
 SERVICE_TIMEOUT_S = 5.0
 """The default of Nav2's parameter `service_timeout`."""
@@ -261,3 +262,25 @@ def topics_and_readers(nodes: Sequence[Node]) -> list[str]:
     """The names of topics and services, then of nodes with subscriptions, each once."""
     topics = [topic for node in nodes for topic in node.topics]
     return [*dict.fromkeys([*topics, *(node.name for node in nodes if node.subscriptions)])]
+
+
+def limited_names(nodes: Sequence[Node], focus: Sequence[str]) -> list[str]:
+    """The names under which topics and readers may have limits of their own, of those in `focus` or,
+    without one, of all: the topic, the node of a reader, both as `image → control`, and `scan_*` for
+    names that differ by a number alone."""
+    topics = dict.fromkeys(topic for node in nodes for topic in node.topics)
+    reads = [(s.topic, node.name) for node in nodes for s in node.subscriptions]
+    if focus:
+        read = {topic for topic, name in reads if name in focus}
+        topics = dict.fromkeys(topic for topic in topics if topic in focus or topic in read)
+        reads = [(topic, name) for topic, name in reads if topic in focus or name in focus]
+    readers_of: dict[str, list[str]] = {}
+    for topic, name in reads:
+        readers_of.setdefault(topic, []).append(name)
+    readers = dict.fromkeys(name for _, name in reads)
+    pairs = [
+        f"{topic} → {name}"
+        for topic, names in readers_of.items()
+        for name in (*names, *common_names(names))
+    ]
+    return [*topics, *common_names(topics), *readers, *common_names(readers), *pairs]
