@@ -17,7 +17,7 @@ from rmwbench.campaign.plan.socket_buffers import LIMITS, asked_bytes
 from rmwbench.errors import UserError, not_one_of
 from rmwbench.lab.machine.network_rules import IMAGES_LOST
 from rmwbench.lab.middleware import Worker
-from rmwbench.lab.profile_file.formats import READERS, family
+from rmwbench.lab.profile_file.readers import READERS, family
 from rmwbench.robot.live.live_model import ROUTER
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.file.candidates_file import known_candidates

@@ -13,8 +13,8 @@ from rmwbench.lab.host import HostKind
 from rmwbench.lab.host.hosts import NAMESPACES, SHARED
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.profile_file.file_needs import FileNeeds
-from rmwbench.lab.profile_file.formats import file_needs
 from rmwbench.lab.profile_file.host_setup import HostSetup, written_files
+from rmwbench.lab.profile_file.readers import file_needs
 from tests.campaign.cells import outcome
 from tests.campaign.own_file_cells import TWO_HOSTS, cell
 

@@ -25,7 +25,7 @@ from rmwbench.lab.profile_file.file_needs import (
     Unreadable,
     reachable,
 )
-from rmwbench.lab.profile_file.formats import family, file_needs
+from rmwbench.lab.profile_file.readers import family, file_needs
 from rmwbench.lab.trial_view import needed_paths
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.network.network import KERNEL

@@ -19,8 +19,8 @@ from rmwbench.lab.host import Hosts
 from rmwbench.lab.middleware import Worker, ros2
 from rmwbench.lab.network import addresses
 from rmwbench.lab.profile_file.file_needs import NO_NEEDS, Address, FileNeeds, Unreadable, reachable
-from rmwbench.lab.profile_file.formats import file_needs
 from rmwbench.lab.profile_file.host_setup import OWN_DEVICES, HostSetup
+from rmwbench.lab.profile_file.readers import file_needs
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.side import Profile, Side
 

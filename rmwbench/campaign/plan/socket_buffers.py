@@ -12,7 +12,7 @@ from typing import Any
 
 from rmwbench.campaign.plan.profile import Workers, distinct_sides, resolved_profile
 from rmwbench.lab.middleware import Worker
-from rmwbench.lab.profile_file.cyclonedds_xml import UNITS
+from rmwbench.lab.profile_file.readers import UNITS
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.side import Side
 from rmwbench.words.numbers import quantity

@@ -9,7 +9,7 @@ from typing import Any
 
 from rmwbench.lab.machine.finding import bytes_text
 from rmwbench.lab.machine.network_rules import WANTED_BUFFER_BYTES, sysctl
-from rmwbench.lab.profile_file import zenoh_json5
+from rmwbench.lab.profile_file.readers import zenoh_endpoints
 from rmwbench.robot.live.live_model import (
     BASE_PORT,
     DOMAIN_PORTS,
@@ -199,7 +199,7 @@ def endpoints(process: LiveProcess) -> list[str] | None:
     if not isinstance(config, Mapping):
         return None
     mode = changed.get("mode") or _mode(config)
-    configured = zenoh_json5.endpoints(config, "connect", str(mode))
+    configured = zenoh_endpoints(config, "connect", str(mode))
     matches = (re.match(r"(?:tcp|tls|quic|udp)/[^\s#?]+:\d+", endpoint) for endpoint in configured)
     return [match[0] for match in matches if match]
 
