@@ -82,7 +82,7 @@ def _verdict(
     if arm.name in earlier and earlier[arm.name].verdict in ("worse", "equivalent"):
         return earlier[arm.name]  # its blocks are left out by now
     if works_never(arm):
-        return never(arm, _leader(arms, verdicts), rules, earlier.get(arm.name))
+        return never(arm, _leader(arms, verdicts), rules)
     why = arm.barred or "no trial of this arm was completed with enough messages"
     return Verdict("no data", None, None, why)
 

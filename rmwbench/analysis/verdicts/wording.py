@@ -287,13 +287,11 @@ def _minutes(j: TestedArm, leader: TestedArm, rules: Rules) -> tuple[float | Non
     return minutes, how
 
 
-def never(arm: JudgedArm, against: str | None, rules: Rules, earlier: Verdict | None) -> Verdict:
+def never(arm: JudgedArm, against: str | None, rules: Rules) -> Verdict:
     """The verdict on an arm that failed in every block: no comparison is needed where another
     works."""
     count = len(arm.failed)
-    if earlier is not None and earlier.by == By.FAILURE:
-        return earlier
-    reason = f"failed in each of {count} trials"
+    reason = f"failed in each of {count} trials" if count > 1 else "failed in its only trial"
     if against is None:
         return Verdict("no data", None, None, f"{reason}, and no other arm works here")
     if count < rules.min_blocks:

@@ -33,7 +33,7 @@ from rmwbench.analysis.verdicts.limit_outcomes import NO_MATCH
 from rmwbench.analysis.verdicts.reader_spread import Spread, spread
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.unlike_arms import ArmFacts
-from rmwbench.analysis.verdicts.verdict import BlockRatio, Family, JudgedArm, Verdict, with_lost
+from rmwbench.analysis.verdicts.verdict import Family, JudgedArm, Verdict, with_lost
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import DescribedMiddleware
@@ -434,9 +434,7 @@ class ArmReport:
         if topic is None and self.topics and self.primary in POOLED:
             return Ratio(no_data=why_not_pooled(self.topics))
         mine, its = self.judged[topic], floor.judged[topic]
-        bounds = mine.bounds, its.bounds
-        times = ratio.ratio(mine.primary, its.primary, bounds=bounds)
-        return times.inverse() if mine.order.higher and isinstance(times, BlockRatio) else times
+        return ratio.ratio(mine.values(), its.values(), bounds=(mine.bounds, its.bounds))
 
 
 def described_of(cell: Mapping[str, Any], bundle: Bundle) -> DescribedMiddleware | None:
