@@ -3,7 +3,7 @@ the reasons, each case where there are several, and where the answer flips along
 
 from collections.abc import Iterable, Mapping
 
-from rmwbench.analysis.decide.decisions import Along, DecisionAnswer, Met
+from rmwbench.analysis.decide.decisions import DecisionAnswer, FactorOutcomes, LimitDecision
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.limit_outcomes import AtMost
 from rmwbench.report.view import (
@@ -104,7 +104,7 @@ def _outcome(answer: DecisionAnswer) -> TableCell:
     return TableCell(answer.outcome, TONES[answer.outcome])
 
 
-def _met(met: Met, several: bool) -> str:
+def _met(met: LimitDecision, several: bool) -> str:
     case = f"{met.case}: " if several else ""
     why = f": {met.no_data}" if met.no_data else ""
     return (
@@ -130,7 +130,7 @@ def _short(answer: DecisionAnswer | None) -> TableCell:
     return TableCell(f"{answer.outcome}{chance}", TONES[answer.outcome])
 
 
-def _along(along: Along) -> Text:
+def _along(along: FactorOutcomes) -> Text:
     fixed = "".join(f", {named_level(*level)}" for level in along.fixed.items())
     flips = [
         *(decide_words.flip(change, along) for change in along.flips),

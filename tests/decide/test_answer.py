@@ -9,12 +9,12 @@ import pytest
 from rmwbench.analysis.decide.decisions import (
     CaseOutcomes,
     DecideCandidate,
-    Failed,
+    FailureCount,
     Outcome,
     UserLimit,
     Why,
-    along,
     decide,
+    factor_outcomes,
 )
 from rmwbench.analysis.decide.posterior import BlockValues, posterior
 from rmwbench.analysis.verdicts.verdict import Rules
@@ -143,13 +143,13 @@ def test_what_is_asked_is_told_apart_from_what_was_found():
 
 
 def test_a_candidate_whose_trials_fail_is_not_said_to_meet():
-    answer = one(GOOD, failed=Failed(trials=1, of=9))
+    answer = one(GOOD, failed=FailureCount(trials=1, of=9))
     assert (answer.outcome, answer.why) == (Outcome.OPEN, Why.FAILED)
 
 
 def test_failed_blocks_count_as_nothing_arrived():
     broken = {LATENCY: blocks([math.inf] * 8), LOSS: lost([100_000] * 8)}
-    answer = one(broken, absent={CPU: "failed"}, failed=Failed(trials=8, of=8))
+    answer = one(broken, absent={CPU: "failed"}, failed=FailureCount(trials=8, of=8))
     assert (answer.outcome, answer.why) == (Outcome.MISSES, Why.LIMIT)
 
 
@@ -242,7 +242,7 @@ class TestFlips:
             self.at(2, "meets", "meets"),
             self.at(4, "open", "meets"),
         ]
-        (ways,) = along(cases)
+        (ways,) = factor_outcomes(cases)
         assert [at.level for at in ways.levels] == [2, 4, 8]
         (flip,) = ways.flips
         assert (flip.arm, flip.from_, flip.to) == ("a", 2, 8)
@@ -250,16 +250,16 @@ class TestFlips:
 
     def test_who_misses_is_told_from_who_was_not_there(self):
         without = CaseOutcomes("w", {"cameras": 4}, {"a": Outcome.MISSES})
-        (ways,) = along([self.at(2, "meets", "misses"), without])
+        (ways,) = factor_outcomes([self.at(2, "meets", "misses"), without])
         assert [at.misses for at in ways.levels] == [("b",), ("a",)]
 
     def test_unknown_and_open_never_flip(self):
-        (ways,) = along([self.at(2, "meets", "open"), self.at(4, "unknown", "misses")])
+        (ways,) = factor_outcomes([self.at(2, "meets", "open"), self.at(4, "unknown", "misses")])
         assert ways.flips == () and [at.open for at in ways.levels] == [("b",), ("a",)]
 
     def test_the_other_factors_stay(self):
         cases = [self.at(n, "meets", "meets", loss=loss) for n in (1, 2) for loss in (0.0, 0.1)]
-        ways = along(cases)
+        ways = factor_outcomes(cases)
         assert [(one.factor, dict(one.fixed)) for one in ways] == [
             ("cameras", {"loss": 0.0}),
             ("cameras", {"loss": 0.1}),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.analysis.decide.decisions import Along, AtLevel, Failed, Flip
+from rmwbench.analysis.decide.decisions import FactorOutcomes, FailureCount, Flip, LevelOutcomes
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
@@ -217,7 +217,7 @@ def test_a_failing_arm_says_how_often(tmp_path):
     failing = replace(FAST, fails=(2,))
     path = campaign(tmp_path, workloads=("camera",), arms=(FLOOR, failing), blocks=8)
     (one,) = decided(tmp_path, path, most_ms=50).machines[0].candidates
-    assert one.failed == Failed(trials=1, of=8)
+    assert one.failed == FailureCount(trials=1, of=8)
     assert one.outcome != "meets"
 
 
@@ -248,7 +248,7 @@ def test_limits_of_a_topic_that_nobody_has_are_refused(tmp_path, imu):
 def told(*outcomes, levels=(1, 2, 4, 8), before="meets"):
     """The flip of x, which meets or misses the limits, or is open, at each level in turn."""
     at = [
-        AtLevel(
+        LevelOutcomes(
             level=level,
             meets=("x",) * (one == "meets"),
             misses=("x",) * (one == "misses"),
@@ -267,7 +267,7 @@ def told(*outcomes, levels=(1, 2, 4, 8), before="meets"):
         to=at[to].level,
     )
     return decide_words.flip(
-        flip, Along(workload="w", factor="n", fixed={}, levels=tuple(at), flips=(flip,))
+        flip, FactorOutcomes(workload="w", factor="n", fixed={}, levels=tuple(at), flips=(flip,))
     )
 
 

@@ -45,7 +45,7 @@ class UserLimit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failed:
+class FailureCount:
     """How many trials failed by the candidate's own fault, of those that ran."""
 
     trials: int
@@ -62,7 +62,7 @@ class DecideCandidate:
     name: str
     blocks: Mapping[UserLimit, BlockValues]
     absent: Mapping[UserLimit, str] = field(default_factory=dict)
-    failed: Failed = Failed(trials=0, of=0)
+    failed: FailureCount = FailureCount(trials=0, of=0)
     machine_bound: frozenset[str] = frozenset()
     not_supported: str | None = None
 
@@ -77,7 +77,7 @@ class ValueInterval:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Met:
+class LimitDecision:
     """One limit of one candidate in one case; `topic` is None for the whole workload. `blocks`: how
     many observations there are, campaigns where these differ. `probability`: that the limit is met,
     None where too few blocks have the metric; at `error` or less the limit is missed. `measured`:
@@ -112,9 +112,9 @@ class DecisionAnswer:
     probability: float | None
     error: float
     blocks: int
-    failed: Failed
-    binding: Met | None
-    limits: tuple[Met, ...]
+    failed: FailureCount
+    binding: LimitDecision | None
+    limits: tuple[LimitDecision, ...]
 
 
 def overall_rules(rules: Rules, cases: int) -> Rules:
@@ -143,23 +143,21 @@ def _answer(
             probability=0.0,
             error=level,
             blocks=0,
-            failed=Failed(trials=0, of=0),
+            failed=FailureCount(trials=0, of=0),
             binding=None,
             limits=tuple(_unknown(limit, least, candidate.not_supported) for limit in limits),
         )
     beliefs = {
         limit: posterior(b) for limit, b in candidate.blocks.items() if b.count >= LEAST_BLOCKS
     }
-    met = tuple(_met(limit, candidate, beliefs.get(limit), least, rules) for limit in limits)
-    decided = [entry for entry in met if entry.outcome is not Outcome.UNKNOWN]
+    of_limits = tuple(
+        _decision(limit, candidate, beliefs.get(limit), least, rules) for limit in limits
+    )
+    known = [entry for entry in of_limits if entry.outcome is not Outcome.UNKNOWN]
     probability = None
-    if (
-        limits
-        and len(decided) == len(met)
-        and all(entry.blocks >= rules.min_blocks for entry in met)
-    ):
+    if limits and len(known) == len(limits) and min(e.blocks for e in known) >= rules.min_blocks:
         probability = _joint_probability(candidate.blocks, beliefs, limits)
-    outcome, why, binding = _outcome(met, probability, level, rules)
+    outcome, why, binding = _outcome(of_limits, probability, level, rules)
     if outcome is Outcome.MEETS and candidate.failed.trials:
         outcome, why = Outcome.OPEN, Why.FAILED
     return DecisionAnswer(
@@ -168,25 +166,25 @@ def _answer(
         why=why,
         probability=probability,
         error=level,
-        blocks=min((entry.blocks for entry in decided), default=0),
+        blocks=min((entry.blocks for entry in known), default=0),
         failed=candidate.failed,
         binding=binding,
-        limits=met,
+        limits=of_limits,
     )
 
 
 def _outcome(
-    met: Sequence[Met], probability: float | None, level: float, rules: Rules
-) -> tuple[Outcome, Why, Met | None]:
+    decisions: Sequence[LimitDecision], probability: float | None, level: float, rules: Rules
+) -> tuple[Outcome, Why, LimitDecision | None]:
     """The outcome over all limits, and the limit that decides it or leaves it open."""
-    with_data = [limit for limit in met if limit.probability is not None]
-    unknown = [limit for limit in met if limit.outcome is Outcome.UNKNOWN]
-    few = [limit for limit in met if limit not in unknown and limit.blocks < rules.min_blocks]
+    with_data = [limit for limit in decisions if limit.probability is not None]
+    unknown = [limit for limit in decisions if limit.outcome is Outcome.UNKNOWN]
+    few = [limit for limit in decisions if limit not in unknown and limit.blocks < rules.min_blocks]
     if missed := [limit for limit in with_data if limit.outcome is Outcome.MISSES]:
         return Outcome.MISSES, Why.LIMIT, _worst(missed)
     if excused := [limit for limit in with_data if limit.excused]:
         return Outcome.OPEN, Why.MACHINE_BOUND, _worst(excused)
-    if unknown or not met:
+    if unknown or not decisions:
         return Outcome.UNKNOWN, Why.NO_DATA, unknown[0] if unknown else None
     if few:
         return Outcome.OPEN, Why.TOO_FEW_BLOCKS, min(few, key=lambda limit: limit.blocks)
@@ -195,26 +193,26 @@ def _outcome(
     return Outcome.MEETS, Why.LIMIT, None
 
 
-def _worst(met: Sequence[Met]) -> Met:
+def _worst(decisions: Sequence[LimitDecision]) -> LimitDecision:
     """The limit that is least likely to be met."""
-    return min(met, key=lambda limit: limit.probability or 0.0)
+    return min(decisions, key=lambda limit: limit.probability or 0.0)
 
 
-def _fields(limit: UserLimit, least: float) -> dict[str, Any]:
+def _limit_fields(limit: UserLimit, least: float) -> dict[str, Any]:
     return {**vars(limit), "unit": GLOSSARY[limit.metric].unit, "error": least}
 
 
-def _unknown(limit: UserLimit, least: float, why: str) -> Met:
-    return Met(**_fields(limit, least), outcome=Outcome.UNKNOWN, no_data=why)
+def _unknown(limit: UserLimit, least: float, why: str) -> LimitDecision:
+    return LimitDecision(**_limit_fields(limit, least), outcome=Outcome.UNKNOWN, no_data=why)
 
 
-def _met(
+def _decision(
     limit: UserLimit,
     candidate: DecideCandidate,
     belief: Posterior | None,
     least: float,
     rules: Rules,
-) -> Met:
+) -> LimitDecision:
     """The outcome of one limit. `least`: the probability up to which the limit is missed."""
     blocks = candidate.blocks.get(limit)
     if blocks is None or not blocks.count:
@@ -222,8 +220,11 @@ def _met(
     if belief is None:
         value = float(blocks.each()[0])
         measured = ValueInterval(value=value, low=value, high=value)
-        return Met(
-            **_fields(limit, least), outcome=Outcome.OPEN, blocks=blocks.count, measured=measured
+        return LimitDecision(
+            **_limit_fields(limit, least),
+            outcome=Outcome.OPEN,
+            blocks=blocks.count,
+            measured=measured,
         )
     # with too few blocks no probability is small or large enough
     level = least if belief.count >= rules.min_blocks else -1.0
@@ -232,8 +233,8 @@ def _met(
     )
     excused = judgement.outcome is Outcome.MISSES and limit.case in candidate.machine_bound
     value, low, high = belief.interval()
-    return Met(
-        **_fields(limit, least),
+    return LimitDecision(
+        **_limit_fields(limit, least),
         outcome=Outcome.OPEN if excused else judgement.outcome,
         probability=judgement.probability,
         blocks=belief.count,
@@ -259,8 +260,8 @@ def _joint_probability(
         return float(within.min(initial=1.0))
     normals = np.random.default_rng(20261123).standard_normal((DRAWS, len(limits)))
     z = normals @ _root([blocks[limit] for limit in limits]).T
-    met = (z[:, unsure] <= special.ndtri(within[unsure])).all(axis=1)
-    return float(min(met.mean(), within.min()))
+    all_met = (z[:, unsure] <= special.ndtri(within[unsure])).all(axis=1)
+    return float(min(all_met.mean(), within.min()))
 
 
 def _root(blocks: Sequence[BlockValues]) -> np.ndarray:
@@ -296,7 +297,7 @@ Level = bool | int | float | str
 
 
 @dataclass(frozen=True, kw_only=True)
-class AtLevel:
+class LevelOutcomes:
     """The candidates that are decided to meet all limits at a level, those that miss one, and those
     for which it is open."""
 
@@ -319,7 +320,7 @@ class Flip:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Along:
+class FactorOutcomes:
     """One factor of a workload that varies while the others stay at `fixed`. `workload`: its name,
     with the campaign that defines it where another campaign's definition came first. `levels` in
     order: numbers by size, texts as they came."""
@@ -327,7 +328,7 @@ class Along:
     workload: str
     factor: str
     fixed: Mapping[str, Level]
-    levels: tuple[AtLevel, ...]
+    levels: tuple[LevelOutcomes, ...]
     flips: tuple[Flip, ...]
 
 
@@ -340,9 +341,9 @@ class CaseOutcomes:
     outcomes: Mapping[str, Outcome]
 
 
-def along(cases: Sequence[CaseOutcomes]) -> list[Along]:
+def factor_outcomes(cases: Sequence[CaseOutcomes]) -> list[FactorOutcomes]:
     """Every factor that varies while the others stay, in the order of the cases."""
-    lines: list[Along] = []
+    lines: list[FactorOutcomes] = []
     for factor in dict.fromkeys(name for case in cases for name in case.levels):
         groups: dict[tuple[Any, ...], list[CaseOutcomes]] = {}
         for case in cases:
@@ -351,19 +352,19 @@ def along(cases: Sequence[CaseOutcomes]) -> list[Along]:
                 groups.setdefault((case.workload, *rest), []).append(case)
         for group in groups.values():
             if len({repr(case.levels[factor]) for case in group}) > 1:
-                lines.append(_along(factor, in_order(group, factor)))
+                lines.append(_factor_outcomes(factor, in_order(group, factor)))
     return lines
 
 
-def _along(factor: str, cases: Sequence[CaseOutcomes]) -> Along:
+def _factor_outcomes(factor: str, cases: Sequence[CaseOutcomes]) -> FactorOutcomes:
     names = list(dict.fromkeys(name for case in cases for name in case.outcomes))
     first = cases[0]
-    return Along(
+    return FactorOutcomes(
         workload=first.workload,
         factor=factor,
         fixed={name: level for name, level in first.levels.items() if name != factor},
         levels=tuple(
-            AtLevel(
+            LevelOutcomes(
                 level=case.levels[factor],
                 meets=_candidates(case, Outcome.MEETS),
                 misses=_candidates(case, Outcome.MISSES),

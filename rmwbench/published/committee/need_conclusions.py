@@ -9,7 +9,7 @@ need is to a committee.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rmwbench.analysis.decide.decisions import Met
+from rmwbench.analysis.decide.decisions import LimitDecision
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome
 from rmwbench.published.committee.needs import NeedAnswer, NeedCandidate, NeedCaseAnswer, NeedMark
 from rmwbench.report.view import Block, Items, Section, Table, TableCell, Text
@@ -183,7 +183,7 @@ def _titles(need: NeedAnswer, candidate: str, outcome: Outcome) -> list[str]:
     return [case.case.title for case, _ in _cases(need, candidate, outcome)]
 
 
-def _nearest(need: NeedAnswer, name: str) -> tuple[NeedCaseAnswer, Met]:
+def _nearest(need: NeedAnswer, name: str) -> tuple[NeedCaseAnswer, LimitDecision]:
     """Return the limit with the least room over all cases, and its case."""
     measured = [
         (case, limit)

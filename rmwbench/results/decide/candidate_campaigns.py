@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Any, NamedTuple
 
-from rmwbench.analysis.decide.decisions import DecideCandidate, Failed, UserLimit
+from rmwbench.analysis.decide.decisions import DecideCandidate, FailureCount, UserLimit
 from rmwbench.analysis.decide.posterior import BlockValues
 from rmwbench.analysis.metrics.aggregate import (
     MeasuredTrial,
@@ -385,7 +385,7 @@ def candidate(
         name=name,
         blocks=blocks,
         absent=absent,
-        failed=Failed(trials=failed, of=ran),
+        failed=FailureCount(trials=failed, of=ran),
         machine_bound=frozenset(bound),
         not_supported=refused,
     )

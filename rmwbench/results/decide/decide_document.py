@@ -8,8 +8,8 @@ from rmwbench.analysis.decide.decisions import (
     CaseOutcomes,
     DecisionAnswer,
     UserLimit,
-    along,
     decide,
+    factor_outcomes,
     overall_rules,
 )
 from rmwbench.analysis.metrics.glossary import GLOSSARY
@@ -113,7 +113,7 @@ def _decided(machine: MachineData, limits: LimitsFile, rules: Rules) -> _Decided
             )
             for case in selected
         ),
-        along=tuple(along(at)),
+        along=tuple(factor_outcomes(at)),
     )
     outcomes = {machine.arms[answer.arm].identity: answer.outcome for answer in answers}
     return _DecidedMachine(decision, user_limits, outcomes)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from rmwbench.analysis.decide.decisions import Along, DecisionAnswer, Level
+from rmwbench.analysis.decide.decisions import DecisionAnswer, FactorOutcomes, Level
 from rmwbench.analysis.verdicts.limit_outcomes import AtMost, NothingArrives, Outcome
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.words.fields import absent
@@ -66,7 +66,7 @@ class MachineDecision:
     campaigns: tuple[str, ...]
     candidates: tuple[Contender, ...]
     cases: tuple[WorkloadCase, ...]
-    along: tuple[Along, ...]
+    along: tuple[FactorOutcomes, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,13 @@ nothing else."""
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rmwbench.analysis.decide.decisions import Along, AtLevel, DecisionAnswer, Flip, Met
+from rmwbench.analysis.decide.decisions import (
+    DecisionAnswer,
+    FactorOutcomes,
+    Flip,
+    LevelOutcomes,
+    LimitDecision,
+)
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome, Why
 from rmwbench.results.answer.facts import names, verb_of
@@ -96,7 +102,7 @@ def reason(candidate: DecisionAnswer) -> str:
     return text
 
 
-def observed(met: Met) -> str:
+def observed(met: LimitDecision) -> str:
     """Return `8 blocks`, or `2 differing campaigns`: the basis of a probability."""
     return fmt.counted(met.blocks, "differing campaign" if met.campaigns_differ else "block")
 
@@ -108,7 +114,7 @@ def nearest(candidate: DecisionAnswer) -> str:
     return measured(max(limits, key=lambda met: times(met) or 0.0))
 
 
-def measured(met: Met) -> str:
+def measured(met: LimitDecision) -> str:
     """Return `p99 response 7.2 ms [6.1–8.4], limit 5 ms: 1.44× [1.22–1.68]`; for one block without
     intervals."""
     interval = met.measured
@@ -129,7 +135,7 @@ def measured(met: Met) -> str:
     return f"{text} [{span}]"
 
 
-def against_limit(limit: Met | LimitedValue, measured: Estimate) -> str:
+def against_limit(limit: LimitDecision | LimitedValue, measured: Estimate) -> str:
     """Return `front: response latency, p99 41 ms [38–45], limit 33 ms`."""
     return f"{limit_name(limit)} {value(measured)}, limit {amount(limit.at_most, limit.metric)}"
 
@@ -139,19 +145,19 @@ def value(metric: Estimate | None) -> str:
     return fmt.metric(in_unit_of_limit(metric)).full
 
 
-def times(met: Met) -> float | None:
+def times(met: LimitDecision) -> float | None:
     """Return the measured value as a multiple of the limit, which is positive; None if it is absent
     or infinite."""
     finite = None if met.measured is None else fmt.finite(met.measured.value)
     return None if finite is None else finite / met.at_most
 
 
-def limit_name(limit: Met | LimitedValue) -> str:
+def limit_name(limit: LimitDecision | LimitedValue) -> str:
     where = f"{limit.topic}: " if limit.topic else ""
     return f"{where}{GLOSSARY[limit.metric].title}"
 
 
-def probability(answer: DecisionAnswer | Met) -> str:
+def probability(answer: DecisionAnswer | LimitDecision) -> str:
     """Return the probability with two digits, and never 0 or 1, since nothing measured is certain.
     An open one that looks decided has the bound that it would have to reach: `0.992 < 0.995`,
     `0.004 > 0.0005`."""
@@ -161,7 +167,7 @@ def probability(answer: DecisionAnswer | Met) -> str:
     if 0.01 <= chance <= 0.99:
         return f"{chance:.2f}"
     if answer.outcome == Outcome.OPEN:
-        if answer.error < chance < 0.01 and isinstance(answer, Met):
+        if answer.error < chance < 0.01 and isinstance(answer, LimitDecision):
             return " > ".join(_apart(chance, answer.error))
         if 0.99 < chance < 1 - answer.error:
             return " < ".join(_apart(chance, 1 - answer.error))
@@ -194,7 +200,7 @@ def _why_open(candidate: DecisionAnswer) -> str:
     return ""
 
 
-def flip(change: Flip, along: Along) -> str:
+def flip(change: Flip, along: FactorOutcomes) -> str:
     """Return `zenoh meets the limits up to cameras=4 and misses them from cameras=8 on`; `at`
     instead of either part if not every level on that side is decided to be the same."""
     levels = [at.level for at in along.levels]
@@ -211,13 +217,13 @@ def flip(change: Flip, along: Along) -> str:
     return f"{change.arm} {before} the limits {low} and {after} them {high}"
 
 
-def _alike(levels: Sequence[AtLevel], arm: str, outcome: Outcome) -> bool:
+def _alike(levels: Sequence[LevelOutcomes], arm: str, outcome: Outcome) -> bool:
     """Whether the arm is decided to have this outcome at each of several levels."""
     decided = [level.meets if outcome == Outcome.MEETS else level.misses for level in levels]
     return len(decided) > 1 and all(arm in arms for arms in decided)
 
 
-def only(along: Along) -> list[str]:
+def only(along: FactorOutcomes) -> list[str]:
     """Return `only fastdds meets them at cameras=8` for each level at which one candidate alone
     meets the limits."""
     return [

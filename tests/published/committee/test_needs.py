@@ -4,7 +4,7 @@ rest on it."""
 import numpy as np
 import pytest
 
-from rmwbench.analysis.decide.decisions import DecideCandidate, Failed, UserLimit, decide
+from rmwbench.analysis.decide.decisions import DecideCandidate, FailureCount, UserLimit, decide
 from rmwbench.analysis.decide.posterior import BlockValues, posterior
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome
 from rmwbench.analysis.verdicts.verdict import Rules
@@ -44,7 +44,9 @@ def test_a_perfect_candidate_meets_the_limit_in_the_blocks_needed_and_not_in_hal
     def outcome(blocks):
         lost, of = (0.0,) * blocks, (messages,) * blocks
         data = {limit: BlockValues("fraction", lost, (0,) * blocks, of=of)}
-        many = [DecideCandidate(f"c{n}", data, {}, Failed(trials=0, of=blocks)) for n in range(7)]
+        many = [
+            DecideCandidate(f"c{n}", data, {}, FailureCount(trials=0, of=blocks)) for n in range(7)
+        ]
         return decide(many, [limit], Rules())[0].outcome
 
     assert outcome(asked) is Outcome.MEETS
