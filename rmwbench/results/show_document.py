@@ -59,7 +59,6 @@ from rmwbench.results.workload import (
     topic_answers,
 )
 from rmwbench.results.workload.arm_own_cost import own_share
-from rmwbench.results.workload.cost_growth import growths
 from rmwbench.results.workload.interop import matrix
 from rmwbench.results.workload.workload_arm import ArmReport, floors
 from rmwbench.words import numbers as fmt
@@ -103,7 +102,7 @@ def summarise(
         conclusions=(),
         more=open_comparisons(workloads, campaign.rules.minutes_per_block),
         levels=levels,
-        growth=growths(arms),
+        growth=factor_levels.growths(arms),
         advice=advice(bundle, campaign, level, levels),
         glossary={name: GlossaryEntry(**entry.document()) for name, entry in GLOSSARY.items()},
     )

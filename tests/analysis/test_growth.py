@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.stats.growth import Growth, growth, sizes_of, words
-from rmwbench.results.workload.cost_growth import graph_of
+from rmwbench.results.workload.factor_levels import graph_of
 
 SIZES = (2, 10, 40)
 

@@ -1,21 +1,43 @@
 """Computes the answer of `rmwbench explain`, one entry per arm of a workload, from the same trials
-and verdicts as every report."""
+and verdicts as every report.
 
-from collections.abc import Sequence
+The medians are the phases of each arm's typical messages, over its done trials with an interval,
+and the work behind them: pieces, wake-ups, repeated sending."""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
+from rmwbench.analysis.causes.median import Phase, TypicalMessage, typical_message
+from rmwbench.analysis.causes.tail import PairMessages, pairs
+from rmwbench.analysis.metrics.aggregate import aggregate
+from rmwbench.analysis.metrics.comparisons import PRIMARY
+from rmwbench.analysis.metrics.context import Context
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Use, names_for
 from rmwbench.analysis.verdicts.unlike_arms import flags
+from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
+from rmwbench.bundle.evidence import TrialEvidence, evidence
 from rmwbench.errors import UserError
 from rmwbench.results.advice import advice, of_arm
-from rmwbench.results.explain.explain_model import Advice, ArmInTopic, Explanation
-from rmwbench.results.explain.medians import Typical, medians, typical_messages
+from rmwbench.results.explain.explain_model import (
+    Advice,
+    ArmInTopic,
+    Explanation,
+    MedianAnswer,
+    PhaseAnswer,
+)
 from rmwbench.results.judged_campaign import JudgedCampaign, judge_campaign
 from rmwbench.results.workload import chain_answer, factor_levels
+from rmwbench.results.workload.chain_answer import part_over_trials
 from rmwbench.results.workload.tails import tails
 from rmwbench.results.workload.topic_answers import topics, verdict_in
 from rmwbench.results.workload.workload_arm import ArmReport
+
+NOT_STAMPED = "half of the messages or more did not arrive, or none near the median has all stamps"
+Typical = Mapping[int, Mapping[str | None, TypicalMessage]]
+"""Trial -> topic, or None if the topics are alike -> its typical message."""
 
 
 def explanations(bundle: Bundle, trial: int | None = None) -> tuple[Explanation, ...]:
@@ -99,4 +121,78 @@ def _topics(workload: str, arm: ArmReport, campaign: JudgedCampaign) -> tuple[Ar
             verdict=verdict_in(topic.name, arm, campaign.verdicts[workload]),
         )
         for topic in topics(campaign.arms[workload])
+    )
+
+
+def typical_messages(
+    bundle: Bundle, campaign: JudgedCampaign, arms: Sequence[ArmReport]
+) -> Typical:
+    """Return the typical messages of the done trials of these arms; their records are read once."""
+    topics = {
+        t.trial: {topic.name: topic.endpoints for topic in arm.topics}
+        for arm in arms
+        for t in arm.trials
+    }
+    lines = [line for line in bundle.trials("done") if line.trial in topics]
+    return {
+        trial.trial: dict(_of_trial(trial, topics[trial.trial]))
+        for trial in evidence(bundle, lines, campaign.small)
+    }
+
+
+def _of_trial(
+    trial: TrialEvidence, topics: Mapping[str, frozenset[int]]
+) -> Iterator[tuple[str | None, TypicalMessage]]:
+    context = Context.of(trial)
+    records, window = context.evidence.records, context.window
+    groups: dict[str | None, list[PairMessages]] = {}
+    for writer, reader, _, pair in pairs(records, context.judged, window, context.lives):
+        own = [name for name, endpoints in topics.items() if {writer, reader} <= endpoints]
+        for topic in own if topics else [None]:
+            groups.setdefault(topic, []).append(pair)
+    for topic, messages in groups.items():
+        if (typical := typical_message(messages)) is not None:
+            yield topic, typical
+
+
+def medians(
+    arm: ArmReport, typical: Typical, verdicts: Mapping[str | None, Mapping[str, Verdict]]
+) -> tuple[MedianAnswer, ...]:
+    if not arm.trials:
+        return ()
+    topics: list[str | None] = [topic.name for topic in arm.topics]
+    return tuple(_median(arm, topic, typical, verdicts) for topic in topics or [None])
+
+
+def _median(
+    arm: ArmReport,
+    topic: str | None,
+    typical: Typical,
+    verdicts: Mapping[str | None, Mapping[str, Verdict]],
+) -> MedianAnswer:
+    response = aggregate(GLOSSARY[PRIMARY], arm.trials_in(topic))
+    messages = [m for t in arm.trials if (m := typical.get(t.trial, {}).get(topic)) is not None]
+    if response.value == inf:
+        messages = []
+    count = sum(m.messages for m in messages)
+    whole = sum(m.response_ns for m in messages)
+    phases = []
+    for phase in Phase:
+        spent = [m.phases_ns.get(phase) for m in messages]
+        share = None if phase is Phase.READ or not whole else sum(x or 0.0 for x in spent) / whole
+        # only this phase is between two hosts, whose clocks are known to a bound
+        bound_ns = arm.clock_bound(PRIMARY, topic) if phase is Phase.WAY else 0.0
+        time = part_over_trials(spent, count, bound_ns, absent=NOT_STAMPED)
+        phases.append(PhaseAnswer(phase=phase, time=time, share=share))
+    verdict = verdicts.get(topic, {}).get(arm.name)
+    behind = verdict is not None and verdict.verdict != "best"
+    return MedianAnswer(
+        topic=topic,
+        response=response,
+        phases=tuple(phases),
+        beside={name: aggregate(GLOSSARY[name], arm.trials) for name in names_for(Use.MEDIAN)},
+        taken=arm.take,
+        verdict=verdict.verdict if verdict else None,
+        against=verdict.against if verdict and behind else None,
+        ratio=verdict.ratio if verdict and behind and arm.primary == PRIMARY else None,
     )

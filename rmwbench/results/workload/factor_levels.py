@@ -2,7 +2,8 @@
 first, in the primary metric, in delivery, and in costs, paired within blocks.
 
 The primary metric and delivery of all arms are judged together, delivery first; costs are judged
-together in a second step."""
+together in a second step. Where the levels are graphs of several sizes, a line per arm and cost
+says how discovery grows with the number of nodes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from rmwbench.analysis.metrics.aggregate import aggregate, judged_loss
 from rmwbench.analysis.metrics.comparisons import json_column
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Use, names_for
 from rmwbench.analysis.metrics.judged_topics import POOLED
+from rmwbench.analysis.stats import growth
 from rmwbench.analysis.verdicts import statements
 from rmwbench.analysis.verdicts.gains import has_ratio
 from rmwbench.analysis.verdicts.ladders import Ladder, Rung, ladders, steps
@@ -21,7 +23,7 @@ from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.analysis.verdicts.statements import Statement, StatementAnswer
 from rmwbench.analysis.verdicts.verdict import BlockRatio, Rules
 from rmwbench.results.model import Estimate
-from rmwbench.results.show_model import Levels, LevelStep
+from rmwbench.results.show_model import CostGrowth, Levels, LevelStep
 from rmwbench.results.workload.workload_arm import ArmReport, statement
 
 COSTS = names_for(Use.EFFECT)
@@ -185,3 +187,48 @@ def _levels(part: _Part, judged: Sequence[LevelStep]) -> Levels:
         fates=tuple(arm.fates_in(part.topic) for arm in part.arms) if part.judged_metrics() else (),
         steps=tuple(judged),
     )
+
+
+def graph_of(definition: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return how many nodes a cell brings up, or has at its start, and in how many processes; None
+    if some join late, since the graph is never complete at one time then."""
+    managed = definition.get("bring_up")
+    if managed is None and any(
+        endpoint.get("joins_s") is not None for endpoint in definition.get("endpoints") or ()
+    ):
+        return None
+    processes = [process.get("nodes") or () for process in definition.get("processes") or ()]
+    if managed is not None:  # without the manager itself
+        processes = [set(nodes) & set(managed["nodes"]) for nodes in processes]
+    counts = [len(nodes) for nodes in processes if nodes]
+    return (sum(counts), len(counts)) if counts else None
+
+
+def growths(arms: Mapping[str, Sequence[ArmReport]]) -> tuple[CostGrowth, ...]:
+    """Return `growth` of the show document. `arms`: comparison -> its arms."""
+    graphs = {name: graph_of(of[0].definition) for name, of in arms.items() if of}
+    sizes = growth.sizes_of(list(arms), graphs)
+    out = []
+    for name in dict.fromkeys(arm.name for workload in sizes for arm in arms[workload]):
+        of_arm = {
+            n: arm for workload, n in sizes.items() for arm in arms[workload] if arm.name == name
+        }
+        for metric in names_for(Use.GROWTH):
+            fit = growth.growth(
+                {n: {t.block: v for t, v in arm.values[metric]} for n, arm in of_arm.items()}
+            )
+            if fit is None:
+                continue
+            out.append(
+                CostGrowth(
+                    arm=name,
+                    metric=metric,
+                    exponent=round(fit.exponent, 3),
+                    low=round(fit.low, 3),
+                    high=round(fit.high, 3),
+                    blocks=fit.blocks,
+                    nodes=tuple(fit.sizes),
+                    text=growth.words(fit),
+                )
+            )
+    return tuple(out)

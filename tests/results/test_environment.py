@@ -2,7 +2,7 @@
 
 import pytest
 
-from rmwbench.results.compare.settings import differences, lines, of_texts
+from rmwbench.results.compare.environment import differences, lines, of_texts
 
 
 def changed(a, b):
