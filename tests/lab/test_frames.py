@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from rmwbench.lab.camera import frame_source as frames
-from rmwbench.lab.camera import scene
 from rmwbench.lab.camera.frame_source import FrameSources, SourceBroken, account
 from rmwbench.lab.host import Host
 from rmwbench.lab.process.trial_processes import TrialProcesses
-from rmwbench.suite.workload.camera import PixelFormat
+from rmwbench.suite.workload.camera import PHOTO, RENDERED, PixelFormat
 from tests.suite.suite_text import cells_of
 
 needs_gstreamer = pytest.mark.skipif(
@@ -93,12 +92,14 @@ def test_drawn_frames_are_in_the_ring_from_the_start_and_seen_at_their_rate():
             ("frames 1", "source")
         ]
         ring = os.dup(sources.additions_for("talker").files[10])
-    assert kept.made > 0 and kept.lz4_ratio == scene.lz4_ratio(scene.frames("photo", FORMAT)[0])
+    assert kept.made > 0 and kept.lz4_ratio == frames.lz4_ratio(
+        frames.drawn_frames("photo", FORMAT)[0]
+    )
     slots = [
         slice(at, at + FORMAT.frame_bytes) for at in range(frames.FIRST_SLOT, RING_BYTES, 3 * 4096)
     ]
     with mmap.mmap(ring, RING_BYTES, prot=mmap.PROT_READ) as view:
-        assert tuple(view[slot] for slot in slots) == scene.frames("photo", FORMAT)
+        assert tuple(view[slot] for slot in slots) == frames.drawn_frames("photo", FORMAT)
         numbers = [
             int.from_bytes(view[64 + 64 * slot :][:8], "little") for slot in range(frames.SLOTS)
         ]
@@ -158,3 +159,28 @@ def test_a_pipeline_that_cannot_be_made_is_told_in_gstreamers_words():
         pytest.raises(SourceBroken, match=r"exit code 1 after 0 frames.*nosuchelement"),
     ):
         sources.wait()
+
+
+VGA = PixelFormat(640, 480, Fraction(30))
+
+
+def test_a_photo_shrinks_as_photographs_by_day_do_and_without_noise_far_more():
+    photo, rendered = (
+        frames.lz4_ratio(frames.drawn_frames(kind, VGA)[0]) for kind in (PHOTO, RENDERED)
+    )
+    assert 1.15 < photo < 1.29  # six photographs: 1.01 to 1.29
+    assert rendered > 3
+
+
+def test_bytes_at_random_shrink_by_nothing_and_zeros_beyond_all_measure():
+    assert frames.lz4_ratio(np.random.default_rng(1).bytes(300_000)) == 1.0
+    assert frames.lz4_ratio(bytes(300_000)) > 100
+
+
+def test_frames_are_the_same_each_time_and_differ_from_each_other():
+    first = frames.drawn_frames(PHOTO, VGA)
+    frames.drawn_frames.cache_clear()
+    assert frames.drawn_frames(PHOTO, VGA) == first
+    assert len(set(first)) == frames.DRAWN_FRAMES and {len(frame) for frame in first} == {
+        VGA.frame_bytes
+    }
