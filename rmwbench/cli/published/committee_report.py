@@ -3,6 +3,7 @@ measures its sections and writes it."""
 
 import functools
 import math
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -22,6 +23,7 @@ from rmwbench.cli.options import (
 from rmwbench.cli.published.forms import deliver
 from rmwbench.cli.runs import resume_command, run_stoppable
 from rmwbench.errors import UserError, not_one_of
+from rmwbench.whole_file import make_directory, write_whole
 from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ COMMUNITY = (
     ("rep2004", "Declared quality (REP-2004)", "FILE…"),
     ("survey", "What users say", "FILE.csv"),
 )
+ANSWERS = "community"
+"""The folder of an evaluation for answers that replace the shipped ones of COMMUNITY."""
 
 
 def register(app: typer.Typer) -> None:
@@ -212,7 +216,6 @@ def compare_reports(
     from rmwbench.published.committee.agreement import compare_runs, view
     from rmwbench.report.render.html import render_html
     from rmwbench.report.render.markdown import render_markdown
-    from rmwbench.whole_file import write_whole
 
     for option, value in judged_by.items():
         if value:
@@ -314,6 +317,7 @@ def write(session: "CommitteeSession") -> "tuple[Report, list[Path]]":
     from rmwbench.published.committee.report_parts import gather
     from rmwbench.published.committee.report_plan import TITLE
 
+    make_directory(session.directory / ANSWERS)  # a shell makes none for the commands of the report
     report = gather(session, TITLE, _community_parts(session))
     markdown_file = markdown.write(report)[0]
     findings = consistency.check(report, markdown_file.read_text(encoding="utf-8"))
@@ -355,12 +359,16 @@ def _community_parts(session: "CommitteeSession") -> "list[CommunityPart]":
         )
     ]
     for name, title, arguments in COMMUNITY:
-        answer_file = session.directory / "community" / f"{name}.json"
+        answer_file = session.directory / ANSWERS / f"{name}.json"
         command = f"rmwbench published community {name} {arguments} --json"
         view = None
         if answer_file.is_file():
             view = view_of(answer_file)
         elif shipped_answer := shipped(name):
             view = replaceable(view_of(shipped_answer), command, answer_file)
-        parts.append(CommunityPart(title=title, view=view, command=f"{command} > {answer_file}"))
+        parts.append(
+            CommunityPart(
+                title=title, view=view, command=f"{command} > {shlex.quote(str(answer_file))}"
+            )
+        )
     return parts

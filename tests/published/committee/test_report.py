@@ -4,6 +4,7 @@ nothing invented."""
 import dataclasses
 import json
 import re
+import shlex
 import subprocess
 import tempfile
 from types import SimpleNamespace
@@ -302,6 +303,10 @@ def test_the_verb_writes_the_report_of_what_is_finished(session, capsys):
         "robot",
     ]
     assert all((session.directory / name).is_file() for name in ("report.md", "report.html"))
+    # its command writes an answer there
+    survey = shlex.quote(str(session.directory / "community" / "survey.json"))
+    assert f"--json > {survey}` makes it" in (session.directory / "report.md").read_text()
+    assert (session.directory / "community").is_dir()
 
 
 @pytest.mark.usefixtures("no_printer")
