@@ -125,8 +125,7 @@ def _collect(options: GithubOptions, since: datetime | timedelta) -> "list[Proje
     """Return the projects in the order of their names, read from git if a directory is named, else
     from the API. Each answer of the API is saved as soon as it is whole."""
     from rmwbench.published.community.github import history
-    from rmwbench.published.community.github.client import ApiClient
-    from rmwbench.published.community.github.collect import collect
+    from rmwbench.published.community.github.client import ApiClient, collect
     from rmwbench.published.community.github.project import digest
     from rmwbench.published.community.github.saved import save
 

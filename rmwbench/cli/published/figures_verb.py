@@ -77,9 +77,8 @@ class FiguresOptions:
 
 
 def figures(options: FiguresOptions) -> None:
+    from rmwbench.published.figures.figure_points import draw, shipped_summaries
     from rmwbench.published.figures.figures_file import load, sources
-    from rmwbench.published.figures.measured_points import shipped_summaries
-    from rmwbench.published.figures.versions import draw
 
     path = page(options.out, options.html)
     names = [options.source] if options.source else sources()

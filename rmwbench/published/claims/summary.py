@@ -159,7 +159,7 @@ def _over_rmws(source: Claims, campaign: MeasuredCampaign) -> Iterator[tuple[str
 
 def _drawn_cells(figure: "MeasuredFigure", campaign: MeasuredCampaign) -> Iterator[tuple[str, str]]:
     """Yield (workload, arm) of the cells of a campaign that a figure draws."""
-    from rmwbench.published.figures.measured_points import cell_values, is_drawn_by
+    from rmwbench.published.figures.figure_points import cell_values, is_drawn_by
 
     if not campaign.ran(figure.suite):
         return

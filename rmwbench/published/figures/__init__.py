@@ -1,2 +1,2 @@
-"""Published figures, drawn again: read (`figures_file`), with the points of each version
-(`versions`), measured here (`measured_points`), and as charts and a page."""
+"""Published figures, drawn again: read (`figures_file`), with their points as published, as corrected
+and as measured here (`figure_points`), and as charts and a page."""

@@ -3,7 +3,7 @@ where each figure stands in its source, what its axes are, which imported points
 cells of which suite measure the same today.
 
 Each source has one file, `suites/published/SOURCE/figures.yaml`. This module checks what its words
-mean; `published/figures/versions.py` draws the figures.
+mean; `published/figures/figure_points.py` makes their points.
 
 The points are in a small CSV file beside it, so that the figures can be drawn without the archive
 that they come from. It has one line per series, `kind, figure, series, unit, x, as_published,

@@ -20,8 +20,8 @@ from rmwbench.published.figures.drawn_figures import (
     DrawnSource,
     MeasuredPoints,
 )
+from rmwbench.published.figures.figure_points import draw as draw_figures
 from rmwbench.published.figures.figures_file import load, published_points
-from rmwbench.published.figures.versions import draw as draw_figures
 from rmwbench.published.sources import sources_about
 from rmwbench.report.view import Block, Facts, Html, On, Picture, Section, TableCell, Text, View
 from rmwbench.suite.file.suite_files import FIGURES_FILE

@@ -9,8 +9,7 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.published.community.github import client as client_module
 from rmwbench.published.community.github import engagement_view
-from rmwbench.published.community.github.client import ApiClient
-from rmwbench.published.community.github.collect import collect
+from rmwbench.published.community.github.client import ApiClient, collect
 from rmwbench.published.community.github.engagement import MonthCounts, measure
 from rmwbench.published.community.github.engagement_view import view
 from rmwbench.published.community.github.project import RepositoryFact, digest

@@ -6,11 +6,12 @@ import json
 import pytest
 
 from rmwbench.published.community.community_views import view_of
-from rmwbench.published.community.rep2004.declaration_search import (
+from rmwbench.published.community.rep2004.side_by_side import (
     OtherDeclaration,
+    compare,
     search_declarations,
+    view,
 )
-from rmwbench.published.community.rep2004.side_by_side import compare, view
 from rmwbench.report.render.markdown import render_markdown
 from tests.published.community.git_repository import Git
 from tests.support.command import captured

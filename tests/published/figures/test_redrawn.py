@@ -9,8 +9,8 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign, seconds_of
 from rmwbench.published.figures import figures_view as beside
-from rmwbench.published.figures import versions
 from rmwbench.published.figures.drawn_figures import FigurePoint
+from rmwbench.published.figures.figure_points import draw
 from rmwbench.published.figures.figures_file import (
     HEADER,
     Figures,
@@ -97,7 +97,7 @@ def file(tmp_path) -> Figures:
 
 @pytest.fixture
 def answer(file):
-    return versions.draw([(file, {"k": ROWS}, "a test")])
+    return draw([(file, {"k": ROWS}, "a test")])
 
 
 def part(answer, number=0):
@@ -122,7 +122,7 @@ def test_what_is_absent_says_why(file, answer):
     texts = dict(notes(part(answer)))
     assert texts["corrected"] == "1 of 3 points changes, 1 has no value (no data: nothing came)"
     assert texts["measured"].startswith("not yet: `rmwbench run s/one --short`")
-    nothing = versions.draw([(file, {}, "nothing")])
+    nothing = draw([(file, {}, "nothing")])
     assert "--data" in part(nothing).published.absent
     assert answer.sources[0].figures[3].original.not_drawn == "no data"
 
@@ -158,7 +158,7 @@ def drawn(file, *campaigns, **asked):
     tree = file.model_dump(exclude_none=True)
     tree["items"][0]["parts"][0]["measured"][0].update(asked)
     file = Figures.model_validate(tree)
-    return part(versions.draw([(file, {"k": ROWS}, "")], campaigns)).measured
+    return part(draw([(file, {"k": ROWS}, "")], campaigns)).measured
 
 
 def test_measured_are_the_cells_that_have_the_levels(file):
@@ -173,7 +173,7 @@ def test_measured_are_the_cells_that_have_the_levels(file):
 @pytest.mark.parametrize(("arms", "end"), [("abcd", "d at 10: died"), ("abcdef", "; and 2 more")])
 def test_reasons_that_are_not_named_are_counted(file, arms, end):
     absent = [cell(arm, {"no_data": "died"}, rate_hz=30, loss=0.1) for arm in arms]
-    answer = versions.draw([(file, {"k": ROWS}, "")], [measured(*absent)])
+    answer = draw([(file, {"k": ROWS}, "")], [measured(*absent)])
     text = dict(notes(part(answer)))["measured"]
     assert text.count("died") == 4 and text.endswith(end)
 
@@ -274,7 +274,7 @@ def test_of_a_cell_the_campaign_stands_and_then_the_newest_summary_with_a_value(
 
 def test_machine_date_layer_and_blocks_stand_beside_what_is_shipped(file):
     arms = [cell_of("a", 1e6), cell_of("b", 1e6, 5, layer="native")]
-    answer = versions.draw([(file, {"k": ROWS}, "")], [shipped(*arms)])
+    answer = draw([(file, {"k": ROWS}, "")], [shipped(*arms)])
     assert dict(notes(part(answer)))["measured"] == (
         "2 × Some CPU, Linux, 8 GB, 2026-11-22, shipped, layer rclcpp and native, 3 to 5 blocks"
     )
@@ -318,7 +318,7 @@ def test_what_happened_is_told_by_the_second(file, metric, factor, expected):
     tree["items"][0]["parts"][0].update(measured=[asked], x={"title": "second"})
     one = measured(replace(cell("a", VALUE), by_second=seconds_of(RATES, LATENCIES)))
     changed = Figures.model_validate(tree)
-    of_part = part(versions.draw([(changed, {"k": ROWS}, "")], [one])).measured
+    of_part = part(draw([(changed, {"k": ROWS}, "")], [one])).measured
     assert [(p.x, pytest.approx(p.y)) for p in of_part.points] == expected
 
 

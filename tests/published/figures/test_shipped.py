@@ -9,8 +9,8 @@ import pytest
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.published.campaign import OVER_TIME
-from rmwbench.published.figures import versions
 from rmwbench.published.figures.figure_charts import specs
+from rmwbench.published.figures.figure_points import draw, shipped_summaries
 from rmwbench.published.figures.figures_file import (
     load,
     points_text,
@@ -19,7 +19,6 @@ from rmwbench.published.figures.figures_file import (
     sources,
 )
 from rmwbench.published.figures.figures_view import notes
-from rmwbench.published.figures.measured_points import shipped_summaries
 from rmwbench.published.importers.imported_bundle import collect
 from rmwbench.published.importers.kinds import KINDS
 from rmwbench.published.summaries import shipped as summaries_of
@@ -84,7 +83,7 @@ def test_every_part_has_points_or_says_why(name):
     file = FILES[name]
     assert set(file.kinds) <= set(KINDS)
     assert bool(file.kinds) == published_file(name).is_file()
-    (source,) = versions.draw([(file, published_points(name), "shipped")]).sources
+    (source,) = draw([(file, published_points(name), "shipped")]).sources
     assert len(source.figures) >= 3
     for figure in source.figures:
         assert figure.parts or figure.original.not_drawn, figure.original.id
@@ -132,7 +131,7 @@ BY_SECOND = {
 def measured(name):
     """Return the source's figures with the shipped points of today's measurements."""
     source = (FILES[name], published_points(name), "shipped")
-    return versions.draw([source], shipped_summaries())
+    return draw([source], shipped_summaries())
 
 
 @pytest.mark.long

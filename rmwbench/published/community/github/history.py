@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from rmwbench.errors import UserError
-from rmwbench.published.community.github.collect import PARTS
+from rmwbench.published.community.github.client import PARTS
 from rmwbench.published.community.github.project import (
     Commit,
     History,

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from rmwbench.errors import UserError
-from rmwbench.published.community.github.collect import PARTS, Raw, is_pull, parse
+from rmwbench.published.community.github.client import PARTS, Raw, is_pull, parse
 from rmwbench.words.fields import absent
 
 INSIDE = ("OWNER", "MEMBER", "COLLABORATOR")

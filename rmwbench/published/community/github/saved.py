@@ -13,7 +13,7 @@ from typing import Any
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.input_file import read_text
-from rmwbench.published.community.github.collect import PARTS, Raw, parse, stamp, trimmed
+from rmwbench.published.community.github.client import PARTS, Raw, parse, stamp, trimmed
 from rmwbench.published.community.github.project import Project, ProjectItem, digest
 from rmwbench.whole_file import write_whole
 
