@@ -66,7 +66,8 @@ class StopSignals:
 
     def __enter__(self) -> "StopSignals":
         for number in SIGNALS:
-            self._before[number] = signal.signal(number, self._handle)
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup
+                self._before[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -4,6 +4,7 @@ before anything is written."""
 import contextlib
 import itertools
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -17,7 +18,7 @@ from rmwbench.bundle.journal import TrialEnded
 from rmwbench.campaign import course, start, trial_lab
 from rmwbench.campaign.plan import request
 from rmwbench.campaign.plan.plan import make_plan
-from rmwbench.campaign.trial_lab import StopSignal
+from rmwbench.campaign.trial_lab import StopSignal, StopSignals
 from rmwbench.lab import machine
 from rmwbench.lab.machine import void_rules
 from rmwbench.suite.cells import cells
@@ -305,6 +306,15 @@ def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(ben
 
 
 @pytest.mark.long
+def test_a_hang_up_that_nohup_ignores_stops_nothing():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with StopSignals() as signals, signals.interruptible():
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_a_failing_worker_costs_its_trials_and_not_the_campaign(bench):
     fake_worker.install(bench.workers, "segfault", "drain")
     code, output = bench.run()
