@@ -217,3 +217,15 @@ def test_a_node_that_was_killed_before_it_was_up_has_not_joined_and_voids_nothin
     assert trial.endpoints.not_joined == (set() if joined else {planner})
     assert [e["event"] for e in trial.events] == ["killed", *["not_joined"] * (not joined)]
     assert not [one for one in void.void_reasons(trial, []) if f"endpoint {planner} " in one.text]
+
+
+def test_only_processes_that_live_are_frozen():
+    """The successor of a reader that will be killed is not there yet, and had no signal to get."""
+    trial, signalled = outcome(cell(planner=DIES)), []
+    processes = SimpleNamespace(
+        living={"driver": None, "logger": None, "planner": None},
+        signal=lambda process, number: signalled.append(process),
+    )
+    Changes(trial, processes, None, trial.times.window)._freeze()
+    assert signalled == ["logger", "planner"]
+    assert [event["event"] for event in trial.events] == ["frozen", "frozen"]

@@ -206,6 +206,15 @@ def test_what_a_shared_host_has_not_is_told_before():
     assert kinds(cell("minimum-buffer-cyclonedds.xml"), shared)[0] is FileFaultKind.KERNEL
 
 
+def test_a_folder_alone_is_named_too(tmp_path):
+    path = tmp_path / "mine-iceoryx2.toml"
+    path.write_text('[global]\nroot-path = "/srv/iceoryx2"\n')
+    made = cell(str(path))
+    shared = HostKind(SHARED, "a test")
+    (fault,) = faults(made, {"iceoryx2": worker("iceoryx2")}, shared, LIMITS)
+    assert fault.problem.startswith("it needs /srv/iceoryx2, and the shared host has")
+
+
 @pytest.mark.parametrize(
     ("name", "reader"),
     [

@@ -229,7 +229,7 @@ def _host_faults(
         name for setup in setup_of_host.values() for name in (*setup.interfaces, *setup.addresses)
     ]
     if kind.shared and (names or any(setup.all_folders for setup in setup_of_host.values())):
-        folders = [path for setup in setup_of_host.values() for path in setup.writes]
+        folders = [path for setup in setup_of_host.values() for path in setup.all_folders]
         yield FileFault(
             FileFaultKind.SHARED_HOST,
             process,

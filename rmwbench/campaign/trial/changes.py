@@ -140,8 +140,9 @@ class Changes:
             self._processes.turn(max(0, next_ns - time.monotonic_ns()) / 1e9)
             self._hear()
         for process in self._frozen:
-            self._processes.signal(process, signal.SIGCONT)
-            note(self._outcome, process, "thawed")
+            if process in self._processes.living:
+                self._processes.signal(process, signal.SIGCONT)
+                note(self._outcome, process, "thawed")
 
     def _next_reading_ns(self, last_ns: int) -> int | None:
         """Return when the hosts' clocks are read again; None if they are ours."""
@@ -188,11 +189,11 @@ class Changes:
         """Stop the processes that only read, as a debugger or a starved machine does: their peers
         see a reader that takes nothing."""
         writing = {e.process for e in self._endpoints.values() if e.writes}
-        for process in self._outcome.order.cell.processes:
-            if process.name not in writing:
-                self._processes.signal(process.name, signal.SIGSTOP)
-                self._frozen.append(process.name)
-                note(self._outcome, process.name, "frozen")
+        for process in self._processes.living:
+            if process not in writing:
+                self._processes.signal(process, signal.SIGSTOP)
+                self._frozen.append(process)
+                note(self._outcome, process, "frozen")
 
     def settle(self, timeout_s: float) -> None:
         """Wait for the outstanding answers. Raises WorkerFailed."""
