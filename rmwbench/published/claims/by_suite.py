@@ -10,7 +10,7 @@ from rmwbench.errors import UserError
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claims, levels_of
 from rmwbench.published.claims.claims_ledger import ClaimsLedger, SourceLedger
-from rmwbench.published.claims.judging.proxies import LEAST_LENGTH_RATIO
+from rmwbench.published.claims.judging.campaign_answers import LEAST_LENGTH_RATIO
 from rmwbench.published.sources import OVER_RMWS
 from rmwbench.suite.cells import Cell, cells, comparisons
 from rmwbench.suite.factors import Levels

@@ -24,6 +24,12 @@ from rmwbench.published.claims.judging.campaign_answers import (
     CellKey,
     MeasuredAnswer,
     by_version,
+    class_text,
+    condition_counts,
+    differences,
+    is_of_class,
+    shortfalls,
+    trial_length,
     versions_of,
     with_differing_versions,
 )
@@ -38,14 +44,6 @@ from rmwbench.published.claims.judging.decision_rules import (
     answer_of_tests,
     answer_of_value,
     needed_run,
-)
-from rmwbench.published.claims.judging.proxies import (
-    class_text,
-    condition_counts,
-    differences,
-    is_of_class,
-    shortfalls,
-    trial_length,
 )
 from rmwbench.published.claims.judging.sides import ArmOfWorkload, layers_of, sides_of
 from rmwbench.published.claims.judging.values import (
