@@ -1,15 +1,21 @@
-"""What workers share has the same features in each of them, alone and together: else each set of
+"""The crates of workers, by their files: `setup/crates`, by which `make` and `setup/apt` know the
+workers, says what the catalogue reads of the same files.
+
+What workers share has the same features in each of them, alone and together: else each set of
 them is a build of its own, which costs a build from nothing minutes of a processor
 (native/harness/Cargo.toml, and native/shared/unified/Cargo.toml for what only some share)."""
 
 import json
+import subprocess
 from functools import cache
+from pathlib import Path
 
 import pytest
 
 from rmwbench.lab.middleware import build, catalogue, workspace
 from tests.support.program import run_program
 
+SETUP = Path(__file__).parents[2] / "setup"
 FIRST = [
     recipe.crate
     for recipe in (*catalogue.tool_recipes().values(), *catalogue.recipes().values())
@@ -80,3 +86,27 @@ def test_a_worker_alone_is_made_of_what_all_together_are_made_of():
             f"{crate} alone chooses other features than beside the others; native/shared/unified/"
             f"Cargo.toml lacks a line for the one that the others rest on, of {sorted(more)}"
         )
+
+
+def said(what: str) -> list[str]:
+    return subprocess.check_output([SETUP / "crates", what], text=True).splitlines()
+
+
+@pytest.mark.parametrize(("what", "first_set"), [("first", True), ("rare", False)])
+def test_a_worker_is_in_the_set_of_its_folder(what, first_set):
+    crates = [
+        recipe.crate.removeprefix("rmwbench-")
+        for recipe in catalogue.recipes().values()
+        if recipe.first_set is first_set
+    ]
+    assert sorted(said(what)) == sorted(crates) and crates
+
+
+def test_the_packages_of_the_rare_workers_are_each_named_once():
+    needed = {
+        package
+        for recipe in catalogue.recipes().values()
+        if not recipe.first_set
+        for package in recipe.apt
+    }
+    assert sorted(said("packages")) == sorted(f"rare {package}" for package in needed)

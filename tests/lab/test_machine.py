@@ -1,4 +1,7 @@
-"""The machine card and the probes: absent is None, and shares add up."""
+"""The machine card and the probes: absent is None, and shares add up. The service that keeps the
+clock: from answers of programs that are not installed where the tests run, and from the kernel's.
+The rules that void or flag a trial: each fires at its limit and not before, and none without its
+probe."""
 
 import json
 import os
@@ -6,8 +9,9 @@ import time
 
 import pytest
 
+from rmwbench.codes import Code
 from rmwbench.lab import kernel_files, machine
-from rmwbench.lab.machine import machine_card
+from rmwbench.lab.machine import RULES, flags, machine_card, violations, voids
 from rmwbench.lab.machine.probe import (
     EdgeReading,
     Ticks,
@@ -19,6 +23,7 @@ from rmwbench.lab.machine.probe import (
     read_ticks,
     window_probes,
 )
+from rmwbench.lab.machine.timekeeping import keeper, kernel, parse_chrony, parse_ptp, timekeeping
 from rmwbench.lab.sampling import cgroup
 
 
@@ -204,3 +209,147 @@ def test_both_clocks_are_read_at_one_moment():
     assert end[0] > begin[0] and abs((end[0] - begin[0]) - (end[1] - begin[1])) < 20_000_000
     edge = read_edge()
     assert edge.ticks.total > 0 and edge.processors == len(os.sched_getaffinity(0))
+
+
+CHRONY = (
+    "A29FC87B,162.159.200.123,4,1732215063.421,-0.000012345,-0.000009876,0.000021000,-12.345,-0.002,0.045,"
+    "0.011234567,0.000512345,1034.2,Normal\n"
+)
+PMC = """sending: GET CURRENT_DATA_SET
+	aabbcc.fffe.ddeeff-0 seq 0 RESPONSE MANAGEMENT CURRENT_DATA_SET
+		stepsRemoved     1
+		offsetFromMaster -37.0
+		meanPathDelay    1402.0
+	aabbcc.fffe.ddeeff-0 seq 1 RESPONSE MANAGEMENT PORT_DATA_SET
+		portState               SLAVE
+"""
+NOBODY = {"kernel": None, "chrony": None, "ptp": None, "ptp_devices": None}
+
+
+def test_chrony_tells_its_offset_and_its_own_bound():
+    account = parse_chrony(CHRONY)
+    assert (account["reference"], account["stratum"], account["leap"]) == (
+        "162.159.200.123",
+        4,
+        "Normal",
+    )
+    assert (account["offset_ns"], account["rms_offset_ns"], account["frequency_ppm"]) == (
+        -9_876,
+        21_000,
+        -12.345,
+    )
+    assert (account["root_delay_ns"], account["root_dispersion_ns"]) == (11_234_567, 512_345)
+    text = keeper({**NOBODY, "chrony": account})
+    assert "stratum 4" in text and "9.88 µs off" in text and "within 6.13 ms" in text
+    assert parse_chrony("506 Cannot talk to daemon\n") is None and parse_chrony("") is None
+
+
+def test_ptp_tells_its_offset_from_its_master():
+    account = parse_ptp(PMC)
+    assert account == {"offset_ns": -37.0, "path_delay_ns": 1402.0, "port_state": "SLAVE"}
+    assert keeper({**NOBODY, "ptp": account}) == "PTP, -37 ns from its master (SLAVE)"
+    assert parse_ptp("sending: GET CURRENT_DATA_SET\n") is None
+
+
+def test_absent_is_said():
+    text = keeper(NOBODY)
+    assert "no PTP" in text and "no chrony" in text
+    assert "PTP hardware without ptp4l: ptp0" in keeper({**NOBODY, "ptp_devices": {"ptp0": "igb"}})
+
+
+def test_a_bound_has_its_unit_and_no_exponent():
+    def bound(ns):
+        return keeper({**NOBODY, "kernel": {"synchronised": True, "maximum_error_ns": ns}})
+
+    assert bound(1_024_000_000).endswith("within 1.02 s")
+    assert bound(999_600).endswith("within 1.00 ms")
+
+
+def test_the_kernel_tells_without_privilege():
+    account = kernel()
+    assert abs(account["frequency_ppm"]) <= 500 and abs(account["tick_ppm"]) <= 100_000
+    assert account["estimated_error_ns"] >= 0 and isinstance(account["synchronised"], bool)
+    assert timekeeping().keys() == NOBODY.keys()
+
+
+TICK = 10_000_000  # ns
+
+
+def row(probe, value, at="window"):
+    return {"probe": probe, "unit": "fraction", "at": at, "value": value}
+
+
+def fired(*rows):
+    return [(v.rule, v.kind) for v in violations(rows)]
+
+
+def beyond(rule, value):
+    """The rule's probe at `value`, and those that it needs beyond their limits."""
+    return [row(rule.probe, value), *(row(probe, limit + 1.0) for probe, limit in rule.only_with)]
+
+
+def window(busy, idle, steal, window_ns):
+    """The probes of a window of that length, in ticks of all processors."""
+    begin, end = (
+        EdgeReading(ticks, ns, ns, None, 2)
+        for ticks, ns in ((Ticks(0, 0, 0, 0), 0), (Ticks(busy, idle, 0, steal), window_ns))
+    )
+    return edge_probes(begin, end)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.name}-{rule.kind}")
+def test_each_rule_fires_beyond_its_limit_and_not_at_it(rule):
+    step = -1e-9 if rule.below else 1e-9
+    assert (rule.name, rule.kind) not in fired(*beyond(rule, rule.limit))
+    assert fired(*beyond(rule, rule.limit + step)) == [(rule.name, rule.kind)]
+    assert fired(row(rule.probe, rule.limit + step, at="before")) == []
+
+
+def test_a_rule_that_voids_speaks_instead_of_the_flag_of_its_name():
+    stolen = row("stolen", 0.1), row("stolen_ticks", 5)
+    assert fired(row("steal", 0.5), *stolen) == [("steal", "void")]
+    assert fired(row("steal", 0.02), *stolen) == [("steal", "flag")]
+
+
+def test_a_stolen_tick_or_two_of_a_few_void_nothing():
+    """CI on a shared machine: 33 % of three ticks in a window of 0.6 s; `quick` on a quiet one: all
+    of two ticks in a window of 0.25 s. Both with two processors."""
+    assert fired(*window(2, 117, 1, 60 * TICK)) == [("steal", "flag")]
+    assert fired(*window(0, 48, 2, 25 * TICK)) == [("steal", "flag")]
+    assert fired(*window(60, 138, 2, 100 * TICK)) == [("steal", "flag")]
+
+
+@pytest.mark.parametrize(("busy", "steal"), [(160, 18), (54, 6)])
+def test_a_tenth_of_what_was_asked_for_voids_busy_and_light_arms_alike(busy, steal):
+    assert ("steal", "void") in fired(*window(busy, 200 - busy - steal, steal, 100 * TICK))
+
+
+def test_what_the_arm_itself_does_delays_the_canary_but_voids_nothing():
+    stalled, late = row("canary_stalled", 0.9), row("canary_late", 0.9)
+    assert fired(stalled, late) == [("canary", "void")]
+    assert fired(stalled, late, row("own", 0.4)) == [("canary", "void")]
+    assert fired(stalled, late, row("own", 0.9)) == [("canary", "flag")]
+
+
+def test_each_reason_has_the_code_of_its_rule_beside_its_text():
+    reasons = voids(
+        [
+            row("steal", 0.12),
+            row("stolen", 0.1),
+            row("stolen_ticks", 5),
+            row("throttled", 0.3),
+            row("foreign", 0.9),
+        ]
+    )
+    assert [reason.code for reason in reasons] == [Code.STEAL, Code.THROTTLED]
+    assert all(reason.machine for reason in reasons)
+    assert reasons[0].text.startswith("machine: steal: the hypervisor took 12.0 %")
+    assert [flag.code for flag in flags([row("foreign", 0.9)])] == [Code.FOREIGN]
+
+
+def test_every_rule_can_be_explained_and_counted():
+    for rule in RULES:
+        value = rule.limit / 2 if rule.below else rule.limit * 2 + 5_000_000 * (rule.unit == "ns")
+        (violation,) = [v for v in violations(beyond(rule, value)) if v.rule == rule.name]
+        assert "{" not in violation.text and violation.text
+        assert Code(violation.rule) == rule.name
