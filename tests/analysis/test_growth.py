@@ -48,6 +48,7 @@ def test_zero_and_infinity_have_no_logarithm():
         (2.8, 3.2, "grows faster than the square of the number of nodes"),
         (1.6, 4.0, "grows faster than the number of nodes"),
         (0.3, 0.8, "grows more slowly than the number of nodes"),
+        (-0.6, 0.9, "grows more slowly than the number of nodes, if at all"),
         (0.9, 1.1, "grows about with the number of nodes"),
         (0.1, 1.2, "how it grows with the number of nodes is not decided"),
         (0.93, 3.1, "how it grows with the number of nodes is not decided"),

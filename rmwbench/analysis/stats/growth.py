@@ -62,7 +62,8 @@ def words(line: Growth) -> str:
     if line.low > 1.05:
         return "grows faster than the number of nodes"
     if line.high < 0.95:
-        return "grows more slowly than the number of nodes"
+        slowly = "grows more slowly than the number of nodes"
+        return slowly if line.low > 0 else f"{slowly}, if at all"
     if line.low >= LEAST_LINEAR and line.high <= MOST_LINEAR:
         return "grows about with the number of nodes"
     return "how it grows with the number of nodes is not decided"
