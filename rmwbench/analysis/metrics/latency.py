@@ -27,6 +27,7 @@ from rmwbench.analysis.records.ledger import (
     UnsentBy,
     WriterPlaces,
     arranged,
+    grouped,
     is_steady,
     late,
     longest_run,
@@ -599,7 +600,7 @@ def _selector(endpoint: np.ndarray) -> Callable[[int], Rows]:
     only = int(endpoint[0])
     if (endpoint == only).all():
         return lambda wanted: slice(None) if wanted == only else slice(0, 0)
-    rows = {int(e): np.flatnonzero(endpoint == e) for e in np.unique(endpoint)}
+    rows = grouped(endpoint)
     return lambda wanted: rows.get(wanted, slice(0, 0))
 
 
@@ -614,15 +615,8 @@ def _pair_selector(columns: Columns, messages: Messages) -> Callable[[int, int],
     if not writer.all():
         foreign = int(np.count_nonzero((columns.received("flags") & FOREIGN)[writer == 0] != 0))
         messages.ledger += Ledger(foreign=foreign)
-    key = reader.astype(np.int64) << 32 | writer.astype(np.int64)
-    order = np.argsort(key, kind="stable")
-    keys, begins = np.unique(key[order], return_index=True)
-    ends = np.append(begins[1:], len(order))
-    rows = {
-        (int(k) >> 32 & 0xFFFFFFFF, int(k) & 0xFFFFFFFF): order[b:e]
-        for k, b, e in zip(keys, begins, ends, strict=True)
-    }
-    return lambda *wanted: rows.get(wanted, slice(0, 0))
+    rows = grouped(reader.astype(np.int64) << 32 | writer.astype(np.int64))
+    return lambda reader, writer: rows.get(reader << 32 | writer, slice(0, 0))
 
 
 def _wanted(stamp_ns: np.ndarray, since_ns: np.ndarray, wanted: np.ndarray) -> np.ndarray:

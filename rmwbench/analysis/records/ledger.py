@@ -217,6 +217,23 @@ def place_order(seq: np.ndarray) -> np.ndarray | None:
     return order
 
 
+def begins(values: np.ndarray) -> np.ndarray:
+    """Whether each of the sorted values is the first of its kind."""
+    return np.concatenate([[True], values[1:] != values[:-1]]) if len(values) else np.empty(0, bool)
+
+
+def grouped(keys: np.ndarray) -> dict[int, np.ndarray]:
+    """Key -> its rows in their order."""
+    if not len(keys):
+        return {}
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(begins(keys[order]))
+    return {
+        int(keys[order[start]]): order[start:end]
+        for start, end in zip(starts, [*starts[1:], len(order)], strict=True)
+    }
+
+
 def reply_order(seq: np.ndarray) -> np.ndarray:
     """A service's rows by place, −1 for a reply without a record: a thread may still be writing its
     reply when the process is killed, or never return from sending it, while other threads record

@@ -17,8 +17,8 @@ from itertools import pairwise
 import numpy as np
 
 from rmwbench.analysis.metrics.chain.chain import typical
-from rmwbench.analysis.metrics.chain.trace import Hop, PathTrace, elapsed, grouped
-from rmwbench.analysis.records.ledger import ABSENT
+from rmwbench.analysis.metrics.chain.trace import Hop, PathTrace, elapsed
+from rmwbench.analysis.records.ledger import ABSENT, grouped
 
 WAITING, RELAY, REMAINDER = "waiting at the source", "relays", "remainder"
 STAMPED = ("publish to notify", "take", "hand over")

@@ -30,6 +30,8 @@ from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import (
     ABSENT,
     Arrivals,
+    begins,
+    grouped,
     is_steady,
     place_order,
     reply_order,
@@ -334,23 +336,6 @@ class Tracer:
         return self._arrivals[link]
 
 
-def grouped(keys: np.ndarray) -> dict[int, np.ndarray]:
-    """Key → its rows in their order."""
-    if not len(keys):
-        return {}
-    order = np.argsort(keys, kind="stable")
-    begins = np.flatnonzero(_begins(keys[order]))
-    return {
-        int(keys[order[begin]]): order[begin:end]
-        for begin, end in zip(begins, [*begins[1:], len(order)], strict=True)
-    }
-
-
-def _begins(values: np.ndarray) -> np.ndarray:
-    """Whether each of the sorted values is the first of its kind."""
-    return np.concatenate([[True], values[1:] != values[:-1]]) if len(values) else np.empty(0, bool)
-
-
 def _origins(writer: PathWriter, before: PathWriter, origin: np.ndarray) -> np.ndarray:
     """For each message of `writer` the place of the source's message that caused it through
     `before`; −1 where there is none."""
@@ -368,7 +353,7 @@ def _chosen(writer: PathWriter, taken_ns: np.ndarray, origin: np.ndarray, n: int
     at = origin[candidates]
     arrived = np.where(taken_ns == ABSENT, np.iinfo(np.int64).max, taken_ns)[candidates]
     order = np.lexsort((writer.call_ns[candidates], arrived, ~writer.accepted[candidates], at))
-    first = order[_begins(at[order])]
+    first = order[begins(at[order])]
     chosen = np.full(n, -1, np.int64)
     chosen[at[first]] = candidates[first]
     return chosen
