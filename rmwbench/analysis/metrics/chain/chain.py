@@ -116,9 +116,9 @@ def measure_chains(
     nodes = {row["endpoint"]: row["node"] for row in rows}
     stretches = [list(_stretches(trace, nodes)) for trace in path_traces]
     _samples(path_traces, stretches, chains)
-    _counts(path_traces, stretches, chains)
     chains.traces = path_traces
     chains.chain = replace(_chain(path_traces, stretches), series=_series(path_traces[0], window))
+    _counts(path_traces, chains.chain, chains)
     return chains
 
 
@@ -207,29 +207,21 @@ def _sum(trace: PathTrace, parts: Sequence[_Stretch]) -> np.ndarray:
     return wanted
 
 
-def _counts(
-    path_traces: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]], chains: Chains
-) -> None:
-    wanted, arrived = (
-        _total(of)
-        for of in zip(*((t.wanted, t.wanted & t.last.arrived) for t in path_traces), strict=True)
-    )
+def _counts(path_traces: Sequence[PathTrace], chain: Chain, chains: Chains) -> None:
     sent = _total(
         # A message that arrived anywhere in spite of its call's error was sent.
         t.wanted & np.any([t.first.accepted, *(hop.arrived for hop in t.hops)], axis=0)
         for t in path_traces
     )
-    under_way, overdue = _late(path_traces, stretches)
-    late = under_way + overdue
+    missing, late = chain.wanted - chain.arrived, chain.under_way + chain.overdue
     chains.fractions |= {
-        "end_to_end_undelivered": (wanted - arrived - under_way, wanted),
-        "end_to_end_loss": (sent - arrived - late, sent),
+        "end_to_end_undelivered": (missing - chain.under_way, chain.wanted),
+        "end_to_end_loss": (sent - chain.arrived - late, sent),
         "end_to_end_late_share": (late, sent),
-        "end_to_end_never_sent_share": (wanted - sent, wanted),
+        "end_to_end_never_sent_share": (chain.wanted - sent, chain.wanted),
     }
     for name, kind in (("lost_in_transport", TRANSPORT), ("lost_in_relays", RELAY)):
-        lost = sum(part.lost for parts in stretches for part in parts if part.kind == kind)
-        chains.values[name] = float(lost)
+        chains.values[name] = float(sum(part.lost for part in chain.parts if part.kind == kind))
 
 
 def _late(
