@@ -2,7 +2,7 @@
 published, as corrected, and as measured."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from rmwbench.published.figures.figures_file import Figures
 
 Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The rows of one kind of published data, and the names of the paths that they come from."""
+
+    rows: Rows = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
 
 
 def register(app: typer.Typer) -> None:
@@ -83,9 +91,9 @@ def figures(options: FiguresOptions) -> None:
     path = page(options.out, options.html)
     names = [options.source] if options.source else sources()
     files = [load(name) for name in names]
-    rows_of_kind = _imported(options.data or (), files)
+    imported = _imported(options.data or (), files)
     if options.extract is not None:
-        _extract(options.extract, files, rows_of_kind, bool(options.data))
+        _extract(options.extract, files, imported, bool(options.data))
         typer.echo(options.extract)
         return
     campaigns = campaigns_in(
@@ -95,8 +103,7 @@ def figures(options: FiguresOptions) -> None:
     )
     campaigns += shipped_summaries() if options.shipped else []
     parts = [
-        (file, *_points(name, file, rows_of_kind, options.data))
-        for name, file in zip(names, files, strict=True)
+        (file, *_points(name, file, imported)) for name, file in zip(names, files, strict=True)
     ]
     drawn = draw(parts, campaigns)
     if options.figure:
@@ -131,51 +138,66 @@ def _deliver(drawn: "DrawnFigures", out: Path | None, pictures: Path | None, as_
         print_view(view(drawn))
 
 
-def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Rows]:
-    """Return the rows of each kind that these figures draw, read from data or from imported
-    bundles."""
+def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Imported]:
+    """Return what was imported of each kind that these figures draw, from data or from bundles.
+    Raises UserError for data that none of them draws."""
     from rmwbench.bundle import Bundle
     from rmwbench.published.importers.imported_bundle import collect
 
-    kinds = {kind for file in files for kind in file.kinds}
-    rows_of_kind: dict[str, Rows] = {}
+    kinds = sorted({kind for file in files for kind in file.kinds})
+    if paths and not kinds:
+        raise UserError(
+            "the data of these figures is not published", where="--data", fix="leave --data out"
+        )
+    imported: dict[str, Imported] = {}
     for path in paths:
         if (path / "campaign.json").is_file():
             bundle = Bundle(path)
-            kind = (bundle.campaign.imported or {}).get("kind", "")
-            part = {kind: bundle.rows("figures")} if kind in kinds else {}
+            kind = str((bundle.campaign.imported or {}).get("kind", "a campaign"))
+            if kind not in kinds:
+                raise UserError(
+                    "these figures draw no such data",
+                    where=str(path),
+                    expected=", ".join(kinds),
+                    actual=kind,
+                )
+            part = {kind: bundle.rows("figures")}
         else:
             part = collect(path, kinds)
         for kind, rows in part.items():
-            rows_of_kind.setdefault(kind, []).extend(rows)
-    return rows_of_kind
+            of_kind = imported.setdefault(kind, Imported())
+            of_kind.rows.extend(rows)
+            of_kind.names.append(path.name)
+    return imported
 
 
 def _points(
-    name: str, file: "Figures", rows_of_kind: Mapping[str, Rows], data: Sequence[Path] | None
+    name: str, file: "Figures", imported: Mapping[str, Imported]
 ) -> tuple[dict[str, Rows], str]:
     """Return the rows of a source and their origin in words: the data that was given, else the
     shipped file."""
     from rmwbench.published.figures.figures_file import published_file, published_points
 
-    imported = {kind: rows_of_kind[kind] for kind in file.kinds if kind in rows_of_kind}
+    own = {kind: imported[kind] for kind in file.kinds if kind in imported}
+    rows_of_kind = {kind: of_kind.rows for kind, of_kind in own.items()}
     if not file.kinds:
         return {}, "what its text prints, where it prints any; its data is not published"
-    if len(imported) == len(set(file.kinds)):
-        return imported, "imported from " + ", ".join(str(path.name) for path in data or ())
+    if len(own) == len(set(file.kinds)):
+        names = dict.fromkeys(name for of_kind in own.values() for name in of_kind.names)
+        return rows_of_kind, f"imported from {', '.join(names)}"
     shipped = published_points(name)
     origin = (
         f"the points extracted from the published data ({published_file(name).name}, five digits)"
         if shipped
         else "not here"
     )
-    if imported:
-        origin += f"; {', '.join(imported)} imported"
-    return shipped | imported, origin
+    if own:
+        origin += f"; {', '.join(own)} imported"
+    return shipped | rows_of_kind, origin
 
 
 def _extract(
-    path: Path, files: "Sequence[Figures]", rows_of_kind: Mapping[str, Rows], has_data: bool
+    path: Path, files: "Sequence[Figures]", imported: Mapping[str, Imported], has_data: bool
 ) -> None:
     from rmwbench.published.figures.figures_file import points_text
     from rmwbench.whole_file import write_whole
@@ -185,11 +207,12 @@ def _extract(
             "points are extracted for one source from its data",
             fix="rmwbench published figures SOURCE --data PATH --extract FILE",
         )
-    missing = [kind for kind in files[0].kinds if kind not in rows_of_kind]
+    missing = [kind for kind in files[0].kinds if kind not in imported]
     if missing:
         raise UserError(
             "the data lacks a kind that the figures draw",
             expected=", ".join(missing),
             where="--data",
         )
-    write_whole(path, points_text(dict(rows_of_kind), files[0].imported()))
+    rows_of_kind = {kind: of_kind.rows for kind, of_kind in imported.items()}
+    write_whole(path, points_text(rows_of_kind, files[0].imported()))

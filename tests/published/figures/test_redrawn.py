@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from rmwbench.cli.published.figures_verb import Imported, _points
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign, seconds_of
 from rmwbench.published.figures import figures_view as beside
@@ -483,6 +484,20 @@ def test_an_imported_bundle_is_data(capsys, tmp_path):
     ]
     points = [one["sources"][0]["figures"][0]["parts"][0]["published"]["points"] for one in given]
     assert points[0] == points[1] != []
+
+
+def test_data_that_no_figure_draws_is_refused(capsys, tmp_path):
+    """A bundle of another source was left out without a word."""
+    import_published(put(tmp_path / "data", SAMPLES["survey"][1]), tmp_path / "bundle")
+    code, _, err = run(capsys, "gscam-2025", "--data", str(tmp_path / "bundle"))
+    assert code == 2 and "expected: gscam" in err and "actual: survey" in err
+
+
+def test_the_origin_of_points_names_their_own_data():
+    """Each source was said to be imported from the data of all."""
+    file = load("gscam-2025")
+    imported = {"gscam": Imported(names=["cameras"]), "survey": Imported(names=["people"])}
+    assert _points("gscam-2025", file, imported) == ({"gscam": []}, "imported from cameras")
 
 
 # --- beside a report
