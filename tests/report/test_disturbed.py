@@ -1,7 +1,7 @@
 """What the machine did to trials that were kept, as marks of an arm."""
 
 from rmwbench.analysis.verdicts import disturbances
-from rmwbench.report.show.notes import by_text, of_most_arms, of_single_arms
+from rmwbench.report.show.workload_view import arms_by_note, note_on_single_arms, notes_of_most_arms
 from rmwbench.results.show_model import SuiteAnswer
 from tests.support.typed import typed
 
@@ -63,8 +63,10 @@ def test_what_most_arms_have_is_said_once_and_what_is_of_one_stands_elsewhere():
     imu = {"arms": [arm("a", "9 %", "through UDP"), arm("b", "8 %")]}
     camera = {"arms": [arm("a", "7 %", "through UDP"), arm("b", "6 %"), arm("c", "5 %")]}
     doc = typed(SuiteAnswer, {"workloads": [imu, camera], "campaign": {"directory": "there"}})
-    assert of_most_arms(doc) == [
+    assert notes_of_most_arms(doc) == [
         "Every arm, for example: machine: canary in 5 of 5 trials; the last: 9 % late"
     ]
-    assert "special about a:" in of_single_arms(doc) and "explain there" in of_single_arms(doc)
-    assert by_text(doc.workloads[0])["through UDP"] == ["a"]
+    assert "special about a:" in note_on_single_arms(
+        doc
+    ) and "explain there" in note_on_single_arms(doc)
+    assert arms_by_note(doc.workloads[0])["through UDP"] == ["a"]

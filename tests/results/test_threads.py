@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.report.show.notes import by_text
+from rmwbench.report.show.workload_view import arms_by_note
 from rmwbench.results.compare.environment import definition_differences
 from rmwbench.results.compare.match import Match
 from rmwbench.results.decide.candidate_campaigns import definition_of
@@ -36,7 +36,7 @@ def arms(directory, definition):
 def test_a_shared_thread_is_named_under_the_table(tmp_path, definition, schedule):
     workload = arms(tmp_path / "bundle", definition)
     assert {arm.schedule for arm in workload.arms} == {schedule}
-    said = [arms for text, arms in by_text(workload).items() if "schedule: shared" in text]
+    said = [arms for text, arms in arms_by_note(workload).items() if "schedule: shared" in text]
     assert said == ([[arm.arm for arm in workload.arms]] if schedule == "shared" else [])
 
 

@@ -12,9 +12,15 @@ from markupsafe import Markup
 from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.report import machine_view
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
-from rmwbench.report.show import evidence_view, level_view, notes, ros
+from rmwbench.report.show import evidence_view, level_view, ros
 from rmwbench.report.show.matrices import conditions as condition_table
-from rmwbench.report.show.workload_view import TONES, comparison, workload_section
+from rmwbench.report.show.workload_view import (
+    TONES,
+    comparison,
+    note_on_single_arms,
+    notes_of_most_arms,
+    workload_section,
+)
 from rmwbench.report.view import (
     Block,
     Facts,
@@ -243,8 +249,8 @@ def _care(doc: SuiteAnswer) -> Iterator[Block]:
         f"{at}: {text}" if at else text
         for at, text in sorted(cautions, key=lambda caution: not caution[0])
     ]
-    yield Items([*notes.of_most_arms(doc), *texts], "open", "✗", most=MOST_CAUTIONS)
-    if text := notes.of_single_arms(doc):
+    yield Items([*notes_of_most_arms(doc), *texts], "open", "✗", most=MOST_CAUTIONS)
+    if text := note_on_single_arms(doc):
         yield Text(text, "muted")
 
 

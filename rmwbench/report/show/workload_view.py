@@ -1,5 +1,9 @@
 """A workload of a campaign: its table and its topics' tables, the effects of single changes, groups
-of metrics, its pictures, and the evidence of each arm."""
+of metrics, its pictures, and the evidence of each arm.
+
+Notes say how an arm differs from the others of its table, and how the machine disturbed it. A note
+that holds for most arms is given once, in words; a note on a single arm is where the arm is
+explained."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -8,7 +12,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.judged_topics import PREPOSITION, noun
 from rmwbench.report import table_columns as choice
 from rmwbench.report.chart import style
-from rmwbench.report.show import evidence_view, level_view, notes
+from rmwbench.report.show import evidence_view, level_view
 from rmwbench.report.show.matrices import pairs
 from rmwbench.report.view import (
     Block,
@@ -38,6 +42,7 @@ from rmwbench.results.show_model import (
 )
 from rmwbench.results.workload import effects, groups, spread_words, topic_answers
 from rmwbench.words import numbers as fmt
+from rmwbench.words.shell import command_line
 
 TONES: dict[str, Tone] = {"decided": "good", "shared": "good", "open": "open", "none": "odd"}
 """The tone of a headline."""
@@ -125,12 +130,12 @@ def results(workload: WorkloadAnswer, number: int) -> Table:
         TableColumn("verdict", on=On.DOCUMENT),
     ]
     looks = style.looks(workload.arms)
-    letters = list(notes.by_text(workload))
+    letters = list(arms_by_note(workload))
     before = PREPOSITION[noun(workload.topics)]
     rows = []
     for place, arm in enumerate(workload.arms):
         key = _key(number, place)
-        note = ",".join(notes.letter(letters, flag) for flag in arm.flags)
+        note = ",".join(note_letter(letters, flag) for flag in arm.flags)
         why, link, released = "; ".join(arm.flags), f"#arm-{key}", arm.release_date or ""
         cells = [
             TableCell(arm.label, swatch=looks[arm.arm], link=link, why=why, note=note),
@@ -198,9 +203,9 @@ def _notes(workload: WorkloadAnswer) -> Iterator[Block]:
             yield Text(f"{arm.label}: {text}.", "strong", on=On.TERMINAL)
     if text := _resolved(workload):
         yield Text(text, "muted", on=On.TERMINAL)
-    arms = {note: ", ".join(names) for note, names in notes.by_text(workload).items()}
+    arms = {note: ", ".join(names) for note, names in arms_by_note(workload).items()}
     if arms:
-        letters = [notes.letter(list(arms), note) for note in arms]
+        letters = [note_letter(list(arms), note) for note in arms]
         texts = [f"{note} ({names})" for note, names in arms.items()]
         yield Facts([*zip(letters, texts, strict=True)], "notes", on=On.PAGE)
         yield Items([f"{names}: {note}" for note, names in arms.items()], on=On.MARKDOWN)
@@ -412,3 +417,59 @@ def _failures(workload: WorkloadAnswer) -> Iterator[Block]:
             yield Section(line, blocks, look="failure", folded=True, on=On.PAGE)
     if lines:
         yield Items(lines, on=On.MARKDOWN)
+
+
+MOST_ARMS = 0.5
+"""The share of the arms of a campaign above which a note holds for most of them."""
+
+
+def notes_of_most_arms(doc: SuiteAnswer) -> list[str]:
+    """Each flag that more than half of the arms have, in the words of the first."""
+    arms = [arm for workload in doc.workloads for arm in workload.arms]
+    texts_by_code: dict[str, list[str]] = {}
+    for arm in arms:
+        for code, text in _keyed_flags(arm):
+            texts_by_code.setdefault(code, []).append(text)
+    notes = []
+    for texts in texts_by_code.values():
+        if len(arms) > 1 and len(texts) > MOST_ARMS * len(arms):
+            who = "Every arm" if len(texts) == len(arms) else "Most arms"
+            alike = "" if len({*texts}) == 1 else ", for example"
+            notes.append(f"{who}{alike}: {texts[0]}")
+    return notes
+
+
+def note_on_single_arms(doc: SuiteAnswer) -> str:
+    """A sentence that names the arms with notes of their own, and says where to read them; empty
+    if there are none."""
+    arms = [arm for workload in doc.workloads for arm in workload.arms]
+    flagged = list(dict.fromkeys(arm.arm for arm in arms if set(arm.flags) - set(arm.disturbed)))
+    if not flagged:
+        return ""
+    explain = command_line("explain", doc.campaign.directory)
+    return f"What is special about {', '.join(flagged)}: `{explain}` and the report say it."
+
+
+def arms_by_note(workload: WorkloadAnswer) -> dict[str, list[str]]:
+    """Each note of a workload -> its arms."""
+    arms_by_text: dict[str, list[str]] = {}
+    for arm in workload.arms:
+        for flag in arm.flags:
+            arms_by_text.setdefault(flag, []).append(arm.arm)
+    return arms_by_text
+
+
+def note_letter(keys: Sequence[str], key: str) -> str:
+    """`a` to `z`, then `aa`, `ab`: the letter of a note by its place."""
+    place, text = keys.index(key), ""
+    while place >= 0:
+        place, last = divmod(place, 26)
+        text, place = chr(ord("a") + last) + text, place - 1
+    return text
+
+
+def _keyed_flags(arm: WorkloadArm) -> list[tuple[str, str]]:
+    """(key, text) of each flag: equal notes of all arms have the same key; for flags of the machine
+    the key is the code."""
+    codes = dict(zip(arm.disturbed, arm.disturbed_by, strict=False))
+    return [(codes.get(flag, flag), flag) for flag in arm.flags]
