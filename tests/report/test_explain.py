@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from rmwbench.bundle import Bundle
 from rmwbench.cli.main import _app
 from rmwbench.errors import UserError
-from rmwbench.report.explain import median_view
+from rmwbench.report.explain import explain_view
 from rmwbench.report.explain.explain_view import view
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.explain.explain_document import explanations
@@ -105,7 +105,7 @@ def test_one_message_and_one_datagram_are_counted_in_the_singular(every):
 
 def test_the_numbers_behind_a_median_are_counted_once(every):
     responses = [one.medians[0].response for one in every if one.medians]
-    assert {median_view._cell(x).why.count("n = ") for x in responses if x.value} == {1}
+    assert {explain_view._cell(x).why.count("n = ") for x in responses if x.value} == {1}
 
 
 SLOW = typed(Losses, {"wanted": 30, "under_way": 7, "uncounted": ["interfaces"]})
