@@ -10,13 +10,16 @@ import pytest
 from rmwbench.analysis.causes.symptoms import Conduct, Symptom, symptoms
 from rmwbench.analysis.verdicts.statements import FractionChange, StatementAnswer
 from rmwbench.bundle import Bundle
+from rmwbench.report.explain import explain_view
 from rmwbench.results.advice import known_remedies
 from rmwbench.results.answer.advice_sentences import TITLES, gain, lines
+from rmwbench.results.explain.explain_document import explanations
 from rmwbench.results.explain.explain_model import TriedRemedy
 from rmwbench.results.show_document import summarise
 from rmwbench.suite.file.candidates_file import shipped_candidates
 from tests.support.edited import campaign_json
 from tests.support.synthetic_bundle import Arm, write
+from tests.support.views import section, texts
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {
@@ -165,6 +168,8 @@ def test_a_remedy_of_one_host_is_not_advised_for_a_workload_between_hosts(tmp_pa
     }
     assert known["camera"] != known["imu"]
     assert arm_by_workload == {w: remedy and remedy.arm for w, remedy in known.items()}
+    shown = section(explain_view.view(explanations(Bundle(path))), "What helps")
+    assert len(texts([shown])) == 2, "explain had the remedy of one workload alone"
 
 
 def test_an_arm_without_harm_has_no_advice(tmp_path):

@@ -215,7 +215,7 @@ def _medians(explanations: Sequence[Explanation]) -> Iterator[Section]:
 def _helps(explanations: Sequence[Explanation]) -> Iterator[Section]:
     """The known remedies, a line for each symptom."""
     advice = {
-        (advised.symptom, advised.middleware): advised
+        (advised.symptom, advised.middleware, advised.arm, advised.setting): advised
         for arm in explanations
         for advised in arm.advice
     }
