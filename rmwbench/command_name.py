@@ -52,3 +52,9 @@ def as_typed(text: str) -> str:
     """Return a text whose `rmwbench VERB …` works when pasted."""
     user_command = command()
     return text if user_command == NAME else _CALL.sub(lambda _: user_command, text)
+
+
+def command_line(*words: object) -> str:
+    """Return a command of this program to copy into a shell, such as `rmwbench show 'my run'`, in
+    which each argument is one word of the shell."""
+    return shlex.join([NAME, *map(str, words)])

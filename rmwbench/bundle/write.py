@@ -27,9 +27,9 @@ from rmwbench.bundle.schema import (
     WHOLE_CAMPAIGN,
     table_from_columns,
 )
+from rmwbench.command_name import command_line
 from rmwbench.errors import UserError
 from rmwbench.whole_file import durable_file, durable_files, flush
-from rmwbench.words.shell import command_line
 
 LOCK = ".lock"
 

@@ -30,6 +30,7 @@ from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.record.campaign_document import campaign_document, cells_table, machine_table
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.trial_lab import Lab
+from rmwbench.command_name import command_line
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import HostKind, host_kind
@@ -39,7 +40,6 @@ from rmwbench.lab.middleware.find import differences
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.suite_files import find, path_text, read
-from rmwbench.words.shell import command_line
 
 
 def new_campaign(

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, Protocol
 import typer
 
 from rmwbench.cli.console import print_view, say, stderr_console
+from rmwbench.command_name import command_line
 from rmwbench.errors import UserError
-from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

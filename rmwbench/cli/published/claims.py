@@ -18,8 +18,8 @@ from rmwbench.cli.published.forms import (
     require_one_form,
 )
 from rmwbench.cli.runs import NoReport, resume_command, run_stoppable
+from rmwbench.command_name import command_line
 from rmwbench.errors import UserError
-from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
     from rmwbench.published.campaign import MeasuredCampaign

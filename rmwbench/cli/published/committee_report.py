@@ -22,9 +22,9 @@ from rmwbench.cli.options import (
 )
 from rmwbench.cli.published.forms import deliver
 from rmwbench.cli.runs import resume_command, run_stoppable
+from rmwbench.command_name import command_line
 from rmwbench.errors import UserError, not_one_of
 from rmwbench.whole_file import make_directory, write_whole
-from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ import typer
 
 from rmwbench.cli.console import Out, page, print_answer, stderr_console
 from rmwbench.cli.options import SuiteOptions, json_option, with_options
-from rmwbench.words.shell import command_line
+from rmwbench.command_name import command_line
 
 if TYPE_CHECKING:
     from rmwbench.bundle import Bundle

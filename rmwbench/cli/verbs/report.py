@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rmwbench.cli.console import say, say_written
+from rmwbench.command_name import command_line
 from rmwbench.errors import UserError
 from rmwbench.whole_file import check_page, is_written_through
-from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
     from rmwbench.bundle import Bundle

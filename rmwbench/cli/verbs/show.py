@@ -10,8 +10,8 @@ import typer
 from rmwbench.cli.console import print_answer
 from rmwbench.cli.options import json_option, with_options
 from rmwbench.cli.runs import exit_code
+from rmwbench.command_name import command_line
 from rmwbench.errors import UserError
-from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
     from rmwbench.report.view import View

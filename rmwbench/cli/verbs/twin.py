@@ -147,12 +147,12 @@ def _write(options: TwinOptions, robot_twin: "Twin") -> None:
     """Write the suite file, or print it. The suite is loaded before that, since one that does not
     load is a mistake of rmwbench."""
     from rmwbench.campaign.plan.default_arms import native_arms
+    from rmwbench.command_name import command_line
     from rmwbench.robot.twin.suite_text import suite_text
     from rmwbench.suite.file.candidate_list import Choice
     from rmwbench.suite.file.load import parse
     from rmwbench.whole_file import write_whole
     from rmwbench.words.numbers import counted
-    from rmwbench.words.shell import command_line
 
     text = suite_text(robot_twin, _style(options))
     parse(text, where=str(options.out or "the twin"), choice=Choice(native_arms()))

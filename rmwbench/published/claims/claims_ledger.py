@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
+from rmwbench.command_name import command_line
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claim, Claims, Heading
@@ -21,7 +22,6 @@ from rmwbench.published.claims.judging.campaign_answers import (
 )
 from rmwbench.published.claims.judging.decision_rules import DECIDED
 from rmwbench.published.claims.judging.judge import answers
-from rmwbench.words.shell import command_line
 
 STATES = {
     "holds": "the whole interval lies on the claimed side, in every cell",

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.bundle import Bundle
+from rmwbench.command_name import command_line
 from rmwbench.published.state_file import StateFile, require_empty
 from rmwbench.whole_file import make_directory
-from rmwbench.words.shell import command_line
 
 STATE = StateFile("claims.json", "rmwbench published claims run", "rmwbench/claims-run", 1)
 

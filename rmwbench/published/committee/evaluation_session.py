@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rmwbench.bundle import Bundle
+from rmwbench.command_name import command_line
 from rmwbench.published.state_file import StateFile, require_empty
 from rmwbench.whole_file import make_directory
-from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
     from rmwbench.published.committee.sections import BudgetShare, ReportSection

@@ -15,6 +15,7 @@ from typing import Any
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.campaign_json import DescribedMiddleware
 from rmwbench.campaign.plan.request import Planner, Request
+from rmwbench.command_name import command_line
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_text
 from rmwbench.published.campaign import of_shown
@@ -44,7 +45,6 @@ from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
 from rmwbench.words import numbers as fmt
 from rmwbench.words.level_names import level_text, named_level
-from rmwbench.words.shell import command_line
 
 QUESTIONS = "fastdds-2021"
 """The source whose questionnaire the committee asked."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rmwbench.command_name import command_line
 from rmwbench.published.committee.sections import SCATTER, WITHOUT_RUNS, BudgetShare
 from rmwbench.report.view import Block, Items, Table, Text, View
 from rmwbench.words import numbers as fmt
-from rmwbench.words.shell import command_line
 
 TITLE = "Middlewares for ROS 2: a report for its technical steering committee"
 

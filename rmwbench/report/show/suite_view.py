@@ -10,6 +10,7 @@ from math import inf
 from markupsafe import Markup
 
 from rmwbench.analysis.verdicts.ranking_words import words
+from rmwbench.command_name import command_line
 from rmwbench.report import machine_view
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.show import evidence_view, level_view, ros
@@ -41,7 +42,6 @@ from rmwbench.results.answer.facts import verdict_basis
 from rmwbench.results.answer.headline import Headline, conditions, headline
 from rmwbench.results.show_model import SuiteAnswer, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
-from rmwbench.words.shell import command_line
 
 VERDICTS = {
     "best": "decided: every other contender is worse",

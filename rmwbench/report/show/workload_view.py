@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.judged_topics import PREPOSITION, noun
+from rmwbench.command_name import command_line
 from rmwbench.report import table_columns as choice
 from rmwbench.report.chart import style
 from rmwbench.report.show import evidence_view, level_view
@@ -42,7 +43,6 @@ from rmwbench.results.show_model import (
 )
 from rmwbench.results.workload import effects, groups, spread_words, topic_answers
 from rmwbench.words import numbers as fmt
-from rmwbench.words.shell import command_line
 
 TONES: dict[str, Tone] = {"decided": "good", "shared": "good", "open": "open", "none": "odd"}
 """The tone of a headline."""

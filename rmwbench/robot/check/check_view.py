@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome, Why
+from rmwbench.command_name import command_line
 from rmwbench.report import comparison_view
 from rmwbench.report.view import Block, Facts, Items, On, Section, TableCell, Text, Tone, View
 from rmwbench.results.answer.facts import names
@@ -13,7 +14,6 @@ from rmwbench.results.compare.compare_model import Compared, Difference
 from rmwbench.results.decide.decide_words import against_limit
 from rmwbench.robot.check.check_model import CheckedCandidate, MoreTime, RobotCheck
 from rmwbench.words import numbers as fmt
-from rmwbench.words.shell import command_line
 
 MOST = 12
 """The most differences in a terminal."""

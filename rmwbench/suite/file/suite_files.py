@@ -15,9 +15,9 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
+from rmwbench.command_name import command_line
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.input_file import read_text
-from rmwbench.words.shell import command_line
 
 CLAIMS_FILE = "claims.yaml"
 """The claims of a published evaluation, beside its suites (claims_file.py)."""
