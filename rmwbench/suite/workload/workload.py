@@ -27,7 +27,6 @@ from rmwbench.suite.side import MODES
 from rmwbench.suite.timeline import Span, Timeline
 from rmwbench.suite.workload.arrival import Arrival, Periodic, RateHz, Relay
 from rmwbench.suite.workload.camera import Source
-from rmwbench.suite.workload.graph_check import check_graph
 from rmwbench.suite.workload.qos import Qos
 from rmwbench.suite.workload.schedule import Schedule
 from rmwbench.suite.workload.shapes import Graph, brought_up, calls, chain, check_hosts
@@ -42,6 +41,7 @@ from rmwbench.suite.workload.topology import (
     Publisher,
     Service,
     Touch,
+    check_graph,
     topics_and_readers,
 )
 
