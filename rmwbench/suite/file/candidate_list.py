@@ -25,7 +25,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.fault import At, Fault, Strict
 from rmwbench.suite.file import interop_pairs
-from rmwbench.suite.file.lines import (
+from rmwbench.suite.file.tree import (
     Place,
     filter_items,
     list_at,

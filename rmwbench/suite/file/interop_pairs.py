@@ -15,7 +15,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.suite.arm import EITHER
 from rmwbench.suite.fault import At, Fault, check_known
-from rmwbench.suite.file.lines import Place, key_place, mapping_at, replace_items
+from rmwbench.suite.file.tree import Place, key_place, mapping_at, replace_items
 
 KEY, ARROW = "pairs", " → "
 SECOND = EITHER.join(("listener", "service"))

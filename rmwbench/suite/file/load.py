@@ -22,7 +22,6 @@ from rmwbench.suite.file import (
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Candidate, Choice
 from rmwbench.suite.file.candidates_file import candidates_of, known_candidates, own_profile
 from rmwbench.suite.file.limits_file import read_limits
-from rmwbench.suite.file.lines import Place, key_place, put
 from rmwbench.suite.file.suite_files import (
     JSON,
     find,
@@ -32,9 +31,12 @@ from rmwbench.suite.file.suite_files import (
     suite_file,
 )
 from rmwbench.suite.file.tree import (
+    Place,
     error_lines,
+    key_place,
     locate,
     mapping_of,
+    put,
     shape,
     tree_of,
     values_of,

@@ -16,7 +16,7 @@ from typing import Any
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.suite.fault import At, Fault, Scalar, at_key, check_known
-from rmwbench.suite.file.lines import mapping_at, place_of
+from rmwbench.suite.file.tree import mapping_at, place_of
 from rmwbench.suite.workload.message_type import message_type
 
 MARKS = ("rmw_implementations", "num_subs", "perf_test")

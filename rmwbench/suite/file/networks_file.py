@@ -15,9 +15,8 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.errors import UserError, not_one_of
 from rmwbench.suite.fault import Fault
-from rmwbench.suite.file.lines import mappings_of, put
 from rmwbench.suite.file.suite_files import NETWORKS_FILE, path_text, read, suites_directory
-from rmwbench.suite.file.tree import mapping_of, tree_of
+from rmwbench.suite.file.tree import mapping_of, mappings_of, put, tree_of
 
 NETWORKS, NETWORK, HOST, HOSTS, NODES = "networks", "network", "host", "hosts", "nodes"
 ROBOT, BASE = "robot", "base"

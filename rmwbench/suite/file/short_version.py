@@ -22,7 +22,7 @@ from typing import Any
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.suite.fault import Fault, not_one_of
-from rmwbench.suite.file.lines import filter_items, key_place, mappings_of, name_of, put
+from rmwbench.suite.file.tree import filter_items, key_place, mappings_of, name_of, put
 
 KEY = "short"
 LISTS = ("arms", "workloads")
