@@ -10,12 +10,14 @@ import pytest
 
 from rmwbench.analysis.verdicts.sequential import RESERVE
 from rmwbench.analysis.verdicts.verdict import Rules
+from rmwbench.published.claims.amounts import bar_text
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS
 from rmwbench.published.claims.judging.decision_rules import (
     LOOKS,
     ErrorFamily,
     ErrorShare,
+    NeededRun,
     level_of,
 )
 from rmwbench.published.claims.judging.values import between_half
@@ -223,6 +225,12 @@ def test_growth_from_what_did_not_arrive_is_not_known():
     claims = claims_with(right="b", at={"n": 10}, base_at={"n": 1})
     (cell,) = only_answer(claims, campaign(*cells)).cells
     assert (cell.answer, cell.code, cell.left_trials) == ("undecided", "no_ratio", ())
+
+
+def test_a_long_run_is_said_without_an_exponent():
+    assert NeededRun(12, 3600.0, None).text() == "12 blocks of 3\u202f600 s"
+    assert NeededRun(12, 97.34, None).text() == "12 blocks of 97.3 s"
+    assert bar_text(1000.0, "×") == "1\u202f000×"
 
 
 def test_growth_between_two_sides_that_are_0_has_no_ratio():

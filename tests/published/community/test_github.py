@@ -10,7 +10,7 @@ from rmwbench.errors import UserError
 from rmwbench.published.community.github import client as client_module
 from rmwbench.published.community.github import engagement_view
 from rmwbench.published.community.github.client import ApiClient, collect
-from rmwbench.published.community.github.engagement import MonthCounts, measure
+from rmwbench.published.community.github.engagement import MedianDays, MonthCounts, measure
 from rmwbench.published.community.github.engagement_view import view
 from rmwbench.published.community.github.project import RepositoryFact, digest
 from rmwbench.published.community.github.saved import load, save
@@ -357,3 +357,8 @@ def test_a_month_that_is_cut_by_one_day_is_cut(month, days, text):
 def test_a_small_repository_has_code():
     fact = RepositoryFact(value=20_000, unit="bytes", languages=["C++"])
     assert engagement_view._fact(fact) == "20.0 kB (C++)"
+
+
+def test_a_median_of_years_has_no_exponent():
+    median = MedianDays(value=1234.0, low=900.0, high="inf", unit="days")
+    assert engagement_view.median_text(median) == "1\u202f234 [900–…]"
