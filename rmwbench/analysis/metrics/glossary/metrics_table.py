@@ -193,8 +193,9 @@ METRICS: tuple[Metric, ...] = (
     _delay(
         "service_latency_mean",
         "service latency, mean",
-        "The same, the mean of the messages that arrived: what published evaluations print. Lost "
-        "messages are not in it, so it favours an arm that loses more; no verdict rests on it.",
+        "The mean service latency of the messages that arrived, as published evaluations print it. "
+        "Lost messages are not in it, so it favours an arm that loses more; no verdict rests on "
+        "it.",
         source="service_latency",
         topics=TopicScope.APART,
         clocks=Clocks.ONE_WAY,
@@ -296,8 +297,8 @@ METRICS: tuple[Metric, ...] = (
     *_chain_percentiles(
         "end_to_end_service_latency",
         "end-to-end service latency",
-        "The same from the source's publish call, without the wait before it. Messages that the "
-        "call did not accept are not in it.",
+        "The end-to-end latency from the source's publish call, without the wait before it. "
+        "Messages that the call did not accept are not in it.",
         (0.5, 0.9, 0.95, 0.99),
         clocks=Clocks.ENDS,
     ),
@@ -534,13 +535,15 @@ METRICS: tuple[Metric, ...] = (
             (
                 "lost_middle",
                 "vanished in the middle",
-                "The same, between the first and the last delivery.",
+                "No copy came, not even a corrupt one, of messages between the first and the last "
+                "delivery of the steady window.",
                 lambda m, _: float(m.ledger.vanished_middle),
             ),
             (
                 "lost_end",
                 "vanished at the end",
-                "The same, after the last delivery.",
+                "No copy came, not even a corrupt one, of messages after the last delivery of the "
+                "steady window.",
                 lambda m, _: float(m.ledger.vanished_end),
             ),
             (
@@ -603,8 +606,8 @@ METRICS: tuple[Metric, ...] = (
         "sent_rate",
         "sent rate",
         "Publish calls made within the steady window, per second of it, all publishers together: a "
-        "publisher that is held back stays below the offered rate. Of a single publisher its "
-        "mean period is one divided by it.",
+        "publisher that is held back stays below the offered rate. A single publisher's mean "
+        "period is one divided by it.",
         better=HIGHER,
         use=PRIMARY,
         measure=lambda m, s: m.calls_in_window / s if s > 0 else None,
@@ -619,15 +622,15 @@ METRICS: tuple[Metric, ...] = (
     _rate(
         "sent_rate_early",
         "sent rate of the beginning over that of the end",
-        "Messages published per second in the second and third second of the window, over those in "
-        "its last third: what a history that fills up, or a link that is full, holds back later.",
+        "Messages published per second in the second and third second of the window, divided by "
+        "those in its last third: above 1 where a full history or link holds the publisher back.",
         unit="count",
     ),
     _rate(
         "other_replies",
         "replies to others, per reply of one's own",
-        "Replies that reached a client which had not asked, those of the barrier among them, per "
-        "reply that a client got, over the whole trial; of workers that count them.",
+        "Replies that reached a client that had not asked, for each reply that a client got, over "
+        "the whole trial with its barrier; only workers that count them have it.",
         unit="count",
         whole_window=False,
     ),
@@ -644,7 +647,8 @@ METRICS: tuple[Metric, ...] = (
     _rate(
         "achieved_throughput",
         "throughput",
-        "Payload bytes of those arrivals per second; of a service, of its replies.",
+        "Payload bytes of the first sound arrivals within the closed steady window, per second; of "
+        "a service those of its replies.",
         unit="bytes/s",
         better=HIGHER,
         use=PRIMARY,
@@ -720,7 +724,8 @@ METRICS: tuple[Metric, ...] = (
     _start_amount(
         "discovery_packets",
         "packets until the graph was complete",
-        "The same in packets.",
+        "Packets that all interfaces of the host sent from before the first session opened until "
+        "every endpoint saw all its peers.",
         unit="count",
         use=GROWTH,
     ),
@@ -744,7 +749,7 @@ METRICS: tuple[Metric, ...] = (
     _start_amount(
         "history_delivered",
         "history delivered",
-        "How many of those it was given. Per trial.",
+        "How many messages of its history a late transient-local reader was given. Per trial.",
         unit="messages",
         better=HIGHER,
     ),
@@ -787,8 +792,8 @@ METRICS: tuple[Metric, ...] = (
     _cost(
         "cpu_per_gigabyte",
         "CPU per gigabyte",
-        "The same CPU time for each gigabyte (10⁹ bytes) of payload delivered; of a service, of its "
-        "replies.",
+        "CPU time of all worker processes, daemons and other processes of the middleware for each "
+        "gigabyte (10⁹ bytes) of payload delivered; of a service of its replies.",
         unit="s/GB",
         kind="positive",
     ),
@@ -805,9 +810,9 @@ METRICS: tuple[Metric, ...] = (
         _cost(
             f"cpu_by_second_p{q * 100:g}",
             f"CPU by second, {name}",
-            "CPU time of the same processes in each second of the steady window, where a time "
-            f"series was asked for (`sampling: {{series_hz: 1}}`). {share} of the seconds take "
-            f"more. Printed from {needed(q)} seconds on; below that a bound.",
+            "CPU time of all workers, daemons and other processes of the middleware in each second "
+            "of the steady window, where a time series was asked for (`sampling: {series_hz: 1}`). "
+            f"{share} of the seconds take more. Printed from {needed(q)} seconds on; below that a bound.",
             unit="cores",
             kind="quantile",
             source="cpu_by_second",
@@ -817,12 +822,16 @@ METRICS: tuple[Metric, ...] = (
         )
         for q, name, share in ((0.5, "median", "Half"), (0.95, "p95", "5 %"))
     ),
-    _cpu("cpu_cores_daemon", "CPU, daemons", "The share of brokers, routers and other daemons."),
+    _cpu(
+        "cpu_cores_daemon",
+        "CPU, daemons",
+        "CPU time of brokers, routers and other daemons per second of the window.",
+    ),
     _cpu(
         "cpu_cores_other",
         "CPU, other processes",
-        "The share of processes that nobody named but that run in the host: a middleware started "
-        "them.",
+        "CPU time, per second of the window, of processes in the hosts that are no workers and no "
+        "daemons: a middleware started them.",
     ),
     _cpu(
         "cpu_cores_harness",
@@ -830,7 +839,7 @@ METRICS: tuple[Metric, ...] = (
         "CPU time of our own processes beside the workers (orchestrator, sampler, the host's init) "
         "per second of the steady window. In no other figure.",
     ),
-    _cpu("cpu_cores_sampler", "CPU, sampler", "The sampler's part of that: what it costs to know."),
+    _cpu("cpu_cores_sampler", "CPU, sampler", "CPU time of the samplers per second of the window."),
     _cpu(
         "softirq_cores",
         "soft interrupts",
@@ -844,7 +853,8 @@ METRICS: tuple[Metric, ...] = (
     _per_message(
         "context_switches_per_message",
         "context switches per message",
-        "Voluntary and involuntary switches of the same processes for each message delivered.",
+        "Voluntary and involuntary context switches of the workers, daemons and other processes of "
+        "the middleware for each message delivered.",
         unit="count",
         column="switches",
         use=MEDIAN,
@@ -852,8 +862,9 @@ METRICS: tuple[Metric, ...] = (
     _per_message(
         "page_faults_per_message",
         "page faults per message",
-        "Minor and major faults of the same processes in the steady window for each message "
-        "delivered: memory that is mapped anew for each message shows here.",
+        "Minor and major page faults of the workers, daemons and other processes of the middleware "
+        "in the steady window for each message delivered: memory that is mapped anew for each "
+        "message shows here.",
         unit="count",
     ),
     *(
@@ -891,17 +902,18 @@ METRICS: tuple[Metric, ...] = (
     _cost(
         "wake_ups",
         "wake-ups",
-        "How often per second of the steady window threads of the same processes gave the "
-        "processor back and were woken again (voluntary context switches): what an idle node costs "
-        "a sleeping machine.",
+        "How often per second of the steady window threads of the workers, daemons and other "
+        "processes of the middleware gave the processor back and were woken again (voluntary "
+        "context switches): the cost of an idle node on a sleeping machine.",
         unit="hz",
         column="wake-ups",
     ),
     _per_message(
         "processor_wait_per_message",
         "wait for a processor per message",
-        "How long threads of the same processes wanted to run and had no processor, for each "
-        "message delivered: large where the machine, not the middleware, sets the latency.",
+        "How long threads of the workers, daemons and other processes of the middleware wanted to "
+        "run and had no processor, for each message delivered: large where the machine, not the "
+        "middleware, sets the latency.",
         unit="ns",
     ),
     _cost(
@@ -917,13 +929,14 @@ METRICS: tuple[Metric, ...] = (
     _cost(
         "wire_bytes_per_payload_byte_lo",
         "bytes on the wire per payload byte, loopback",
-        "The same, over the loopback alone.",
+        "Bytes that the loopback of the host sent in the steady window for each byte of payload "
+        "delivered.",
         unit="1",
     ),
     _cost(
         "wire_bytes_per_payload_byte_eth0",
         "bytes on the wire per payload byte, eth0",
-        "The same, over eth0 alone.",
+        "Bytes that eth0 of the host sent in the steady window for each byte of payload delivered.",
         unit="1",
     ),
     _per_message(
@@ -948,7 +961,8 @@ METRICS: tuple[Metric, ...] = (
     _per_message(
         "energy_per_message",
         "energy per message",
-        "That energy for each message delivered, idle consumption included.",
+        "Energy of the whole machine in the steady window for each message delivered, idle "
+        "consumption included.",
         unit="J",
         kind="positive",
         scope=MetricScope.MACHINE,
@@ -962,11 +976,9 @@ METRICS: tuple[Metric, ...] = (
         counter="pss",
         column="PSS",
     ),
-    _memory("pss_publisher", "memory (PSS), publisher", "The same for the publishing processes."),
-    _memory(
-        "pss_subscription", "memory (PSS), subscription", "The same for the receiving processes."
-    ),
-    _memory("pss_daemon", "memory (PSS), daemons", "The same for the middleware's daemons."),
+    _memory("pss_publisher", "memory (PSS), publisher", "PSS of the publishing processes."),
+    _memory("pss_subscription", "memory (PSS), subscription", "PSS of the receiving processes."),
+    _memory("pss_daemon", "memory (PSS), daemons", "PSS of the middleware's daemons."),
     *(
         _per_message(
             f"pss_growth_per_message_{side}",
@@ -1007,22 +1019,24 @@ METRICS: tuple[Metric, ...] = (
     _memory(
         "peak_rss",
         "peak memory (RSS)",
-        "The highest resident set size that each of these processes reached, added up: with shared "
-        "segments, without record buffers.",
+        "The highest resident set size that each worker process, daemon and other process of the "
+        "middleware reached, added up: with shared segments, without record buffers.",
         counter="peak_rss",
         use=PRIMARY,
     ),
     _memory(
         "virtual_memory",
         "virtual memory",
-        "Addresses that all these processes have asked for, used or not, without the recorder's.",
+        "Addresses that all worker processes, daemons and other processes of the middleware have "
+        "asked for, used or not, without record buffers.",
         counter="virtual",
         column="virtual",
     ),
     _cost(
         "threads",
         "threads",
-        "Threads of all these processes at the end, the harness's included.",
+        "Threads of all worker processes, daemons and other processes of the middleware at the end, "
+        "the harness's included.",
         unit="count",
         counter="threads",
         column="threads",
@@ -1051,7 +1065,8 @@ METRICS: tuple[Metric, ...] = (
         _link(
             f"link_bytes_per_payload_byte_{kind}",
             f"bytes on the links per payload byte, {title}",
-            f"The part of it in frames that carry {what}.",
+            "Bytes that hosts sent into the network in the steady window in frames that carry "
+            f"{what}, for each payload byte that reached another host.",
             unit="1",
             # Averaged as the whole is, or it would exceed the whole where trials scatter; the
             # others may be 0.
@@ -1082,7 +1097,8 @@ METRICS: tuple[Metric, ...] = (
     _link(
         "retransmitted_bytes",
         "bytes sent again",
-        "The same by bytes: a repeated fragment of an image weighs more than a repeated small "
+        "Of the bytes in frames with data that hosts sent: those in frames whose content the same "
+        "host had sent before. A repeated fragment of an image weighs more than a repeated small "
         "message.",
         unit="fraction",
     ),
@@ -1115,7 +1131,8 @@ METRICS: tuple[Metric, ...] = (
     _cross_traffic(
         "cross_goodput_least",
         "cross-traffic goodput, worst second",
-        "The same in that whole second of the window in which they read least.",
+        "What the receivers of the network's cross traffic read in that whole second of the window "
+        "in which they read least.",
         heading="worst second",
         better=HIGHER,
     ),
@@ -1140,9 +1157,9 @@ METRICS: tuple[Metric, ...] = (
     _stray(
         "loopback_bytes",
         "bytes that hosts sent to themselves",
-        "What went over the loopback interfaces of all hosts in the same time, of trials with "
-        "further interfaces: among it what was meant for another host and sent to an address that "
-        "the sender has too.",
+        "What went over the loopback interfaces of all hosts from before the first session opened "
+        "until the steady state's end, in trials with further interfaces. It includes what was "
+        "meant for another host and sent to an address that the sender has too.",
         heading="to itself",
     ),
     # What is lost around nodes that join late, outages and their ends, and what is left behind.
@@ -1150,8 +1167,9 @@ METRICS: tuple[Metric, ...] = (
         _joiner_share(
             name,
             title,
-            text + " Of all messages published for readers of which either side joined within the "
-            "window.",
+            text
+            + " A share of all messages published between two nodes of which one joined within "
+            "the window.",
             heading=heading,
         )
         for name, heading, title, text in (
@@ -1159,15 +1177,14 @@ METRICS: tuple[Metric, ...] = (
                 "lost_in_discovery",
                 "before the first delivery",
                 "lost before the first delivery",
-                "Messages that were lost before the first one came through: what finding each "
-                "other cost.",
+                "Messages that were lost before the first one came through: the cost of discovery.",
             ),
             (
                 "lost_unmatched",
                 "of these unmatched",
                 "lost before the match",
-                "The part of these that was due before the reader saw all its writers. Of "
-                "subscriptions alone: nobody asks a late client.",
+                "Messages that were lost before the first one came through, and were due before the "
+                "reader saw all its writers. Subscriptions alone: late clients report no match.",
             ),
             (
                 "lost_in_delivery",
@@ -1284,7 +1301,7 @@ METRICS: tuple[Metric, ...] = (
     _outage_amount(
         "leftover_bytes",
         "bytes left behind",
-        "What those files take of the memory that /dev/shm and /tmp lie in.",
+        "The memory that the files left behind in /dev/shm and /tmp of all hosts take.",
         unit="bytes",
         scope=MetricScope.HOSTS,
         heading="bytes in them",
@@ -1305,7 +1322,8 @@ METRICS: tuple[Metric, ...] = (
     _node(
         "half_up_time",
         "time until half of the nodes are active",
-        "The same until half of the nodes are active.",
+        "From the launch of a workload's lifecycle nodes until their manager knows that half of "
+        "them are active; infinite where this never happens within the window.",
         heading="half",
         failed_value=inf,
         column="half active",
@@ -1313,7 +1331,7 @@ METRICS: tuple[Metric, ...] = (
     _node_share(
         "never_active",
         "never active",
-        "Lifecycle nodes that were not active when the window ended.",
+        "The fraction of the lifecycle nodes that were not active when the window ended.",
         heading="never active",
         column="never",
     ),
@@ -1323,21 +1341,26 @@ METRICS: tuple[Metric, ...] = (
             (
                 "stopped_at_session",
                 "session did not open",
-                "The part of these whose process could not open its session.",
+                "The fraction of the lifecycle nodes whose process could not open its session.",
             ),
             (
                 "stopped_at_service",
                 "service not available",
-                "The part of these whose session opened, and whose services the manager did not "
-                "see in time.",
+                "The fraction of the lifecycle nodes whose session opened, and whose services the "
+                "manager did not see in time.",
             ),
             (
                 "stopped_at_configure",
                 "not configured",
-                "The part of these that did not answer in time, or refused, or had not been "
-                "configured when the window ended.",
+                "The fraction of the lifecycle nodes that did not answer in time when they were to be "
+                "configured, or refused, or had not been configured when the window ended.",
             ),
-            ("stopped_at_activate", "not activated", "The same of activating."),
+            (
+                "stopped_at_activate",
+                "not activated",
+                "The fraction of the lifecycle nodes that did not answer in time when they were to be "
+                "activated, or refused, or had not been activated when the window ended.",
+            ),
         )
     ),
     _node(
