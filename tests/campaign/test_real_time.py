@@ -3,6 +3,8 @@ not a result."""
 
 import os
 import resource
+import subprocess
+from types import SimpleNamespace
 
 import pytest
 
@@ -60,6 +62,16 @@ def test_polling_with_sched_fifo_and_what_only_root_gets_are_told_before_anythin
     assert "run as root" in described([cell("locked")], worker)[1]
     assert "--cap-add SYS_NICE" in described([cell("fifo")], worker)[1]
     assert not described([cell("pinned")], worker)
+
+
+@pytest.mark.parametrize(("level", "reaped"), [("locked", False), ("locked", True), ("fifo", True)])
+def test_a_worker_that_has_ended_was_refused_nothing(level, reaped):
+    """Its cell would be not supported, and never run again."""
+    worker = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, worker.pid, os.WEXITED | (0 if reaped else os.WNOWAIT))
+    processes = SimpleNamespace(workers={"talker": SimpleNamespace(pid=worker.pid)})
+    spawn.check_scheduling(cell(level), processes)
+    worker.wait()
 
 
 @pytest.mark.timing

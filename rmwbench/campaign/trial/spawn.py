@@ -6,6 +6,7 @@ gives no result for that level."""
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from rmwbench.campaign.plan.profile import NeededDaemon, Workers, address_environment
@@ -39,10 +40,11 @@ def check_scheduling(cell: Cell, processes: TrialProcesses) -> None:
         expected = scheduling(cell, name)
         if expected is None or worker.pid is None:
             continue
-        for problem in _refused(expected, worker.pid):
-            raise NotGrantedError(
-                f"real_time {cell.workload.real_time}: {problem}, for process {name}"
-            )
+        with suppress(ProcessLookupError):  # it has ended, which is a failure of its own
+            for problem in _refused(expected, worker.pid):
+                raise NotGrantedError(
+                    f"real_time {cell.workload.real_time}: {problem}, for process {name}"
+                )
 
 
 def _refused(expected: Scheduling, pid: int) -> Iterator[str]:
@@ -53,20 +55,21 @@ def _refused(expected: Scheduling, pid: int) -> Iterator[str]:
         )
     if expected.processors and os.sched_getaffinity(pid) != set(expected.processors):
         yield f"the kernel refused processor {', '.join(map(str, expected.processors))}"
-    if expected.locked and not locked_bytes(pid):
+    if expected.locked and locked_bytes(pid) == 0:
         yield (
             "the kernel refused locked memory; run as root, in a container with --cap-add IPC_LOCK"
         )
 
 
-def locked_bytes(pid: int) -> int:
-    """Return the locked memory of a process (VmLck of proc(5)); 0 if it has ended."""
+def locked_bytes(pid: int) -> int | None:
+    """Return the locked memory of a process (VmLck of proc(5)); None if it has ended."""
     try:
         with open(f"/proc/{pid}/status") as file:
             lines = dict(line.split(":", 1) for line in file if ":" in line)
     except OSError:
-        return 0
-    return int(lines.get("VmLck", "0 kB").split()[0]) * 1024
+        return None
+    locked = lines.get("VmLck")
+    return None if locked is None else int(locked.split()[0]) * 1024
 
 
 def spawn_daemon(processes: TrialProcesses, cell: Cell, daemon: NeededDaemon, label: str) -> None:
