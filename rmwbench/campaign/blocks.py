@@ -32,6 +32,7 @@ from rmwbench.campaign.run import TrialSource, order
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.campaign.trial_lab import TrialEnd
+from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.seed import derive_seed
 from rmwbench.suite.workload.endpoints import endpoints
@@ -312,10 +313,14 @@ def settling_batch(end: TrialEnd, writer: BundleWriter) -> Batch | None:
 
 
 def _rises(bundle: Bundle, number: int) -> bool:
-    """Whether the latency still rises in this trial; False if it did not end well."""
+    """Whether the latency still rises in this trial; False if it did not end well, or its records
+    contradict their format."""
     bundle.reload()
     lines = [line for line in bundle.trials(SETTLING) if line.trial == number]
-    return any(measure_trial(evidence).rises for evidence in bundle.evidence(lines))
+    try:
+        return any(measure_trial(evidence).rises for evidence in bundle.evidence(lines))
+    except UserError:
+        return False  # the report has this error, too
 
 
 def _lengthened(cell: Cell, factor: int) -> Cell | None:

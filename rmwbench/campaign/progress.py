@@ -95,7 +95,8 @@ class Progress:
                 text += f"; a campaign of about {_rounded(minutes * 60)} would decide"
         else:
             spared = self._plan.blocks - look.blocks if stop == "decided" else 0
-            others_not_run = f"; the other {spared} of at most {self._plan.blocks} blocks are"
+            verb = "is" if spared == 1 else "are"
+            others_not_run = f"; the other {spared} of at most {self._plan.blocks} blocks {verb}"
             text += f"all {look.of} decided" if look.of else "no two arms can be compared so far"
             text += f"{others_not_run} not {'needed' if look.of else 'run'}" if spared else ""
         self.say(text)

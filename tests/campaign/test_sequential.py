@@ -6,6 +6,7 @@ import json
 import re
 import time
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -15,7 +16,7 @@ from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules, Verdict
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.journal import LookTaken
-from rmwbench.campaign import trial_lab
+from rmwbench.campaign import blocks, trial_lab
 from rmwbench.campaign.blocks import BlockSource, Hold
 from rmwbench.campaign.course import SPOILT_TOLERANCE, Course
 from rmwbench.campaign.looks import look_at
@@ -302,6 +303,18 @@ def test_a_look_that_cannot_judge_costs_the_look_and_not_the_campaign(virtual, m
         "look after block 8",
         "look after block 12",
     ]
+
+
+def test_a_longer_window_that_cannot_be_measured_costs_no_campaign(monkeypatch):
+    def contradicts(evidence):
+        raise UserError("these records contradict their format")
+
+    monkeypatch.setattr(blocks, "measure_trial", contradicts)
+    trial = SimpleNamespace(trial=3)
+    bundle = SimpleNamespace(
+        reload=lambda: None, trials=lambda status: [trial], evidence=lambda lines: lines
+    )
+    assert not blocks._rises(bundle, 3)
 
 
 def test_only_what_matters_is_waited_for():

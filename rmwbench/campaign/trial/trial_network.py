@@ -93,7 +93,7 @@ def network_flags(outcome: TrialOutcome) -> Iterator[Reason]:
         if not finding.void:
             yield Reason(Code.NETWORK, f"network: {finding.text}", machine=finding.machine)
     if unlogged := outcome.network.unlogged:
-        text = f"{counted(unlogged, 'frame')} had no room in the log and are in counts alone"
+        text = f"the log had no room for {counted(unlogged, 'frame')}, which only counts include"
         yield Reason(Code.FRAMES_UNLOGGED, f"frames_unlogged: {text}")
 
 
