@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from rmwbench.bundle.campaign_json import CampaignDocument, MachineDocument
-from rmwbench.report.calibration import view
+from rmwbench.report.machine_view import calibration_view
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.results.machine.calibration_document import (
     FLEET,
@@ -100,7 +100,7 @@ def test_the_exit_code_is_yes_no_or_could_not_tell(changes, code):
 
 
 def printed(answered):
-    return render_markdown(view(answered))
+    return render_markdown(calibration_view(answered))
 
 
 def test_what_failed_is_a_table_and_the_answer_one_sentence():

@@ -46,7 +46,7 @@ def calibrate(options: CalibrateOptions) -> None:
         Interrupted,
         fresh_directory,
     )
-    from rmwbench.report import calibration
+    from rmwbench.report.machine_view import calibration_view
     from rmwbench.results.machine.calibration_document import exit_code
     from rmwbench.results.model import document as as_document
     from rmwbench.results.show_document import summarise
@@ -71,5 +71,5 @@ def calibrate(options: CalibrateOptions) -> None:
     except Interrupted as stopped:
         console.print(f"stopped by {stopped}: nothing is stored")
         raise typer.Exit(130) from None
-    print_answer(answer, calibration.view, as_json=options.as_json)
+    print_answer(answer, calibration_view, as_json=options.as_json)
     raise typer.Exit(exit_code(answer))
