@@ -187,6 +187,19 @@ def _costs(answer: CalibrationDocument) -> Iterator[Text]:
     yield Text(f"{truths.checks} checks, {void} void by the machine")
     if text := own_text(own):
         yield Text(text)
+    for at_size in own.sizes or ():
+        of_message = (
+            (at_size.response_latency, "of its latency"),
+            (at_size.cpu_per_message, "of its processor time"),
+        )
+        parts = [
+            f"{fmt.metric(cost).full} {name}"
+            for cost, name in of_message
+            if cost is not None and cost.value is not None
+        ]
+        if parts:
+            size = fmt.quantity(at_size.payload_bytes, "bytes")
+            yield Text(f"the instrument's own part in a message of {size}: {', '.join(parts)}")
     costs = [
         f"{title} {fmt.metric(_metric(cost)).full}"
         for cost, title in ((own.clock_read, "a reading of the clock"), (own.record, "a record"))

@@ -17,7 +17,7 @@ from rmwbench.results.machine.calibration_document import (
 from rmwbench.results.machine.calibration_document import machine as machine_of
 from rmwbench.results.machine.machine_model import CalibrationDocument, Machine
 from tests.calibrate.test_calibrations import calibration as stored
-from tests.support.typed import typed
+from tests.support.typed import exact, typed
 
 CREATED = "2026-11-21T10:00:00Z"
 
@@ -118,6 +118,21 @@ def test_what_a_reading_of_the_clock_and_a_record_cost_is_named():
     none = {"unit": "ns", "no_data": "no such worker"}
     text = printed(answer(own_cost={"clock_read": cost, "record": none}))
     assert "a reading of the clock 23.0 ns" in text and "a record" not in text
+
+
+def test_the_instruments_part_is_printed_for_each_size_and_not_referred_to():
+    """A section *What you may not* was named, which a calibration has not."""
+    at_sizes = [
+        {"payload_bytes": size, "response_latency": exact(ns, "ns")}
+        for size, ns in ((64, 1e3), (6_220_800, 2e6))
+    ]
+    own_cost = {"sizes": at_sizes}
+    text = printed(answer(own_cost=own_cost))
+    assert "What you may not" not in text
+    for size, latency in (("64 B", "1.00 µs"), ("6.22 MB", "2.00 ms")):
+        assert f"part in a message of {size}: {latency}" in text
+    summary, _ = calibration(machine(own_cost=own_cost), CREATED)
+    assert "What you may not" not in summary.text
 
 
 @pytest.mark.parametrize(

@@ -150,14 +150,10 @@ def line(summary: CalibrationSummary) -> str:
 
 def own_text(costs: OwnCosts | None) -> str:
     """Return the instrument's own part in the numbers; empty if it was not measured. If a
-    calibration has several sizes, the conclusions state it (workload/arm_own_cost.py)."""
-    if costs is None:
+    calibration has several sizes, it is empty: the conclusions of a campaign state that part
+    (workload/arm_own_cost.py)."""
+    if costs is None or costs.sizes:
         return ""
-    if costs.sizes:
-        return (
-            "What the instrument itself adds stands under “What you may not”; nothing is "
-            "subtracted."
-        )
     parts = []
     if costs.latency is not None and costs.latency.value is not None:
         parts.append(f"of a latency {fmt.metric(costs.latency).text} is ours")
