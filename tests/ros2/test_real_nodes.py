@@ -20,7 +20,7 @@ from rmwbench.lab.middleware import Worker, find_workers, ros2
 from rmwbench.lab.process import records
 from rmwbench.lab.process.records import RECEIVED, SENT, SectionPlan
 from rmwbench.lab.process.trial_processes import TrialProcesses
-from rmwbench.suite.workload.sensor_types import CdrLayout
+from rmwbench.suite.workload.message_type import CdrLayout
 from tests.ros2 import sourced
 
 pytestmark = [sourced.needed, pytest.mark.timing]

@@ -1,19 +1,177 @@
 """Message types with exact sizes: the CDR before the payload, the payload, the CDR after it.
 
 The names and sizes are those of the types in the published evaluations, so that a suite can repeat
-them byte for byte. The payload is the type's array, which a robot fills, and has the header with
-the message's identity. Fields that only older tools read (time, id) are zero. Types without 64
-contiguous payload bytes are absent: `_TOO_SMALL`.
+them byte for byte, or of ROS 2's own packages. The payload is the type's array, which a robot or a
+driver fills, and has the header with the message's identity. Fields that only older tools read
+(time, id) are zero. Types without 64 contiguous payload bytes are absent: `_TOO_SMALL`.
+
+A message of ROS 2's own packages has a header at time zero with an empty frame id; only the frames
+of a tf2_msgs/TFMessage have names. The payload of that type is in pieces, the seven numbers of each
+transform: two pieces hold the identity of a message.
+
+The bytes are XCDR version 1, little endian: a primitive is aligned to its own size, counted from
+behind the 4-byte encapsulation header (OMG DDS-XTypes 1.3, 7.4.1; the encapsulation identifier is
+RTPS 2.5, 10.2). `CdrLayout` writes the bytes around a payload, and not the payload itself, which
+may have megabytes.
 """
 
 import math
 import re
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rmwbench.suite.fault import Fault, unknown
-from rmwbench.suite.workload import sensor_types
-from rmwbench.suite.workload.sensor_types import FLOAT32, CdrLayout, header
+
+ENCAPSULATION = bytes.fromhex("00010000")  # CDR_LE, no options
+
+
+class CdrLayout:
+    """Collects fields in order; `prefix` and `suffix` are the bytes before and after the
+    payload."""
+
+    def __init__(self) -> None:
+        self._parts = [bytearray(ENCAPSULATION), bytearray()]
+        self._body_bytes = 0
+        self.payload_bytes: int | None = None
+        self.piece_bytes: int | None = None
+        """The size of a piece of a payload in several pieces (`piece`); None for a contiguous
+        one."""
+
+    @property
+    def prefix(self) -> bytes:
+        return bytes(self._parts[0])
+
+    @property
+    def suffix(self) -> bytes:
+        return bytes(self._parts[1])
+
+    def align(self, size_bytes: int) -> "CdrLayout":
+        return self._append(bytes(-self._body_bytes % size_bytes))
+
+    def u8(self, *values: int) -> "CdrLayout":
+        return self._append(bytes(values))
+
+    def u16(self, *values: int) -> "CdrLayout":
+        return self.align(2)._append(struct.pack(f"<{len(values)}H", *values))
+
+    def u32(self, *values: int) -> "CdrLayout":
+        return self.align(4)._append(struct.pack(f"<{len(values)}I", *values))
+
+    def u64(self, *values: int) -> "CdrLayout":
+        return self.align(8)._append(struct.pack(f"<{len(values)}Q", *values))
+
+    def f32(self, *values: float) -> "CdrLayout":
+        return self.align(4)._append(struct.pack(f"<{len(values)}f", *values))
+
+    def f64(self, *values: float) -> "CdrLayout":
+        return self.align(8)._append(struct.pack(f"<{len(values)}d", *values))
+
+    def string(self, text: str) -> "CdrLayout":
+        """Adds the length with the terminating zero, the text and the zero."""
+        data = text.encode() + b"\0"
+        return self.u32(len(data))._append(data)
+
+    def payload(self, payload_bytes: int) -> "CdrLayout":
+        """Marks the place of the payload, whose size counts for the alignment of later fields."""
+        if self.payload_bytes is not None:
+            raise ValueError("a layout has one payload")
+        self.payload_bytes = payload_bytes
+        self._body_bytes += payload_bytes
+        return self
+
+    def piece(self, piece_bytes: int) -> "CdrLayout":
+        """Marks the next of several pieces of the payload, all of one size. The bytes between them
+        are the first part of `suffix`, as if the pieces were contiguous before it."""
+        self.piece_bytes = piece_bytes
+        self.payload_bytes = (self.payload_bytes or 0) + piece_bytes
+        self._body_bytes += piece_bytes
+        return self
+
+    def _append(self, data: bytes) -> "CdrLayout":
+        self._parts[self.payload_bytes is not None] += data
+        self._body_bytes += len(data)
+        return self
+
+
+FLOAT32 = 7
+"""The datatype of a 32-bit float in sensor_msgs/PointField."""
+CHANNELS = ("x", "y", "z", "intensity")
+POINT_BYTES = 4 * len(CHANNELS)
+TRANSFORM_BYTES = 7 * 8
+"""A translation and a quaternion: the part of a transform that changes."""
+MOST_TRANSFORMS = 10_000
+"""More than any robot has. Up to this number all transforms have the same size, since their names
+have the same length."""
+
+Layout = tuple[str, CdrLayout]
+"""The ROS type and its layout."""
+
+
+def header(layout: CdrLayout) -> CdrLayout:
+    """Adds a std_msgs/Header at time zero with an empty frame id."""
+    return layout.u32(0, 0).string("")
+
+
+def imu() -> CdrLayout:
+    """The payload is the covariance of the orientation, 9 doubles: the first of three equal
+    arrays."""
+    layout = header(CdrLayout()).f64(*[0.0] * 4).payload(72)
+    # angular velocity and linear acceleration, each with its covariance
+    return layout.f64(*[0.0] * (3 + 9 + 3 + 9))
+
+
+def laser_scan(beams: int) -> Layout:
+    """The payload are the ranges; there are no intensities."""
+    layout = header(CdrLayout()).f32(*[0.0] * 7)  # angles, times, and the limits of the ranges
+    return "sensor_msgs/msg/LaserScan", layout.u32(beams).payload(4 * beams).u32(0)
+
+
+def point_cloud(points: int) -> Layout:
+    """The payload are the points in one row: x, y, z and intensity, as of a lidar's driver."""
+    layout = header(CdrLayout()).u32(1, points).u32(len(CHANNELS))
+    for index, name in enumerate(CHANNELS):
+        layout.string(name).u32(4 * index).u8(FLOAT32).u32(1)
+    payload_bytes = POINT_BYTES * points
+    # little endian, point_step, row_step, length of data
+    layout.u8(0).u32(POINT_BYTES, payload_bytes, payload_bytes)
+    # not dense: a point may have any bytes
+    return "sensor_msgs/msg/PointCloud2", layout.payload(payload_bytes).u8(0)
+
+
+def occupancy_grid(width: int, height: int) -> Layout:
+    """The payload are the cells, a byte each."""
+    # load time, metres per cell
+    layout = header(CdrLayout()).u32(0, 0).f32(0.05).u32(width, height)
+    layout.f64(*[0.0] * 6, 1.0)  # the map's origin
+    return "nav_msgs/msg/OccupancyGrid", layout.u32(width * height).payload(width * height)
+
+
+def transforms(count: int) -> Layout:
+    """The payload are the numbers of the transforms base_link to link_0000, link_0001, …, as
+    robot_state_publisher sends the joints of a robot in one message. There are 40 bytes between two
+    transforms."""
+    if count > MOST_TRANSFORMS:
+        raise Fault(
+            "a message with so many transforms cannot be sent",
+            expected=f"at most {MOST_TRANSFORMS} transforms",
+            actual=str(count),
+        )
+    layout = CdrLayout().u32(count)
+    for number in range(count):
+        layout.u32(0, 0).string("base_link").string(f"link_{number:04}")
+        layout.align(8).piece(TRANSFORM_BYTES)
+    return "tf2_msgs/msg/TFMessage", layout
+
+
+SIZED: dict[str, tuple[int, Callable[..., Layout]]] = {
+    "LaserScan(N)": (4, laser_scan),
+    "PointCloud2(N)": (POINT_BYTES, point_cloud),
+    "OccupancyGrid(WIDTHxHEIGHT)": (1, occupancy_grid),
+    "TFMessage(N)": (TRANSFORM_BYTES, transforms),
+}
+"""Type of any size, as a suite writes it → the bytes of an element, and the function from the
+numbers of elements to the layout."""
 
 HEADER_BYTES = 64
 """The identity of a message: the first bytes of every payload (docs/formats/records.md)."""
@@ -24,8 +182,8 @@ middlewares."""
 
 _BYTES = re.compile(r"Bytes\(\s*(\d+)\s*\)")
 _IMAGE = re.compile(r"Image\(\s*(\d+)\s*x\s*(\d+)\s*\)")
-_SIZED_KINDS = "|".join(form.partition("(")[0] for form in sensor_types.SIZED)
-_SIZED = re.compile(rf"({_SIZED_KINDS})\(\s*(\d+)\s*(?:x\s*(\d+)\s*)?\)")
+_SIZED_KINDS = "|".join(form.partition("(")[0] for form in SIZED)
+_SIZED_NAME = re.compile(rf"({_SIZED_KINDS})\(\s*(\d+)\s*(?:x\s*(\d+)\s*)?\)")
 
 
 @dataclass(frozen=True)
@@ -66,7 +224,7 @@ def message_type(name: str) -> MessageType:
         return _bytes(int(match[1]))
     if match := _IMAGE.fullmatch(name):
         return _image(f"Image({int(match[1])}x{int(match[2])})", int(match[1]), int(match[2]))
-    if match := _SIZED.fullmatch(name):
+    if match := _SIZED_NAME.fullmatch(name):
         return _sized_type(name, match[1], [int(number) for number in match.groups()[1:] if number])
     if name == "Image1080p":
         return _image(name, 1920, 1080)
@@ -187,12 +345,12 @@ def _stamped_layout(total_bytes: int) -> Callable[[], CdrLayout]:
 
 
 def _sized_type(name: str, kind: str, numbers: list[int]) -> MessageType:
-    """A type of `sensor_types.SIZED` with these numbers of elements. Raises Fault for a wrong count
+    """A type of `SIZED` with these numbers of elements. Raises Fault for a wrong count
     of numbers, and for a size that no message may have."""
-    form = next(form for form in sensor_types.SIZED if form.startswith(f"{kind}("))
+    form = next(form for form in SIZED if form.startswith(f"{kind}("))
     if len(numbers) != form.count("x") + 1:
         raise Fault(f"`{name}` does not say its size", expected=form, actual=name)
-    element_bytes, lay_out = sensor_types.SIZED[form]
+    element_bytes, lay_out = SIZED[form]
     _check_size(element_bytes * math.prod(numbers))
     ros_type, layout = lay_out(*numbers)
     return _from_layout(f"{kind}({'x'.join(map(str, numbers))})", ros_type, layout)
@@ -238,7 +396,7 @@ _LAYOUTS: dict[str, tuple[str, Callable[[], CdrLayout]]] = {
     "Struct32k": ("rmwbench_msgs/msg/Struct32k", _array(67712)),
     "NavSatFix": ("rmwbench_msgs/msg/NavSatFix", _nav_sat_fix),
     "RadarTrack": ("rmwbench_msgs/msg/RadarTrack", _radar_track),
-    "Imu": ("sensor_msgs/msg/Imu", sensor_types.imu),
+    "Imu": ("sensor_msgs/msg/Imu", imu),
     # Messages between the stages of a pipeline, with the published names and sizes ("1k" has 1032
     # bytes).
     **{

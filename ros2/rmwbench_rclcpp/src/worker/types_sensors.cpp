@@ -1,4 +1,4 @@
-// Messages as robots have them, of ROS 2's own packages (rmwbench/suite/workload/sensor_types.py
+// Messages as robots have them, of ROS 2's own packages (rmwbench/suite/workload/message_type.py
 // has their layouts).
 #include <sensor_msgs/msg/imu.hpp>
 #include <sensor_msgs/msg/laser_scan.hpp>
