@@ -1,12 +1,17 @@
-"""Consoles are made in one place, and what goes into a pipe is neither wrapped nor cut."""
+"""Consoles are made in one place, what goes into a pipe is neither wrapped nor cut, and the commands
+of hints work when pasted."""
 
 import re
 from pathlib import Path
 
 import pytest
 from rich.table import Table
+from rich.text import Text
 
-from rmwbench.cli.console import stdout_console
+from rmwbench.cli.console import say, stdout_console
+from rmwbench.command_name import COMMAND, as_typed
+from rmwbench.errors import UserError
+from rmwbench.suite.file.load import load
 from tests.support.command import exit_code
 
 PACKAGE = Path(__file__).parents[2] / "rmwbench"
@@ -71,3 +76,46 @@ def test_what_goes_into_a_pipe_is_not_padded_to_a_width_that_it_has_not(capsys, 
     exit_code(*verb)
     lines = capsys.readouterr().out.splitlines()
     assert lines and max(map(len, lines)) < 2000
+
+
+def test_a_hint_names_the_program_as_it_is_typed_here(monkeypatch):
+    error = UserError("x", where="/a/rmwbench/b", fix="rmwbench run quick, or `rmwbench doctor`")
+    assert "do: rmwbench run quick" in error.render()
+    monkeypatch.setenv(COMMAND, ".venv/bin/rmwbench")
+    assert "do: .venv/bin/rmwbench run quick, or `.venv/bin/rmwbench doctor`" in error.render()
+    for text in (
+        "/a/rmwbench/b",
+        "rmwbench-floor is a worker",
+        "this rmwbench",
+        ".venv/bin/rmwbench run quick",
+    ):
+        assert as_typed(text) == text
+
+
+def test_every_text_of_a_console_names_it_so_also_where_it_is_wrapped(monkeypatch, capsys):
+    monkeypatch.setenv(COMMAND, "x/rmwbench")
+    monkeypatch.setenv("COLUMNS", "30")
+    console = stdout_console()
+    table = Table("name")
+    table.add_row("[bold]b[/bold] `rmwbench run a`")
+    for text in (
+        "see [dim]rmwbench doctor[/dim]: it tells",
+        Text("rmwbench show d", style="bold"),
+        table,
+    ):
+        console.print(text)
+    say("ledger: rmwbench published claims")
+    printed = " ".join(capsys.readouterr().out.split())
+    for call in (
+        "x/rmwbench doctor: it",
+        "x/rmwbench show d",
+        "b `x/rmwbench run",
+        "ledger: x/rmwbench published",
+    ):
+        assert call in printed
+
+
+def test_every_command_of_a_suite_file_that_has_no_short_version_can_be_pasted():
+    with pytest.raises(UserError) as error:
+        load("quick", shortened=True)
+    assert "rmwbench plan`" not in error.value.render()
