@@ -210,11 +210,6 @@ def concise(value: float, digits: int = 3) -> str:
     return _without_zeros(_grouped(value, max(0, decimals)))
 
 
-def compact(value: float) -> str:
-    """Return what `significant` does without the zeros at the end: 0.012, 60, 97.3, 3 600."""
-    return _without_zeros(significant(value))
-
-
 def scaled(number: float, factor: float) -> float:
     """Return the decimal product: 0.7 × 0.01 is 0.007, and not the float below it."""
     return float(Decimal(repr(number)) * Decimal(repr(factor)))

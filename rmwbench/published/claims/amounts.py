@@ -4,7 +4,7 @@ Pure."""
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.suite.predicate import Predicate
 from rmwbench.words.level_names import set_quantity
-from rmwbench.words.numbers import compact
+from rmwbench.words.numbers import concise
 
 RATIO = "×"
 UNITLESS = ""
@@ -48,5 +48,5 @@ def side_title(test: Predicate, metric: str) -> str:
 def bar_text(value: float, unit: str) -> str:
     """Return a claim's bar without unneeded zeros: `630 µs`, `0.1 %`, `2×`."""
     if unit in (RATIO, UNITLESS):
-        return f"{compact(value)}{unit}"
+        return f"{concise(value)}{unit}"
     return set_quantity(float(f"{value:.3g}"), unit).rstrip()

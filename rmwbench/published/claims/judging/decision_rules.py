@@ -30,7 +30,7 @@ from rmwbench.published.claims.claims_file import ClaimTest
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, LONGEST_S, MOST_BLOCKS
 from rmwbench.results.model import Estimate
 from rmwbench.suite.predicate import RANGES
-from rmwbench.words.numbers import compact, significant_count
+from rmwbench.words.numbers import concise, significant_count
 
 Answer = Literal["holds", "does not hold", "undecided", "no data"]
 DECIDED = ("holds", "does not hold")
@@ -205,7 +205,7 @@ class NeededRun:
         return self.blocks > MOST_BLOCKS or (self.steady_s or 0.0) > LONGEST_S
 
     def text(self) -> str:
-        long = "" if self.steady_s is None else f" of {compact(self.steady_s)} s"
+        long = "" if self.steady_s is None else f" of {concise(self.steady_s)} s"
         each = "" if self.messages is None else f", {significant_count(self.messages)} messages"
         return f"{self.blocks} blocks{long}{each}"
 

@@ -471,10 +471,10 @@ def _count(value: int | None) -> str:
 def median_text(median: MedianDays) -> str:
     """Return a median with its interval, or why there is none."""
     if median.no_data is not None:
-        least = "" if median.at_least is None else f", at least {fmt.compact(median.at_least)}"
+        least = "" if median.at_least is None else f", at least {fmt.concise(median.at_least)}"
         return f"no data: {median.no_data}{least}"
 
     def text(days: float | Literal["inf"] | None) -> str:
-        return fmt.compact(days) if isinstance(days, int | float) else "…"
+        return fmt.concise(days) if isinstance(days, int | float) else "…"
 
     return f"{text(median.value)} [{text(median.low)}–{text(median.high)}]"
