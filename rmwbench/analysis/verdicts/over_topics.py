@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY, RATES
@@ -47,7 +47,8 @@ def over_topics(
     worse = {a for a in contenders if any(v.verdict == "worse" for v in by_topic[a].values())}
     overall = {}
     for arm in arms:
-        rivals = {a for a in contenders if a != arm and families.get(a) == families.get(arm)}
+        family = families.get(arm, Family.COPY)
+        rivals = {a for a in contenders if a != arm and families.get(a, Family.COPY) is family}
         lost_by_topic = {t: by.get(arm, 0.0) for t, by in (lost or {}).items()}
         overall[arm] = _overall(by_topic[arm], rivals <= worse, lost_by_topic, order, noun)
     return overall
@@ -92,56 +93,57 @@ _CONTENDS = ("best", "equivalent", "worse", "undecided", "alone")
 
 
 def _overall(
-    per: Mapping[str, Verdict],
+    by_topic: Mapping[str, Verdict],
     others_are_worse: bool,
     lost: Mapping[str, float],
     order: RankingWords,
     noun: Noun,
 ) -> Overall:
-    kinds = {v.verdict for v in per.values()}
-    first = next(iter(per.values()))
-    if len(kinds) == 1 and not first.ranks:
+    verdicts = {v.verdict for v in by_topic.values()}
+    first, within = next(iter(by_topic.values())), PREPOSITION[noun]
+    if len(verdicts) == 1 and not first.ranks:
         return Overall(first, None)
-    for kind, pick in (("worse", _worst), ("undecided", _furthest)):
-        if kind in kinds:
-            of = f"{PREPOSITION[noun]} {{}} of {len(per)} {noun}s"
-            return pick({t: v for t, v in per.items() if v.verdict == kind}, of, lost)
-    if "no data" in kinds:
-        topic = next(t for t, v in per.items() if v.verdict == "no data")
-        reason = f"no data {PREPOSITION[noun]} {topic}"
-        return Overall(Verdict("undecided", None, None, reason), topic)
-    topic = max(per, key=lambda t: _size(per[t]))
-    verdict = per[topic]
+    for verdict, over_some in (("worse", _worst), ("undecided", _furthest)):
+        some = {t: v for t, v in by_topic.items() if v.verdict == verdict}
+        if some:
+            where = f"{within} {len(some)} of {len(by_topic)} {noun}s, most {within}"
+            return over_some(some, where, lost)
+    if "no data" in verdicts:
+        topic = next(t for t, v in by_topic.items() if v.verdict == "no data")
+        return Overall(Verdict("undecided", None, None, f"no data {within} {topic}"), topic)
+    topic = max(by_topic, key=lambda t: _size(by_topic[t]))
+    against, ratio = by_topic[topic].against, by_topic[topic].ratio
     if others_are_worse:
         reason = (
-            f"worse {PREPOSITION[noun]} no {noun}, and every other contender is decided to be worse "
-            f"{PREPOSITION[noun]} one"
+            f"worse {within} no {noun}, and every other contender is decided to be worse {within} "
+            "one"
         )
-        return Overall(Verdict("best", verdict.against, verdict.ratio, reason), topic)
+        return Overall(Verdict("best", against, ratio, reason), topic)
     reason = (
-        f"{PREPOSITION[noun]} none of {len(per)} {noun}s "
+        f"{within} none of {len(by_topic)} {noun}s "
         f"{order.behind_of('any other arm that delivers as much')} by more than the margin"
     )
-    return Overall(Verdict("equivalent", verdict.against, verdict.ratio, reason), topic)
+    return Overall(Verdict("equivalent", against, ratio, reason), topic)
 
 
-def _worst(per: Mapping[str, Verdict], of: str, lost: Mapping[str, float]) -> Overall:
+def _worst(by_topic: Mapping[str, Verdict], where: str, lost: Mapping[str, float]) -> Overall:
     """The topic with the most loss where loss made the arm worse, else the topic with the largest
     ratio."""
-    by_loss = {t: v for t, v in per.items() if v.by is By.DELIVERY}
-    topic = max(by_loss or per, key=lambda t: (lost.get(t, 0.0) if by_loss else 0.0, _size(per[t])))
-    v = per[topic]
-    reason = f"worse {of.format(len(per))}, most {of.split()[0]} {topic}: {v.reason}"
-    return Overall(Verdict("worse", v.against, v.ratio, reason, by=v.by, fates=v.fates), topic)
+    by_loss = [t for t, v in by_topic.items() if v.by is By.DELIVERY]
+    lost = lost if by_loss else {}
+    topic = max(by_loss or by_topic, key=lambda t: (lost.get(t, 0.0), _size(by_topic[t])))
+    verdict = by_topic[topic]
+    reason = f"worse {where} {topic}: {verdict.reason}"
+    return Overall(replace(verdict, reason=reason, minutes_to_decide=None), topic)
 
 
-def _furthest(per: Mapping[str, Verdict], of: str, lost: Mapping[str, float]) -> Overall:
-    waits = complete(v.minutes_to_decide for v in per.values())
+def _furthest(by_topic: Mapping[str, Verdict], where: str, lost: Mapping[str, float]) -> Overall:
+    waits = complete(v.minutes_to_decide for v in by_topic.values())
     minutes = None if waits is None else max(waits)
-    topic = max(per, key=lambda t: (lost.get(t, 0.0), _size(per[t])))
-    v = per[topic]
-    reason = f"open {of.format(len(per))}, most {of.split()[0]} {topic}: {v.reason}"
-    return Overall(Verdict("undecided", v.against, v.ratio, reason, minutes), topic)
+    topic = max(by_topic, key=lambda t: (lost.get(t, 0.0), _size(by_topic[t])))
+    verdict = by_topic[topic]
+    reason = f"open {where} {topic}: {verdict.reason}"
+    return Overall(replace(verdict, reason=reason, minutes_to_decide=minutes), topic)
 
 
 def _size(v: Verdict) -> float:

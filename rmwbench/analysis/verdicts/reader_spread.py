@@ -67,30 +67,31 @@ def spread(
     node that comes again is left out, since it receives only in a part of the time."""
     names = {row["endpoint"]: (row["topic"], row["node"]) for row in endpoints}
     lives = Counter(names[row["endpoint"]] for row in endpoints if row["kind"] == "subscription")
-    heard: dict[int, dict[int, ReaderDelivery]] = {}
+    deliveries: dict[int, dict[int, ReaderDelivery]] = {}
     for trial in trials:
         for number, reader in trial.messages.by_reader.items():
             if lives[names.get(number, ("", ""))] == 1:
-                heard.setdefault(number, {})[trial.block] = reader
-    topics = {names[number][0] for number in heard}
-    if len(heard) < 2 or (len(topics) > 1 and any(map(relays, endpoints))):
+                deliveries.setdefault(number, {})[trial.block] = reader
+    topics = {names[number][0] for number in deliveries}
+    if len(deliveries) < 2 or (len(topics) > 1 and any(map(relays, endpoints))):
         return None
     bounds = {trial.block: trial.clock_bounds.get(SAMPLE, 0.0) for trial in trials}
-    readers = {number: _reader(*names[number], of.values()) for number, of in heard.items()}
-    latencies = {n: reader.response_p50_ns for n, reader in readers.items()}
-    by_latency = sorted((at, n) for n, at in latencies.items() if at is not None)
+    readers = {n: _reader(*names[n], [*of.values()]) for n, of in deliveries.items()}
+    medians = {n: reader.response_p50_ns for n, reader in readers.items()}
+    with_median = [(median_ns, n) for n, median_ns in medians.items() if median_ns is not None]
+    by_latency = [n for _, n in sorted(with_median)]
     least, *_, most = sorted(readers, key=lambda n: readers[n].delivered)
     unlike: list[UnlikeBy] = []
-    if by_latency and _is_slower(heard[by_latency[0][1]], heard[by_latency[-1][1]], bounds):
+    if by_latency and _is_slower(deliveries[by_latency[0]], deliveries[by_latency[-1]], bounds):
         unlike.append("latency")
-    few, many = heard[least], heard[most]
-    if _each(many[b].delivered - few[b].delivered > POINTS for b in few.keys() & many):
+    few, many = deliveries[least], deliveries[most]
+    if _in_each_block(many[b].delivered - few[b].delivered > POINTS for b in few.keys() & many):
         unlike.append("delivery")
     return Spread(
         readers=len(readers),
         blocks=len(bounds),
-        quickest=readers[by_latency[0][1]] if by_latency else None,
-        slowest=readers[by_latency[-1][1]] if by_latency else None,
+        quickest=readers[by_latency[0]] if by_latency else None,
+        slowest=readers[by_latency[-1]] if by_latency else None,
         least=readers[least],
         most=readers[most],
         unlike=tuple(unlike),
@@ -98,14 +99,13 @@ def spread(
     )
 
 
-def _reader(topic: str, node: str, heard: Iterable[ReaderDelivery]) -> Reader:
-    each = list(heard)
-    medians = [trial.median_ns for trial in each if trial.median_ns is not None]
+def _reader(topic: str, node: str, trials: Sequence[ReaderDelivery]) -> Reader:
+    medians = [trial.median_ns for trial in trials if trial.median_ns is not None]
     return Reader(
         topic=topic,
         node=node,
         response_p50_ns=median(medians) if medians else None,
-        delivered=sum(trial.arrived for trial in each) / sum(trial.wanted for trial in each),
+        delivered=sum(trial.arrived for trial in trials) / sum(trial.wanted for trial in trials),
     )
 
 
@@ -120,11 +120,11 @@ def _is_slower(
         if (quick := low[block].median_ns) is not None
         and (slow := high[block].median_ns) is not None
     ]
-    return _each(slow - bound > RATIO * (quick + bound) for quick, slow, bound in both)
+    return _in_each_block(slow - bound > RATIO * (quick + bound) for quick, slow, bound in both)
 
 
-def _each(in_blocks: Iterable[bool]) -> bool:
+def _in_each_block(conditions: Iterable[bool]) -> bool:
     """Whether the condition holds in each block that has both readers, and there are enough such
     blocks."""
-    each = list(in_blocks)
-    return len(each) >= LEAST_BLOCKS and all(each)
+    by_block = list(conditions)
+    return len(by_block) >= LEAST_BLOCKS and all(by_block)

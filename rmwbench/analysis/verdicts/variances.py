@@ -71,12 +71,12 @@ def priors(workloads: Sequence[Variances]) -> list[Prior]:
     """A prior for each workload of a report. A workload with OWN_LEVEL arms or more has a level of
     its own; all others share a level. How much variances scatter about their level is estimated
     over all levels of a kind. A level from few arms has few degrees of freedom (`room`)."""
-    each = [NO_PRIOR] * len(workloads)
+    priors_of_workloads = [NO_PRIOR] * len(workloads)
     large = [n for n, w in enumerate(workloads) if w.arms >= OWN_LEVEL]
     rest = [n for n, w in enumerate(workloads) if 2 <= w.arms < OWN_LEVEL]
     own = _fitted([workloads[n] for n in large], [(workloads[n].arms - 1) / 2 for n in large])
     for n, prior in zip(large, own, strict=True):
-        each[n] = prior
+        priors_of_workloads[n] = prior
     contrasts = sum(workloads[n].arms - 1 for n in rest)
     if rest and contrasts > 4:
         together = Variances(
@@ -86,8 +86,8 @@ def priors(workloads: Sequence[Variances]) -> list[Prior]:
         )
         (prior,) = _fitted([together], [(contrasts - 4) / 4])
         for n in rest:
-            each[n] = prior
-    return each
+            priors_of_workloads[n] = prior
+    return priors_of_workloads
 
 
 def prior_of(variance: np.ndarray, freedom: np.ndarray) -> Prior:
@@ -109,17 +109,17 @@ def _fitted(levels: Sequence[Variances], room: Sequence[float]) -> list[Prior]:
     explained = float(np.concatenate([special.polygamma(1, d / 2) for _, d in usable]).mean())
     excess = scattered / free - explained
     fitted = 2 * _trigamma_inverse(excess) if excess > 0 else math.inf
-    priors_of_workloads = []
+    fitted_priors = []
     for (e, d), most in zip(usable, room, strict=True):
         if not len(e) or most <= 0:
-            priors_of_workloads.append(NO_PRIOR)
+            fitted_priors.append(NO_PRIOR)
             continue
         middle = float(np.median(d))
         finite = math.isfinite(fitted)
         shift = float(special.digamma(fitted / 2)) - math.log(fitted / 2) if finite else 0.0
         freedom = min(TRUST * fitted, min(MOST, most) * middle)
-        priors_of_workloads.append(Prior(math.exp(float(e.mean()) + shift), freedom))
-    return priors_of_workloads
+        fitted_priors.append(Prior(math.exp(float(e.mean()) + shift), freedom))
+    return fitted_priors
 
 
 def _usable(level: Variances) -> tuple[np.ndarray, np.ndarray]:
