@@ -124,6 +124,21 @@ def test_an_arm_is_judged_by_whole_intervals(one, outcome, may):
     assert (judgement.outcome, {INITIALS[name] for name in judgement.may}) == (outcome, set(may))
 
 
+def test_blocks_settle_no_limit_of_a_metric_that_no_trial_has():
+    """They were asked for: a campaign that ends by its limits ran until its last block."""
+    limits = (*ACCEPTED, AtMost(metric="pss", at_most=4e8))
+    unread = {"pss": Estimate(unit="bytes", no_data="smaps is not readable")}
+    without = replace(arm(), metrics={**arm().metrics, **unread})
+    judgement = of_arm(limits, NOTHING, without, 5)
+    assert (judgement.outcome, judgement.why, judgement.metric) == (OPEN, Why.NO_DATA, "pss")
+    wide = replace(without, metrics={**arm(lost=(0.0, 0.02)).metrics, **unread})
+    open_by_both = of_arm(limits[::-1], NOTHING, wide, 5)
+    assert (open_by_both.why, open_by_both.metric) == (Why.INTERVAL, "undelivered")
+    few = arm(latency=Estimate(unit="ns", no_data="p50 needs 20 messages, there are 3"))
+    assert of_arm(ACCEPTED, NOTHING, few, 5).why == Why.INTERVAL
+    assert of_topics({"a": judgement, "b": open_by_both})[1] == "b"
+
+
 @pytest.mark.parametrize(("count", "outcome"), [(400, OPEN), (2, MEETS)])
 @pytest.mark.parametrize(
     ("metric", "undelivered", "counted_in"),

@@ -302,8 +302,10 @@ def of_topics(judged: Mapping[str | None, ArmJudgement]) -> tuple[ArmJudgement, 
     outcome: ArmOutcome = next(iter(may)) if len(may) == 1 else OPEN
     if outcome == OPEN:
         order |= {OPEN: -1, UNKNOWN: -1}
-    topic = min(judged, key=lambda name: order.get(judged[name].outcome, 5))
-    worst = judged[topic]
+    topic, worst = min(
+        judged.items(),
+        key=lambda item: (order.get(item[1].outcome, 5), item[1].why not in SETTLED_BY_BLOCKS),
+    )
     if outcome == MEETS:
         return ArmJudgement(MEETS, frozenset((MEETS,)), Why.LIMIT), None
     return replace(worst, outcome=outcome, may=frozenset(may)), topic
@@ -319,7 +321,7 @@ def _by_metrics(
 ) -> ArmJudgement:
     outcomes = {limit.metric: _of_limit(limit, arm, error) for limit in acceptable}
     missed = next((name for name, outcome in outcomes.items() if outcome is MISSES), None)
-    open_ = next((name for name, outcome in outcomes.items() if outcome is not MEETS), None)
+    open_metrics = [name for name, outcome in outcomes.items() if outcome is OPEN]
     if arm.nothing_arrived:
         undelivered = PrintedInterval.of(arm.metrics.get(nothing.metric), error)
         if undelivered.low >= nothing.at_least:
@@ -328,9 +330,21 @@ def _by_metrics(
         return ArmJudgement(OPEN, may, Why.INTERVAL, nothing.metric)
     if missed is not None:
         return ArmJudgement(MISSES, frozenset((MISSES,)), Why.LIMIT, missed)
-    if open_ is not None:
-        return ArmJudgement(OPEN, frozenset((MEETS, MISSES)), Why.INTERVAL, open_)
+    if open_metrics:
+        may = frozenset((MEETS, MISSES))
+        for name in open_metrics:
+            if _blocks_bring_data(name, arm.metrics.get(name)):
+                return ArmJudgement(OPEN, may, Why.INTERVAL, name)
+        return ArmJudgement(OPEN, may, Why.NO_DATA, open_metrics[0])
     return ArmJudgement(MEETS, frozenset((MEETS,)), Why.LIMIT)
+
+
+def _blocks_bring_data(metric: str, estimate: Estimate | None) -> bool:
+    """Whether the metric has an interval, or gets one with more blocks, as a percentile of too few
+    messages does. A metric that done trials do not have stays without data."""
+    if GLOSSARY[metric].kind == "quantile":
+        return True
+    return estimate is not None and estimate.no_data is None
 
 
 def _of_limit(limit: AtMost, arm: Tried, error: float) -> Outcome:
