@@ -132,8 +132,7 @@ def _answer(directory: Path, no_report: bool) -> int:
         say(directory)
         return failure
     from rmwbench.published.campaign_section import evaluated
-    from rmwbench.report.show.files import write_html
-    from rmwbench.report.show.suite_view import view
+    from rmwbench.report.show.suite_view import view, write_html
     from rmwbench.results.show_document import summarise
 
     answer = summarise(bundle)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.report.show.files import write_html
+from rmwbench.report.show.suite_view import write_html
 from rmwbench.results.show_document import summarise
 from tests.report.example_document import example
 from tests.support import topics_bundle

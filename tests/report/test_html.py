@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.report.show.files import write_html
+from rmwbench.report.show.suite_view import write_html
 from rmwbench.results.show_model import SuiteAnswer
 from tests.report.example_document import HOSTILE, example, example_document
 from tests.support.typed import typed

@@ -4,8 +4,7 @@ texts."""
 from dataclasses import replace
 
 from rmwbench.report.render.markdown import render_markdown
-from rmwbench.report.show.files import write_markdown
-from rmwbench.report.show.suite_view import view
+from rmwbench.report.show.suite_view import view, write_markdown
 from tests.report.example_document import example
 from tests.report.snapshot import check
 from tests.support.views import of_view, pictures

@@ -428,7 +428,7 @@ def _answer(session: "ClaimsSession", files: "list[Claims]", no_report: bool) ->
     from rmwbench.published.claims.claims_session import campaigns
     from rmwbench.published.claims.ledger_view import REPORT, link_to_reports, view
     from rmwbench.report.render.html import write_html
-    from rmwbench.report.show.files import write_html as write_report
+    from rmwbench.report.show.suite_view import write_html as write_report
     from rmwbench.results.show_document import summarise
 
     ids_of_bundle = {

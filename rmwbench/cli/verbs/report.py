@@ -144,7 +144,7 @@ def _write_capacity(kind: ReportFormat, bundle: "Bundle", path: Path) -> None:
 
 def _write(kind: ReportFormat, bundle: "Bundle", path: Path, selection: "Selection | None") -> None:
     from rmwbench.published.campaign_section import evaluated
-    from rmwbench.report.show.files import write_html, write_markdown
+    from rmwbench.report.show.suite_view import write_html, write_markdown
     from rmwbench.results.show_document import summarise
 
     answer = summarise(bundle, selection=selection)

@@ -34,9 +34,9 @@ from rmwbench.report.render.markdown import (
     render_markdown,
 )
 from rmwbench.report.show import ros
-from rmwbench.report.show.files import write_markdown
 from rmwbench.report.show.matrices import conditions as condition_table
 from rmwbench.report.show.matrices import pairs
+from rmwbench.report.show.suite_view import write_markdown
 from rmwbench.report.show.workload_view import KEY, topic_cell
 from rmwbench.report.view import Block, Items, Section, Table, TableCell, Text
 from rmwbench.results.answer import progress

@@ -6,6 +6,7 @@ A terminal only says that there is more about the machine and single arms: facts
 
 from collections.abc import Callable, Iterator, Sequence
 from math import inf
+from pathlib import Path
 
 from markupsafe import Markup
 
@@ -326,3 +327,33 @@ def _campaign(doc: SuiteAnswer) -> dict[str, object]:
 
 def _method(doc: SuiteAnswer) -> Section:
     return machine_view.method(METHOD, doc.glossary, Facts([*VERDICTS.items()], "groups"))
+
+
+def write_html(doc: SuiteAnswer, path: Path | str, evaluated: Evaluated = NOT_EVALUATED) -> None:
+    """One page of about 3 MB; beside it NAME-figures.html where its suite repeats figures of a
+    published evaluation."""
+    from altair.utils.schemapi import debug_mode
+
+    from rmwbench.report.render import html
+
+    redrawn = evaluated.write_figures(Path(path))
+    with debug_mode(False):  # the schema's checks of what we write take longer than to write it
+        html.write_html(view(doc, evaluated, draw=True, redrawn=redrawn), path)
+
+
+def write_markdown(
+    doc: SuiteAnswer,
+    path: Path | str,
+    evaluated: Evaluated = NOT_EVALUATED,
+    *,
+    bitmaps: bool = True,
+    charts: tuple[str, ...] | None = None,
+) -> list[Path]:
+    """The text and its charts; every path written."""
+    from altair.utils.schemapi import debug_mode
+
+    from rmwbench.report.render import markdown
+
+    with debug_mode(False):
+        shown = view(doc, evaluated, draw=True)
+    return markdown.write_markdown(shown, path, bitmaps=bitmaps, charts=charts)
