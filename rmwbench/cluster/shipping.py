@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rmwbench import home
 from rmwbench.lab.middleware import Worker
-from rmwbench.suite.side import INSTALLED
+from rmwbench.suite.arm import INSTALLED
 
 ELF = b"\x7fELF"
 PACKAGE = Path(__file__).resolve().parents[1]

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from rmwbench import beside
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.suite.arm import Arm
+from rmwbench.suite.arm import Arm, Side
 from rmwbench.suite.factors import (
     NETWORK_FACTORS,
     Level,
@@ -27,7 +27,6 @@ from rmwbench.suite.network.backend import check_one_backend
 from rmwbench.suite.network.interfaces import RealNetwork
 from rmwbench.suite.network.network import Links, Network, links_between
 from rmwbench.suite.sample_sizes import messages_needed
-from rmwbench.suite.side import Side
 from rmwbench.suite.suite import Suite
 from rmwbench.suite.timeline import NOTHING_MORE, Sampling, Timeline
 from rmwbench.suite.workload.arrival import Periodic

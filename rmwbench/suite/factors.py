@@ -10,10 +10,9 @@ across.
 from itertools import product
 from typing import get_args
 
-from rmwbench.suite.arm import Arm
+from rmwbench.suite.arm import MODE_PREFIX, MODES, Arm
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.network.network import LINK_FACTORS, NETWORK_PREFIX, Network
-from rmwbench.suite.side import MODE_PREFIX, MODES
 from rmwbench.suite.workload.qos import Qos
 from rmwbench.suite.workload.workload import Beside, Workload
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.suite.arm import Arm
+from rmwbench.suite.arm import MODES, Arm
 from rmwbench.suite.factors import WORKLOAD_FACTORS, check_factor_name
 from rmwbench.suite.fault import (
     At,
@@ -24,7 +24,6 @@ from rmwbench.suite.name_rules import SuiteName, WorkloadName
 from rmwbench.suite.network.network import LINK_KEY_PLACES, Network
 from rmwbench.suite.predicate import Reported
 from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
-from rmwbench.suite.side import MODES
 from rmwbench.suite.timeline import Sampling, Timeline
 from rmwbench.suite.workload.qos import Qos
 from rmwbench.suite.workload.topology import limited_names

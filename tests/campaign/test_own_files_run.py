@@ -7,7 +7,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.lab.middleware import find_workers
-from rmwbench.suite.side import bare
+from rmwbench.suite.arm import bare
 from tests.campaign.own_file_cells import FILES, TWO_HOSTS, middleware_of, suite
 from tests.campaign.running import run_suite
 from tests.lab import tools

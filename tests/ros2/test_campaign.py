@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from rmwbench.suite.side import WORDS
+from rmwbench.suite.arm import WORDS
 from tests.ros2 import sourced
 
 pytestmark = [sourced.needed, pytest.mark.timing]

@@ -7,11 +7,11 @@ import pytest
 
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
+from rmwbench.suite.arm import INSTALLED, bare
 from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.file.candidates_file import candidates_of, known_candidates
 from rmwbench.suite.file.load import added_arms, parse, plain
 from rmwbench.suite.file.suite_files import find, read, shipped_middlewares
-from rmwbench.suite.side import INSTALLED, bare
 
 SUITE = """\
 suite: mine

@@ -4,8 +4,8 @@ nearest name."""
 import pytest
 
 from rmwbench.errors import UserError
+from rmwbench.suite.arm import MAX_PROFILE_BYTES
 from rmwbench.suite.file.load import load, parse
-from rmwbench.suite.side import MAX_PROFILE_BYTES
 
 from .suite_text import GOOD, edited, error, nodes, suite
 

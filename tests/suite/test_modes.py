@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from rmwbench.suite.arm import MODES, NUMBERS, SWITCHES, WORDS
 from rmwbench.suite.cells import cells
-from rmwbench.suite.side import MODES, NUMBERS, SWITCHES, WORDS
 
 from .suite_text import error, suite
 

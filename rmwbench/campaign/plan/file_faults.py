@@ -27,9 +27,9 @@ from rmwbench.lab.profile_file.file_needs import (
 )
 from rmwbench.lab.profile_file.readers import family, file_needs
 from rmwbench.lab.trial_view import needed_paths
+from rmwbench.suite.arm import Side
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.network.network import KERNEL
-from rmwbench.suite.side import Side
 from rmwbench.words.numbers import counted
 
 MOST_NAME = 15

@@ -21,8 +21,8 @@ from rmwbench.lab.network import addresses
 from rmwbench.lab.profile_file.file_needs import NO_NEEDS, Address, FileNeeds, Unreadable, reachable
 from rmwbench.lab.profile_file.host_setup import OWN_DEVICES, HostSetup
 from rmwbench.lab.profile_file.readers import file_needs
+from rmwbench.suite.arm import Profile, Side
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.side import Profile, Side
 
 PREFIX_BITS = {4: 24, 6: 64}
 NO_SETUP = HostSetup()

@@ -33,8 +33,8 @@ from rmwbench.lab.process import records
 from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import WorkerFailed, WorkerProcess
 from rmwbench.lab.profile_file.host_setup import HostSetup, set_up
+from rmwbench.suite.arm import Side
 from rmwbench.suite.cells import Cell, Process
-from rmwbench.suite.side import Side
 
 TIMEOUT_S = 10.0
 MODE = "mode "

@@ -13,8 +13,8 @@ from typing import Any
 from rmwbench.campaign.plan.profile import Workers, distinct_sides, resolved_profile
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.profile_file.readers import UNITS
+from rmwbench.suite.arm import Side
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.side import Side
 from rmwbench.words.numbers import quantity
 
 _SIZE = r"(\d+)\s*([kKmMgG]?i?[bB]?)"

@@ -3,11 +3,11 @@ file was read."""
 
 from dataclasses import dataclass
 
+from rmwbench.suite.arm import MODE_PREFIX
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.factors import OPTION_PREFIX
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import added_arms, line_of
-from rmwbench.suite.side import MODE_PREFIX
 from rmwbench.suite.suite import Suite
 
 

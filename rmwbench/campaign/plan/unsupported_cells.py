@@ -30,10 +30,9 @@ from rmwbench.lab.machine.machine_facts import CAP_IPC_LOCK, CAP_SYS_NICE, has_c
 from rmwbench.lab.middleware import Worker, find_workers, why_not_ready
 from rmwbench.lab.middleware.ros2 import NAME as LAYER
 from rmwbench.lab.network.kernel import why_not
-from rmwbench.suite.arm import Arm
+from rmwbench.suite.arm import Arm, Side
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.process_conditions import CONTAINERS, REAL_TIME
-from rmwbench.suite.side import Side
 
 NOT_SUPPORTED = "not supported"
 NAMED = 3

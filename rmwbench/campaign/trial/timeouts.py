@@ -1,6 +1,6 @@
 """The time limits of a trial's steps. Every step has one, so the trial has one, too."""
 
-from rmwbench.suite.side import bare
+from rmwbench.suite.arm import bare
 
 HELLO_TIMEOUT_S = 10.0
 COMMAND_TIMEOUT_S = 10.0

@@ -63,7 +63,7 @@ def document() -> dict[str, Any]:
     """Return the document of docs/formats/middlewares.md."""
     from rmwbench.lab.middleware import find_workers, recipes, ros2
     from rmwbench.lab.middleware.find import status
-    from rmwbench.suite.side import bare
+    from rmwbench.suite.arm import bare
 
     recipe_of, workers = recipes(), find_workers()
     # rclcpp is listed once per RMW if it is built, else by its own name.
@@ -237,7 +237,7 @@ def _print_list(listing: dict[str, Any]) -> None:
 
 def _row(entry: dict[str, Any]) -> "tuple[TableCell | str, ...]":
     from rmwbench.report.view import TableCell
-    from rmwbench.suite.side import MODES
+    from rmwbench.suite.arm import MODES
 
     can, modes = entry["capabilities"], entry["modes"] or {}
     possible_modes = [name for name, answer in modes.items() if not answer.startswith("no")]

@@ -32,8 +32,8 @@ from rmwbench.errors import UserError, nearest
 from rmwbench.lab import trial_view
 from rmwbench.lab.middleware import catalogue, ros2, workspace
 from rmwbench.lab.middleware.catalogue import Recipe, apt_command, recipes
+from rmwbench.suite.arm import INSTALLED, SERIES, bare
 from rmwbench.suite.file.suite_files import PREFIX, python_programs, shipped_middlewares
-from rmwbench.suite.side import INSTALLED, SERIES, bare
 
 VARIABLE = trial_view.WORKERS
 PROTOCOL = 1

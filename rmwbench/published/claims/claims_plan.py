@@ -30,10 +30,10 @@ from rmwbench.published.claims.derived_suite import (
 )
 from rmwbench.published.claims.judging.decision_rules import ErrorShare, level_of
 from rmwbench.published.claims.summary import shipped_of
+from rmwbench.suite.arm import FORMAT_OF_SUFFIX
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse, plain
 from rmwbench.suite.file.suite_files import SUFFIXES, find, read
-from rmwbench.suite.side import FORMAT_OF_SUFFIX
 from rmwbench.suite.suite import Suite
 from rmwbench.words.numbers import counted
 

@@ -54,7 +54,7 @@ from rmwbench.results.workload import chain_answer, groups
 from rmwbench.results.workload.interop import pair_of
 from rmwbench.results.workload.lost_messages import losses
 from rmwbench.results.workload.spread_words import unlike as unlike_readers
-from rmwbench.suite.side import bare
+from rmwbench.suite.arm import bare
 from rmwbench.suite.workload.schedule import schedule_of
 from rmwbench.words.numbers import counted, percent
 

@@ -5,12 +5,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from rmwbench.suite.arm import FORMAT_OF_SUFFIX
 from rmwbench.suite.fault import Fault, at_key
 from rmwbench.suite.file import candidate_list
 from rmwbench.suite.file.candidate_list import PROFILE, Candidate, Candidates, CandidatesFile
 from rmwbench.suite.file.suite_files import CANDIDATES_FILE, path_text, read, suites_directory
 from rmwbench.suite.file.tree import error_lines, locate, mapping_of, tree_of, values_of
-from rmwbench.suite.side import FORMAT_OF_SUFFIX
 
 CANDIDATES_VARIABLE = "RMWBENCH_CANDIDATES"
 """The environment variable with the path of a user's file; its candidates and sets are known

@@ -8,7 +8,7 @@ from pydantic import Discriminator, Field, Tag, create_model, model_validator
 
 from rmwbench import beside
 from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, Use, names_for
-from rmwbench.suite.arm import Arm
+from rmwbench.suite.arm import MODES, Arm
 from rmwbench.suite.fault import (
     At,
     Fault,
@@ -23,7 +23,6 @@ from rmwbench.suite.fault import (
 from rmwbench.suite.name_rules import NodeName, TopicName, WorkloadName
 from rmwbench.suite.network.network import LINK_KEY_PLACES, Network
 from rmwbench.suite.process_conditions import Background, Containers, HostIdle, RealTime
-from rmwbench.suite.side import MODES
 from rmwbench.suite.timeline import Span, Timeline
 from rmwbench.suite.workload.arrival import Arrival, Periodic, RateHz, Relay
 from rmwbench.suite.workload.camera import Source

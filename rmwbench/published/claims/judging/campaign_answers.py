@@ -20,7 +20,7 @@ from rmwbench.published.campaign import CampaignArm, MeasuredCampaign
 from rmwbench.published.claims.amounts import RATIO
 from rmwbench.published.claims.claims_file import Claim, Claims, Conditions
 from rmwbench.published.claims.judging.decision_rules import Answer, Code, NeededRun
-from rmwbench.suite.side import bare
+from rmwbench.suite.arm import bare
 from rmwbench.words import numbers as fmt
 
 
