@@ -1,5 +1,6 @@
-"""The goodput of the traffic of others: from its receivers' counters, absent where they say
-nothing, and its frames in no figure of a middleware."""
+"""The goodput of cross traffic, from its receivers' counters, and the bytes that could reach no host:
+absent where counters say nothing, and never zero. Frames of cross traffic are in no figure of a
+middleware."""
 
 from types import SimpleNamespace
 
@@ -8,11 +9,14 @@ import pytest
 from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 from rmwbench.analysis.metrics.network.network_counters import (
     NO_ACCOUNT,
+    NO_FURTHER,
     NONE,
+    NOT_READ,
     ROLE,
     TOO_SHORT,
     cross_traffic,
     hosts_of,
+    stray,
 )
 from rmwbench.analysis.metrics.network.network_metrics import network
 from rmwbench.analysis.records.columns import SteadyWindow
@@ -104,3 +108,36 @@ def test_frames_of_cross_traffic_are_nobodys_bytes():
 
     alone, beside = of(*mine), of(*mine, *theirs)
     assert beside.sent == alone.sent and beside.lost == alone.lost == {} and beside.bytes == 210
+
+
+FURTHER = {"network": {"hosts": ["robot", "base"], "interfaces": {"robot": [{"name": "docker0"}]}}}
+
+
+def counter(host, name, at, value):
+    return {"process": host, "counter": f"interface.{name}.tx_bytes", "at": at, "value": value}
+
+
+def test_stray_bytes_are_those_of_further_interfaces_and_of_the_loopback():
+    rows = [
+        counter(host, name, at, value)
+        for host, name, before, after in (
+            ("robot", "docker0", 100, 600),
+            ("robot", "lo", 0, 7000),
+            ("base", "lo", 50, 60),
+            ("robot", "eth0", 0, 90_000),
+            ("base", "docker0", 0, 90_000),  # not one that its network gave it
+        )
+        for at, value in (("before_open", before), ("complete", 12345), ("steady_end", after))
+    ]
+    assert stray(rows, FURTHER) == {"stray_bytes": 500, "loopback_bytes": 7010}
+    further = {host: [{"name": "docker0"}] for host in ("robot", "traffic")}
+    of_all = {"network": {"hosts": ["robot", "base"], "interfaces": further}}
+    assert stray(rows, of_all) == stray(rows, FURTHER), "nothing reads hosts of cross traffic"
+    got = stray(rows[1:], FURTHER)
+    assert set(got.values()) == {NOT_READ}
+
+
+def test_without_further_interfaces_nothing_is_stray():
+    got = stray([], {"network": {"hosts": ["robot"]}})
+    assert set(got.values()) == {NO_FURTHER}
+    assert stray([], {}) == got

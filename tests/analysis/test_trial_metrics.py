@@ -1,4 +1,5 @@
-"""Back to back up to a limit: a window in which the limit was reached tells no rate."""
+"""Trials without a rate, since a publisher reached its limit, and the files that a trial left
+behind."""
 
 import json
 
@@ -7,8 +8,10 @@ import pytest
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.metrics.trial_metrics import (
+    NOT_ASKED,
     OF_THE_WINDOW,
     drop_whole_window_metrics,
+    leftovers,
     limit_reached,
 )
 from rmwbench.analysis.records.columns import SteadyWindow
@@ -70,3 +73,22 @@ def test_a_trial_without_a_rate_says_why():
     for one in (trial, topic, reader):
         assert not one.values.keys() & set(OF_THE_WINDOW)
         assert {one.reasons[name] for name in OF_THE_WINDOW} == {"why"}
+
+
+def left(host, value, text):
+    return {"event": "leftovers", "process": host, "value": value, "text": text}
+
+
+def test_leftovers_are_files_and_sockets_of_all_hosts():
+    events = [
+        left("robot", 8192, '{"directory": 2, "file": 3}'),
+        left("base", 0, '{"socket": 1}'),
+        {"event": "killed", "process": "p", "value": 7, "text": None},
+    ]
+    assert leftovers(events) == {"leftover_files": 4.0, "leftover_bytes": 8192.0}
+    assert leftovers([left("robot", 0, "{}")]) == {"leftover_files": 0.0, "leftover_bytes": 0.0}
+
+
+def test_where_nobody_looked_there_is_no_figure():
+    got = leftovers([])
+    assert set(got.values()) == {NOT_ASKED}
