@@ -38,9 +38,11 @@ def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
         if paths:
             bundle.open(name)
             files = ", ".join(_literal(p) for p in paths)
-            columns, by_name = _columns(bundle, name)
+            # DuckDB takes a folder such as `arm=zenoh` above a file for the values of a column.
+            options = f"hive_partitioning = false, union_by_name = {name in ADDED}"
             connection.execute(
-                f'create view "{name}" as select {columns} from read_parquet([{files}]{by_name})'
+                f'create view "{name}" as select {_columns(bundle, name)} '
+                f"from read_parquet([{files}], {options})"
             )
             allowed_paths += paths
         else:
@@ -52,15 +54,15 @@ def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _columns(bundle: Bundle, name: str) -> tuple[str, str]:
-    """Return the expressions to select of a table, and the option that joins its files: a bundle
-    may lack columns that were added later, or a resumed one may have them in some files only."""
+def _columns(bundle: Bundle, name: str) -> str:
+    """Return the expressions to select of a table. A bundle may lack columns that were added later,
+    and a resumed one may have them in some files only."""
     schema, column_names = TABLES[name], bundle.column_names(name)
     expressions = [
         f'"{f.name}"' if f.name in column_names else f'null::{_SQL_TYPES[f.type]} as "{f.name}"'
         for f in schema
     ]
-    return ", ".join(expressions), ", union_by_name = true" if name in ADDED else ""
+    return ", ".join(expressions)
 
 
 _SQL_TYPES = {

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 
 import pytest
 
@@ -68,8 +69,6 @@ def test_a_wrong_or_reaching_query_is_one_clear_error(bundle, sql, says):
 
 
 def test_a_truncated_table_is_named(bundle, tmp_path):
-    import shutil
-
     shutil.copytree(bundle.directory, tmp_path / "c")
     (tmp_path / "c/tables/sent/000002.parquet").write_bytes(b"PAR1")
     with pytest.raises(UserError, match=r"sent/000002\.parquet"):
@@ -113,3 +112,10 @@ def test_every_value_of_a_row_is_in_its_json_object(bundle, capsys):
     assert code == 0 and json.loads(out) == [
         {"cell": 0, "cell_1": 1, "listed": [1.5, None], "half": 0.5, "mapped": {"a": None}}
     ]
+
+
+def test_a_folder_above_the_campaign_is_no_column(bundle, tmp_path):
+    """Every arm was called `mine`, since DuckDB took the folder for a partition."""
+    directory = shutil.copytree(bundle.directory, tmp_path / "arm=mine" / "c")
+    sql = "select distinct arm from cells order by arm"
+    assert run(Bundle(directory), sql) == run(bundle, sql)
