@@ -76,7 +76,7 @@ def _markup(items: Items) -> str:
 
     from rmwbench.published.claims.claim_items import choices, state_counts
     from rmwbench.published.claims.claims_ledger import ANSWERS
-    from rmwbench.report.page import asset, fragment
+    from rmwbench.report.render.html import asset, fragment
 
     return fragment(
         "claims_section.html.j2",

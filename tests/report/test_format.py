@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from rmwbench.report import page
-from rmwbench.report.render import markdown
+from rmwbench.report.render import html, markdown
 from rmwbench.results.model import Estimate, Ratio
 from rmwbench.words import numbers as fmt
 from rmwbench.words.level_names import level_name
@@ -174,7 +173,7 @@ def test_a_command_stands_as_one_types_it_and_other_marks_stay():
     escaped = markdown.escape(text)
     assert "`rmwbench calibrate --quick`" in escaped and r"\`zenoh\`" in escaped
     assert "&lt;x&gt;" in escaped
-    assert str(page._commands("a <b> `rmwbench x`")) == "a &lt;b&gt; <code>rmwbench x</code>"
+    assert str(html._commands("a <b> `rmwbench x`")) == "a &lt;b&gt; <code>rmwbench x</code>"
 
 
 def test_a_difference_of_fractions_is_in_percentage_points():

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from rmwbench.report.render.html import vega
 from rmwbench.report.show.suite_view import write_html
 from rmwbench.results.show_model import SuiteAnswer
 from tests.report.example_document import HOSTILE, example, example_document
@@ -99,3 +100,30 @@ def test_an_interval_of_an_effect_is_not_called_one_of_95_percent():
     document["workloads"][0]["effects"] = [effect]
     page = page_of(typed(SuiteAnswer, document))
     assert "level at which it was judged" in page and "interval of its own" not in page
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def bundled(monkeypatch):
+    """The calls of what makes it, which takes two seconds."""
+    calls = []
+    monkeypatch.setattr("vl_convert.javascript_bundle", lambda: calls.append(1) or "drawn();")
+    return calls
+
+
+def test_the_script_that_draws_charts_is_made_once_and_kept(cache, bundled):
+    assert [vega.__wrapped__(), vega.__wrapped__()] == ["drawn();"] * 2
+    assert len(bundled) == 1
+    (kept,) = cache.rglob("*.js")
+    assert kept.read_text() == "drawn();"
+
+
+def test_where_no_script_can_be_kept_it_is_made(cache, bundled):
+    cache.write_text("a file, not a directory")
+    assert [vega.__wrapped__(), vega.__wrapped__()] == ["drawn();"] * 2
+    assert len(bundled) == 2

@@ -30,7 +30,7 @@ from rmwbench.published.claims.sentences import (
     published_text,
     result_and_experiment,
 )
-from rmwbench.report.page import asset, environment
+from rmwbench.report.render.html import asset, environment
 from rmwbench.report.view import (
     Block,
     Facts,

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from rmwbench.report.page import asset, environment
+from rmwbench.report.render.html import asset, environment
 from rmwbench.whole_file import write_whole
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -259,7 +259,7 @@ def _figure(drawn: DrawnFigure, anchor: str) -> Section:
 
 def _part(drawn: DrawnPart, title: str) -> Iterator[Block]:
     from rmwbench.published.figures.figure_charts import axis_title, legend_of, specs
-    from rmwbench.report.page import fragment
+    from rmwbench.report.render.html import fragment
 
     part = drawn.original
     if part.note:
