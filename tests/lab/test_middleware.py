@@ -58,8 +58,17 @@ def test_a_worker_that_does_not_answer_is_shown_with_its_reason(
     script(workers / "rmwbench-bad", text)
     worker = find.find_workers()["bad"]
     assert worker.description is None and complaint in worker.problem
-    with pytest.raises(UserError, match=r"(?s)not ready.*bad: .*build bad"):
+    with pytest.raises(UserError, match=r"(?s)not ready.*bad: ") as caught:
         find.require_workers(["bad"])
+    assert "build bad" not in caught.value.render()  # no crate of ours makes it
+
+
+def test_a_worker_in_python_without_its_package_is_installed_and_not_built(workers):
+    text = "echo \"ModuleNotFoundError: No module named 'zenoh'\" >&2; exit 1"
+    script(workers / "rmwbench-zenoh-python", text)
+    with pytest.raises(UserError, match="python-workers") as caught:
+        find.require_workers(["zenoh-python"])
+    assert "middlewares build" not in caught.value.render()
 
 
 def test_a_rebuilt_worker_is_asked_again(workers):

@@ -377,24 +377,19 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
     lack_of = {name: lack for name in names if (lack := not_ready(name, workers))}
     if not lack_of:
         return {name: workers[name] for name in names}
-    buildable = recipes()
     if unknown := [name for name, lack in lack_of.items() if lack.reason == UNKNOWN]:
-        known_names = list(dict.fromkeys([*buildable, *names_here()]))
+        known_names = list(dict.fromkeys([*recipes(), *names_here()]))
         suggestion = nearest(unknown[0], known_names)
         raise UserError(
             f"unknown middleware {', '.join(unknown)}",
             expected="one of " + ", ".join(known_names),
             fix=f"did you mean {suggestion!r}?" if suggestion else None,
         )
-    broken = [name for name in lack_of if name in workers]
-    missing = [name for name in lack_of if name not in workers]
-    reasons = [f"{name}: {lack_of[name].reason}" for name in broken]
-    reasons += [
-        f"{name}: {lack_of[name].reason if name in buildable else lack_of[name].text}"
-        for name in missing
+    to_build = [name for name, lack in lack_of.items() if lack.command == _build_command(name)]
+    reasons = [
+        f"{name}: {lack.reason if name in to_build else lack.text}"
+        for name, lack in lack_of.items()
     ]
-    to_build = [*(name for name in missing if name in buildable), *broken]
-    to_build = to_build if workspace.root() else []
     raise UserError(
         "middlewares of this suite are not ready",
         actual="; ".join(reasons),
