@@ -292,3 +292,22 @@ def test_hosts_among_several_are_different_machines():
         hosts.wait_ready()
         ids = {hosts[name].outside(str(here)).read_text() for name in hosts}
     assert len(ids | {here.read_text()}) == 3
+
+
+def test_the_networks_process_may_have_a_descriptor_for_each_of_many_traces():
+    """Eight robots with a trace of their own for each direction: beyond its bound, a number was
+    that of the executable."""
+    out, trace = os.memfd_create("out"), os.memfd_create("trace")
+    os.write(trace, b"a trace")
+    try:
+        with Hosts("test", ["a", "b"]) as hosts:
+            hosts.wait_ready()
+            network = hosts.network
+            network.spawn("t", Path("/bin/cat"), ["/proc/self/fd/22"], {1: out, 22: trace}, {})
+            assert isinstance(network.receive(10), Spawned)
+            ended = network.receive(10)
+            assert isinstance(ended, Exited) and ended.status == 0, ended
+        assert os.pread(out, 100, 0) == b"a trace"
+    finally:
+        os.close(out)
+        os.close(trace)

@@ -29,7 +29,8 @@ _INIT = str(Path(__file__).with_name("init.py"))
 READY_TIMEOUT_S = 5.0
 TARGETS = 20
 """The usual bound of the descriptor numbers that a process of a host may be given."""
-MOST_FDS = 252  # of one message of a Unix socket, besides the executable's
+MOST_FDS = 252
+"""The largest number of descriptors of one message, besides the executable's."""
 
 Write = tuple[str, bytes, bool]
 """Path below /proc/sys, what to write, and whether it must succeed."""

@@ -26,7 +26,14 @@ from pathlib import Path
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab.host import marker, shared_files
-from rmwbench.lab.host.host import READY_TIMEOUT_S, TARGETS, Host, HostBroken, ready_host
+from rmwbench.lab.host.host import (
+    MOST_FDS,
+    READY_TIMEOUT_S,
+    TARGETS,
+    Host,
+    HostBroken,
+    ready_host,
+)
 from rmwbench.lab.host.marker import Stray, strays
 from rmwbench.lab.host.remote_host import RemoteHost
 from rmwbench.lab.host.shared_host import SharedHost, stray_directories
@@ -168,10 +175,9 @@ class Hosts:
                     new_host.environment = {COMMON_VARIABLE: str(self._common)}
                 self._by_name[host] = new_host
             if several:
-                ports = len(hosts) + sum(map(len, beside.values()))
-                self.network = Host(
-                    f"{name}/network", targets=TARGETS + ports, removes=self._common
-                )
+                # It is given the devices of every host, and a file for each trace.
+                targets = TARGETS + MOST_FDS
+                self.network = Host(f"{name}/network", targets=targets, removes=self._common)
         except BaseException:
             self.close()
             raise

@@ -406,7 +406,7 @@ class TrialProcesses:
         the time is up (kind `timeout`, naming the first of `owing()`)."""
         if not self.turn_until(is_done, timeout_s):
             late = (owing() if owing else []) or [*self.workers.values(), *self.daemons.values()]
-            raise late[0].failure("timeout", f"no {subject} within {timeout_s:.3g} s")
+            raise late[0].failure("timeout", f"no {subject} within {timeout_s:.4g} s")
 
     def turn_until(self, is_done: Callable[[], bool], timeout_s: float) -> bool:
         """Takes turns until `is_done()`, and returns whether that came in time.
