@@ -81,7 +81,7 @@ class CampaignArm(Values):
         value."""
         has_metrics = any(metric.no_data is None for metric in self.metrics.values())
         has_values = bool(self._blocks_with_value) or has_metrics
-        return bool(self.lost_blocks) and not (self.done or has_values)
+        return bool(self.lost_blocks) and not (self.done or self.silent_blocks or has_values)
 
     @property
     def _blocks_with_value(self) -> frozenset[int]:

@@ -13,7 +13,7 @@ from rmwbench.results.model import Estimate, Fact
 from rmwbench.suite.file.suite_files import suites_directory
 from tests.published.claims.asking import page, today
 from tests.published.claims.shipped import FILES
-from tests.published.claims.test_predicates import FAST, SLOW, arm, campaign, claims_with
+from tests.published.claims.test_predicates import FAST, SLOW, arm, campaign, claims_with, renamed
 
 MACHINE = "2 × Fixture 9000, Linux 6.1, 8 GB"
 FACTS = (Fact(name="load average", value="0.10", note=None),)
@@ -108,6 +108,19 @@ def test_what_says_why_a_percentile_is_missing_is_kept_with_it():
     assert kept["silent_blocks"] == [5]
     (from_file,) = campaigns_of(summary)
     assert from_file.workloads[0].arms[0].blocks == frozenset(range(6))
+
+
+def test_an_arm_of_which_a_trial_was_done_did_not_lose_all_of_them():
+    """In a file it did, where no value of the done trial was kept, and the campaign said no data."""
+    nothing = {"unit": "ns", "no_data": "no trial has a value"}
+    claims = claims_with(right="b", metric="service_latency_p50")
+    lost = renamed(
+        arm("rclcpp/a", metric=nothing, lost_blocks=tuple(range(6)), silent_blocks=(6,)),
+        "service_latency_p50",
+    )
+    other = renamed(arm("rclcpp/b", FAST), "service_latency_p50")
+    (answer,) = today(claims, campaign(("w", lost, other)))
+    assert answer.answer == "no data"
 
 
 def test_two_machines_are_not_mixed():
