@@ -68,7 +68,7 @@ class SourceVerdict(Strict):
     def _require_significance(self) -> "SourceVerdict":
         if self.p is not None and self.p >= SIGNIFICANT and self.verdict in CONCLUSIVE:
             raise Fault(
-                f"a difference of p = {self.p:g} is one that the data does not tell",
+                f"the data does not show a difference of p = {self.p:g}",
                 expected="`verdict: undecided`",
                 actual=self.verdict,
                 at=("verdict",),

@@ -55,8 +55,7 @@ def open_repository(path: Path) -> Repository:
         ) from None
     if shallow == "true":
         raise UserError(
-            "the history is cut (a shallow clone), so what it lacks cannot be told from what never "
-            "was",
+            "the history is cut (a shallow clone): missing commits look like commits that never were",
             where=str(path),
             expected="the whole history",
             fix=f"git -C {path} fetch --unshallow",

@@ -88,9 +88,10 @@ def _rows(question: AnsweredQuestion, levels: Sequence[str]) -> Iterator[dict[st
 READING = (
     "Answers are compared by order alone; there are no means. Those without an opinion are left "
     "out.",
-    "Cliff's delta: how much likelier an answer of the first group is above one of the second than "
-    "below.",
-    "p is corrected for the number of questions (Holm), so a 5 % chance of any false alarm in all.",
+    "Cliff's delta: the probability that an answer of the first group is above one of the second, "
+    "minus the probability that it is below.",
+    "p is corrected for the number of questions (Holm): any false alarm among all of them has a "
+    "chance of 5 % at most.",
     "People chose to answer, and chose their middleware: groups differ in more than that.",
 )
 

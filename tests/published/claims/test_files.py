@@ -42,7 +42,7 @@ ALONE = "is for two sides, and one side is compared with a level"
         (PLOTS, "contradicted, why: x", 14, "no place in the source"),
         (KIND, f"{KIND}    inferred: from its plots\n", 15, "not judged as its statement"),
         ("why: plots only", "why: plots only, p: 1.5", 14, "out of range"),
-        (PLOTS, "supported, why: x, p: 0.07", 14, "the data does not tell"),
+        (PLOTS, "supported, why: x, p: 0.07", 14, "the data does not show"),
         (KIND, f"{KIND}    place: page 3\n", 14, "place"),
         ("kind: comparison", "kind: comparision", 13, "did you mean `comparison`"),
         ("verdict: data not published", "verdict: refuted", 14, "one of supported"),

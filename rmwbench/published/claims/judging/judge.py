@@ -355,7 +355,10 @@ def _refusal(
     """Return why a campaign says nothing about a cell."""
     if test.of_machine and not is_of_class(conditions, campaign):
         machine_class = class_text(conditions)
-        return "other_machine", f"an absolute number of {machine_class}, which this machine is not"
+        return (
+            "other_machine",
+            f"its level is for {machine_class}, and this machine is of another class",
+        )
     for arm in sides.arms:
         if test.of_touch and conditions.touch not in (None, arm.touch):
             return (
@@ -486,11 +489,11 @@ def _reason(code: Code | None, blocks: int, divisor: int) -> str | None:
             return "the difference is below the margin"
         case "few_for_infinite":
             return (
-                f"infinite or 0 in some of {blocks} blocks, whose range covers the median too "
-                "seldom"
+                f"in some of {blocks} blocks it is infinite or 0, and the range of so few blocks "
+                "covers the median too seldom"
             )
         case "one_of_many":
-            return f"beyond its bar, but among so many cells (error ÷ {divisor}) that may be chance"
+            return f"beyond its bar, but with so many cells (error ÷ {divisor}) this may be chance"
     return None
 
 

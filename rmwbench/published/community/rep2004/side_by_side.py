@@ -420,12 +420,12 @@ def _search_section(searches: Sequence[DeclarationSearch]) -> Section:
     text = [
         "Looked for by the names of files, on all branches and tags of a copy of the repository "
         "that ends on that day. "
-        'None found is not a "no": what was not found is not stated, and a later one may be there.'
+        'A declaration that was not found is not a "no": it is not stated, and a later one may exist.'
     ]
     if any(search.found for search in searches):
         text.append(
-            "One that was found is read by its own: `git show BRANCH:PATH > FILE`, and FILE for "
-            "this verb."
+            "To read one that was found, write it into a file with `git show BRANCH:PATH > FILE`, "
+            "and name FILE to this verb."
         )
     columns = ("repository", "declaration", "looked at", "only elsewhere")
     return panel("Whether there is one", text, Table(columns, rows))
