@@ -5,7 +5,7 @@ import pytest
 
 from rmwbench.analysis.metrics.chain.chain import Chain, ChainPart, Chains
 from rmwbench.analysis.metrics.trial_metrics import chain_bounds, measure_trial, with_clock_bounds
-from rmwbench.analysis.records.clocks import clocks
+from rmwbench.analysis.records.clocks import trial_clocks
 from rmwbench.analysis.records.columns import SteadyWindow
 from tests.analysis.test_one_clock import LATENCY_NS, a_trial
 
@@ -25,7 +25,7 @@ def known(*hosts):
         for at in (WINDOW.begin_ns, WINDOW.end_ns)
     ]
     rows = [{"endpoint": at, "host": host, "process": f"p{at}"} for at, host in enumerate(hosts)]
-    return clocks(readings, rows)
+    return trial_clocks(readings, rows)
 
 
 def chain():

@@ -13,7 +13,7 @@ from rmwbench.analysis.capacity.limit import LimitCondition
 from rmwbench.analysis.metrics.aggregate import aggregate, clock_bound, over_trials, trial_value
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
-from rmwbench.analysis.records.clocks import clocks, fit, on_one_clock
+from rmwbench.analysis.records.clocks import fit, on_one_clock, trial_clocks
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.stats.estimate import Measured, NoData
 from rmwbench.analysis.verdicts.verdict import JudgedArm
@@ -294,7 +294,7 @@ def test_a_clock_that_was_stepped_is_refused_with_the_trial_named():
 
 def test_a_sampler_stamps_on_its_hosts_clock():
     evidence = a_trial()
-    known = clocks(evidence.clock_map, evidence.endpoints)
+    known = trial_clocks(evidence.clock_map, evidence.endpoints)
     t = BEGIN_NS + 10**9
     base = ("sampler@base", "p2", "router base", "router base again")
     rows = [{"process": name, "time_ns": int(base_ns(t))} for name in base]
@@ -309,7 +309,7 @@ def test_a_sampler_stamps_on_its_hosts_clock():
 
 def test_a_host_may_have_the_name_of_a_daemon():
     rows = [row | {"host": row["host"].replace("base", "router")} for row in clock_map()]
-    known = clocks(rows, a_trial().endpoints)
+    known = trial_clocks(rows, a_trial().endpoints)
     for process, host in (("router robot", "robot"), ("router router again", "router")):
         assert known.of_process(process) is known.hosts[host]
 
@@ -323,7 +323,7 @@ def test_a_bound_is_looked_up_between_readings_where_it_is_largest():
         for n, offset in enumerate(offsets[:17])
     ]
     own = [{"host": "robot", "t_ns": BEGIN_NS, "offset_ns": 0, "bound_ns": 0}]
-    known = clocks([*own, *readings], a_trial().endpoints)
+    known = trial_clocks([*own, *readings], a_trial().endpoints)
     base = known.hosts["base"]
     assert base.corners is None
     half_way = base.bound([BEGIN_NS + 5 * 10**8]).max()

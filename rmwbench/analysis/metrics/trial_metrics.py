@@ -221,12 +221,12 @@ def _second_by_second(trial: MeasuredTrial, context: Context) -> None:
 
 
 def clock_bounds(
-    known: TrialClocks, endpoints: Sequence[EndpointRow], window: SteadyWindow | None
+    clocks: TrialClocks, endpoints: Sequence[EndpointRow], window: SteadyWindow | None
 ) -> dict[str, float]:
     """Sample or metric -> how far its values may be from the truth because of the hosts' clocks, in
     ns, for the widest pair of endpoints. Empty where all hosts have one clock. A time with both
     stamps of one host, as a client's, is exact; so is jitter, in which the offset cancels."""
-    if known.is_single:
+    if clocks.is_single:
         return {}
     pairs = [
         (w.endpoint, r.endpoint) for w, readers in writers_with_readers(endpoints) for r in readers
@@ -239,9 +239,9 @@ def clock_bounds(
     ]
     return _bounds(
         {
-            Clocks.ONE_WAY: max((known.bound_ns(w, r, window) for w, r in pairs), default=0.0),
-            Clocks.LEG: max((known.bound_ns(c, s, window) for c, s in calls), default=0.0),
-            Clocks.EVENTS: known.widest_ns(window),
+            Clocks.ONE_WAY: max((clocks.bound_ns(w, r, window) for w, r in pairs), default=0.0),
+            Clocks.LEG: max((clocks.bound_ns(c, s, window) for c, s in calls), default=0.0),
+            Clocks.EVENTS: clocks.widest_ns(window),
         }
     )
 
@@ -274,7 +274,7 @@ def layers_of(context: Context, chains: Chains) -> tuple[chain_layers.Layers | N
     return layers, chain_layers.NOTHING_ARRIVED if layers is None else chain_layers.NOT_TRACED
 
 
-def with_clock_bounds(known: TrialClocks, chain: Chain, window: SteadyWindow | None) -> Chain:
+def with_clock_bounds(clocks: TrialClocks, chain: Chain, window: SteadyWindow | None) -> Chain:
     """The chain, each of its transports with the bound of its own links, of which some may be
     within one host."""
     return replace(
@@ -283,7 +283,7 @@ def with_clock_bounds(known: TrialClocks, chain: Chain, window: SteadyWindow | N
             replace(
                 part,
                 clock_bound_ns=max(
-                    (known.bound_ns(*link, window) for link in part.links), default=0.0
+                    (clocks.bound_ns(*link, window) for link in part.links), default=0.0
                 ),
             )
             for part in chain.parts
@@ -292,14 +292,14 @@ def with_clock_bounds(known: TrialClocks, chain: Chain, window: SteadyWindow | N
 
 
 def chain_bounds(
-    known: TrialClocks, chains: Chains, window: SteadyWindow | None
+    clocks: TrialClocks, chains: Chains, window: SteadyWindow | None
 ) -> dict[str, float]:
     """The bounds of `clock_bounds` for chains: an end-to-end time depends only on the clocks of the
     first and the last host, because the errors between them cancel. The time of a relay is on one
     clock."""
-    if known.is_single or chains.chain is None:
+    if clocks.is_single or chains.chain is None:
         return {}
-    ends = max(known.bound_ns(first, last, window) for first, last in chains.ends)
+    ends = max(clocks.bound_ns(first, last, window) for first, last in chains.ends)
     hops = max(part.clock_bound_ns for part in chains.chain.parts)
     return _bounds({Clocks.ENDS: ends, Clocks.HOP: hops})
 

@@ -309,7 +309,7 @@ class TrialClocks:
 _REFERENCE = fit([OffsetReading(0, 0, 0)])
 
 
-def clocks(clock_map: Iterable[Row], endpoints: Sequence[Row]) -> TrialClocks:
+def trial_clocks(clock_map: Iterable[Row], endpoints: Sequence[Row]) -> TrialClocks:
     """The clocks of a trial's hosts, from the rows of `clock_map` and `endpoints`. Raises
     ValueError where the readings of a host contradict each other."""
     readings: dict[str, list[OffsetReading]] = {}
@@ -328,11 +328,11 @@ class OneClock:
     """A trial's evidence (`context.Evidence`) with every stamp on the reference clock; all else is
     unchanged."""
 
-    def __init__(self, evidence: Any, known: TrialClocks):
+    def __init__(self, evidence: Any, clocks: TrialClocks):
         self._evidence = evidence
-        self._clocks = known
-        self.events = known.events(evidence.events)
-        self.records = RecordsOnReference(evidence.records, known)
+        self._clocks = clocks
+        self.events = clocks.events(evidence.events)
+        self.records = RecordsOnReference(evidence.records, clocks)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._evidence, name)
@@ -357,8 +357,8 @@ class RecordsOnReference:
     """Records with their stamps on the reference clock. The rows of a reader are on its own clock,
     but for the intended time, which the writer sent with the message."""
 
-    def __init__(self, columns: Columns, known: TrialClocks):
-        self._columns, self._clocks = columns, known
+    def __init__(self, columns: Columns, clocks: TrialClocks):
+        self._columns, self._clocks = columns, clocks
 
     def sent(self, column: str) -> np.ndarray:
         values = self._columns.sent(column)
@@ -386,6 +386,6 @@ class RecordsOnReference:
 
 def on_one_clock(evidence: Any) -> tuple[Any, TrialClocks]:
     """The evidence with its stamps on the reference clock, and the clocks of the hosts; unchanged
-    where all have one clock. Raises ValueError as `clocks`."""
-    known = clocks(evidence.clock_map, evidence.endpoints)
-    return (evidence if known.is_single else OneClock(evidence, known)), known
+    where all have one clock. Raises ValueError as `trial_clocks`."""
+    clocks = trial_clocks(evidence.clock_map, evidence.endpoints)
+    return (evidence if clocks.is_single else OneClock(evidence, clocks)), clocks
