@@ -2,7 +2,8 @@
 
 A selection is an arm's name, or `KEY=VALUE` pairs with commas between them: `arm`, `workload`,
 `middleware`, `layer`, `version`, `profile`, `cell`, or one of the suite's factors. A key that is
-given twice allows either value."""
+given twice allows either value. The cells of two selections are paired, and those named that have
+no counterpart."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from rmwbench.analysis.metrics.comparisons import is_compared, is_floor, json_co
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import newest_campaign
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.words.level_names import level_text
+from rmwbench.words.level_names import level_text, named_level
 from rmwbench.words.numbers import counted
 
 COLUMNS = ("arm", "workload", "middleware", "layer", "version", "profile", "cell")
@@ -186,3 +187,93 @@ def factor_names(cells: Sequence[Row]) -> list[str]:
 def value_of(cell: Row, key: str) -> str | None:
     value = cell[key] if key in COLUMNS else json_column(cell["factors"]).get(key)
     return None if value is None else level_text(value)
+
+
+@dataclass(frozen=True)
+class Match:
+    """Two cells to compare. `chosen`: the differences that the selections make on purpose, such as
+    `size 1k, in B 1m`."""
+
+    a: Row
+    b: Row
+    chosen: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Unmatched:
+    """A cell without counterpart. `counts`: A has it, so that a regression may hide in its
+    absence."""
+
+    cell: str
+    reason: str
+    counts: bool
+
+
+def match(a: Selection, b: Selection) -> tuple[list[Match], list[Unmatched]]:
+    """Return the pairs of cells with equal workload, factors and arm, and the other cells. The arms
+    may differ if each side is one arm; so may a workload or a level if each side selects one."""
+    factors = factor_names([*a.cells, *b.cells])
+    apart = [
+        key
+        for key in (*COLUMNS, *factors)
+        if _single(a, key) and _single(b, key) and _single(a, key) != _single(b, key)
+    ]
+    keys = [k for k in ("workload", "arm", *factors) if k not in apart]
+    chosen = tuple(
+        f"{key} {_single(a, key)}, in B {_single(b, key)}"
+        for key in apart
+        if key not in COLUMNS or key == "workload"
+    )
+    of_a, of_b = _grouped(a.cells, keys), _grouped(b.cells, keys)
+    matches, alone = [], []
+    for key in of_a | of_b:
+        in_a, in_b = of_a.get(key, []), of_b.get(key, [])
+        if len(in_a) == len(in_b) == 1:
+            matches.append(Match(in_a[0], in_b[0], chosen))
+            continue
+        several = f"{len(in_a)} cells of A and {len(in_b)} of B are alike: select one of each"
+        both = bool(in_a and in_b)
+        alone += [
+            Unmatched(
+                f"{cell_name(c)} (A)", several if both else _why_unmatched(c, b, keys, "B"), True
+            )
+            for c in in_a
+        ]
+        alone += [
+            Unmatched(
+                f"{cell_name(c)} (B)", several if both else _why_unmatched(c, a, keys, "A"), False
+            )
+            for c in in_b
+        ]
+    return matches, alone
+
+
+def cell_name(cell: Row) -> str:
+    """Return `camera [size=1m], zenoh tuned`."""
+    factors = ", ".join(named_level(*level) for level in json_column(cell["factors"]).items())
+    return f"{cell['workload']}{f' [{factors}]' if factors else ''}, {cell['arm']}"
+
+
+def _single(side: Selection, key: str) -> str | None:
+    """Return the value that all chosen cells share; None if they have several. An arm need not be
+    selected, since a campaign may have one arm only. Any other key must be selected, so that two
+    suites that differ are not compared by accident."""
+    if key != "arm" and key not in side.wanted:
+        return None
+    values = {value_of(c, key) for c in side.cells}
+    return values.pop() if len(values) == 1 else None
+
+
+def _grouped(cells: Sequence[Row], keys: Sequence[str]) -> dict[tuple[str | None, ...], list[Row]]:
+    groups: dict[tuple[str | None, ...], list[Row]] = {}
+    for cell in cells:
+        groups.setdefault(tuple(value_of(cell, k) for k in keys), []).append(cell)
+    return groups
+
+
+def _why_unmatched(cell: Row, other: Selection, keys: Sequence[str], side: str) -> str:
+    for key in keys:
+        value = value_of(cell, key)
+        if value is not None and value not in {value_of(c, key) for c in other.cells}:
+            return f"{side} has no {key} {value}"
+    return f"{side} has no such cell"

@@ -9,8 +9,8 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.report.show.workload_view import arms_by_note
 from rmwbench.results.compare.environment import definition_differences
-from rmwbench.results.compare.match import Match
 from rmwbench.results.decide.candidate_campaigns import definition_of
+from rmwbench.results.selection import Match
 from rmwbench.results.show_document import summarise
 from tests.support import topics_bundle
 

@@ -46,10 +46,9 @@ from rmwbench.results.compare.compare_model import (
     TopicLikeness,
 )
 from rmwbench.results.compare.environment import definition_differences, environment
-from rmwbench.results.compare.match import Match, Unmatched, match, name
 from rmwbench.results.judged_campaign import readers_apart
 from rmwbench.results.model import Estimate, Ratio, TrialCounts
-from rmwbench.results.selection import Selection
+from rmwbench.results.selection import Match, Selection, Unmatched, cell_name, match
 from rmwbench.results.workload.workload_arm import ArmReport, CellEvidence, statement
 from rmwbench.words import numbers as fmt
 
@@ -84,7 +83,9 @@ def compare(
     matches, unmatched = match(a, b)
     comparable = [m for m in matches if m.chosen or not definition_differences(m)]
     unmatched += [
-        Unmatched(name(m.a), _definition_reason(m), True) for m in matches if m not in comparable
+        Unmatched(cell_name(m.a), _definition_reason(m), True)
+        for m in matches
+        if m not in comparable
     ]
     sides = _measured_sides(a, b, comparable)
     rules, floors = _rules(a.bundle, b.bundle, margin)
@@ -210,7 +211,7 @@ class _CellPair:
             trials = len(q.right), len(q.left)
         effect = answer.effect
         return MetricRow(
-            cell=name(self.match.a),
+            cell=cell_name(self.match.a),
             workload=self.match.a["workload"],
             arm_a=self.match.a["arm"],
             arm_b=self.match.b["arm"],

@@ -19,9 +19,7 @@ from rmwbench.analysis.metrics.comparisons import json_column
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import DescribedMiddleware, MachineDocument
 from rmwbench.results.compare.compare_model import Aspect, Difference, TopicLikeness
-from rmwbench.results.compare.match import Match
-from rmwbench.results.compare.match import name as cell_name
-from rmwbench.results.selection import Selection
+from rmwbench.results.selection import Match, Selection, cell_name
 from rmwbench.results.show_model import Configuration
 from rmwbench.results.workload.workload_arm import configuration_of, described_of
 from rmwbench.suite.workload.schedule import schedule_of
