@@ -13,7 +13,7 @@ the ledger counts its messages, and the data of the other readers are kept.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -147,52 +147,71 @@ def _settle(
     pairs: Iterable[Pair],
     first_s: float,
 ) -> None:
-    """Wait for the probes under way to readers that have heard something: until nothing came for
-    longer than the first messages took, or, on a reliable stream, until nothing more is expected.
-    If a later probe came, the one before it is lost."""
+    """Wait for the probes under way to readers that have heard something, and note those that are
+    lost or may still be under way."""
     expect = {
         probes.counted_by(*pair): sent for pair in pairs if (sent := probes.expected(*pair)) > 1
     }
     if not expect:
         return
-    deadline = time.monotonic() + outcome.order.cell.timeline.match_s
-    quiet_s = max(timeouts.PROBES_QUIET_S, timeouts.DRAIN_QUIET_LATENCIES * first_s)
     try:
-        incomplete = _heard(outcome, processes, expect, quiet_s, deadline)
-        if more := {
-            p: expect[p] for p in incomplete if _repeats(outcome, p) and not incomplete[p].has_last
-        }:
-            names = outcome.order.cell.middlewares
-            longest_s = max(timeouts.DRAIN_QUIET_S, *map(timeouts.heartbeat_s, names))
-            still_incomplete = _heard(outcome, processes, more, longest_s, deadline)
-            incomplete = {
-                pair: probes_left for pair, probes_left in incomplete.items() if pair not in more
-            } | still_incomplete
+        incomplete = _incomplete(outcome, processes, expect, first_s)
     except WorkerFailed as failed:
         if (failed.error or {}).get("kind") != "unsupported":
             raise
         text = f"the worker of {failed.process} does not count probes, and several were sent"
         note_flag(outcome, Reason(Code.PROBES_OUTSTANDING, f"probes_outstanding: {text}"))
         return
+    _note_incomplete(outcome, expect, incomplete)
+
+
+def _incomplete(
+    outcome: TrialOutcome, processes: TrialProcesses, expect: Mapping[Pair, int], first_s: float
+) -> dict[Pair, _MissingProbes]:
+    """Return the pairs that are incomplete when nothing came for longer than the first messages
+    took, or, on a reliable stream, when nothing more is expected. If a later probe came, the one
+    before it is lost."""
+    deadline = time.monotonic() + outcome.order.cell.timeline.match_s
+    quiet_s = max(timeouts.PROBES_QUIET_S, timeouts.DRAIN_QUIET_LATENCIES * first_s)
+    incomplete = _heard(outcome, processes, expect, quiet_s, deadline)
+    repeated = {
+        pair: expect[pair]
+        for pair, missing in incomplete.items()
+        if _repeats(outcome, pair) and not missing.has_last
+    }
+    if not repeated:
+        return incomplete
+    names = outcome.order.cell.middlewares
+    longest_s = max(timeouts.DRAIN_QUIET_S, *map(timeouts.heartbeat_s, names))
+    still_incomplete = _heard(outcome, processes, repeated, longest_s, deadline)
+    rest = {pair: missing for pair, missing in incomplete.items() if pair not in repeated}
+    return rest | still_incomplete
+
+
+def _note_incomplete(
+    outcome: TrialOutcome, expect: Mapping[Pair, int], incomplete: Mapping[Pair, _MissingProbes]
+) -> None:
+    """Note the lost probes of each pair, and flag the probes that may still be under way."""
     outstanding: list[Pair] = []
-    for pair, probes_left in sorted(incomplete.items()):
-        if probes_left.coming or (_repeats(outcome, pair) and not probes_left.has_last):
+    for pair, missing in sorted(incomplete.items()):
+        if missing.coming or (_repeats(outcome, pair) and not missing.has_last):
             outstanding.append(pair)
         else:
             reader, writer = pair
-            lost_probes = expect[pair] - probes_left.heard
+            lost_probes = expect[pair] - missing.heard
             note(outcome, _process(outcome, reader), "probes_lost", endpoint=reader,
                  writer=writer, value=lost_probes)  # fmt: skip
-    if outstanding:
-        reader, writer = outstanding[0]
-        behind = expect[reader, writer] - incomplete[reader, writer].heard
-        text = (
-            f"probes_outstanding: the window began though {counted(behind, 'probe')} from endpoint "
-            f"{writer} to endpoint {reader} may still have been under way"
-        )
-        more_pairs = len(outstanding) - 1
-        text += f", and so with {counted(more_pairs, 'more pair')}" if more_pairs else ""
-        note_flag(outcome, Reason(Code.PROBES_OUTSTANDING, text))
+    if not outstanding:
+        return
+    reader, writer = outstanding[0]
+    behind = expect[reader, writer] - incomplete[reader, writer].heard
+    text = (
+        f"probes_outstanding: the window began though {counted(behind, 'probe')} from endpoint "
+        f"{writer} to endpoint {reader} may still have been under way"
+    )
+    more_pairs = len(outstanding) - 1
+    text += f", and so with {counted(more_pairs, 'more pair')}" if more_pairs else ""
+    note_flag(outcome, Reason(Code.PROBES_OUTSTANDING, text))
 
 
 def _heard(
@@ -209,8 +228,7 @@ def _heard(
         of_process = by_process.setdefault(_process(outcome, reader), {})
         of_process.setdefault(str(reader), {})[str(writer)] = sent
     rest_s = max(0.0, deadline - time.monotonic())
-    ns: Callable[[float], int] = lambda seconds: round(seconds * 1e9)  # noqa: E731
-    fields = {"timeout_ns": ns(rest_s), "quiet_ns": ns(quiet_s)}
+    fields = {"timeout_ns": round(rest_s * 1e9), "quiet_ns": round(quiet_s * 1e9)}
     commands = {
         name: ("settle", {"expect": expected, **fields}) for name, expected in by_process.items()
     }

@@ -244,28 +244,10 @@ def _live(
     files: Mapping[str, int],
     beside: BesidePrograms,
 ) -> None:
-    sampler = beside.sampler
+    """Run the workers of a trial from their start until their counts are collected."""
+    cell, sampler = outcome.order.cell, beside.sampler
     spawner = Spawner(outcome, processes, workers, files, beside.frames)
-    places = {process.name: process.host for process in outcome.order.cell.processes}
-    with step(outcome, "spawn"):
-        for process in outcome.order.cell.processes:
-            if process.follows is None:
-                spawner.spawn(process.name)
-        sampler.spawn()
-        processes.wait_hello(
-            timeouts.limit_of_all(timeouts.HELLO_TIMEOUT_S, len(processes.workers))
-        )
-    everyone = [*processes.workers.items(), *processes.daemons.items()]
-    for name, worker in everyone:
-        note_hello(outcome, name, worker)
-    spawn.check_scheduling(outcome.order.cell, processes)
-    outcome.times.clocks = HostClocks(processes, places)
-    outcome.times.clocks.begin()
-    machines.note_network(outcome, processes)
-    for host in outcome.order.cell.hosts:
-        host_processes = [(name, p) for name, p in everyone if p.host is processes.hosts[host]]
-        sampler.watch([(name, p.inner_pid, p.role) for name, p in host_processes], host)
-    beside_trial.start_sources(outcome, beside.frames, sampler)
+    clocks = _start(outcome, processes, spawner, beside)
     try:
         open_and_match(outcome, processes, workers)
         for feature in beside.features:
@@ -279,16 +261,45 @@ def _live(
             drain(outcome, processes, changes, files)
         beside_trial.take_sources(outcome, beside.frames)
         beside.end_disturbance(outcome)
-        outcome.times.clocks.read()
-        outcome.times.clocks.check()
+        clocks.read()
+        clocks.check()
         _collect(outcome, processes, sampler)
         for feature in beside.features:
             feature.take(outcome)
-        if outcome.order.cell.sampling.leftovers:
+        if cell.sampling.leftovers:
             with step(outcome, "leftovers"):
                 take_leftovers(outcome, processes)
     finally:
         take_events(outcome, processes)
+
+
+def _start(
+    outcome: TrialOutcome, processes: TrialProcesses, spawner: Spawner, beside: BesidePrograms
+) -> HostClocks:
+    """Start the workers, the sampler and the sources of frames; return the clocks of their
+    hosts."""
+    cell, sampler = outcome.order.cell, beside.sampler
+    with step(outcome, "spawn"):
+        for process in cell.processes:
+            if process.follows is None:
+                spawner.spawn(process.name)
+        sampler.spawn()
+        processes.wait_hello(
+            timeouts.limit_of_all(timeouts.HELLO_TIMEOUT_S, len(processes.workers))
+        )
+    everyone = [*processes.workers.items(), *processes.daemons.items()]
+    for name, worker in everyone:
+        note_hello(outcome, name, worker)
+    spawn.check_scheduling(cell, processes)
+    host_of_process = {process.name: process.host for process in cell.processes}
+    outcome.times.clocks = clocks = HostClocks(processes, host_of_process)
+    clocks.begin()
+    machines.note_network(outcome, processes)
+    for host in cell.hosts:
+        host_processes = [(name, p) for name, p in everyone if p.host is processes.hosts[host]]
+        sampler.watch([(name, p.inner_pid, p.role) for name, p in host_processes], host)
+    beside_trial.start_sources(outcome, beside.frames, sampler)
+    return clocks
 
 
 def _collect(outcome: TrialOutcome, processes: TrialProcesses, sampler: Samplers) -> None:
