@@ -2,9 +2,13 @@
 
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from rmwbench.analysis.metrics.cost import cost
+from rmwbench.analysis.records.ledger import ABSENT
 from rmwbench.lab.host import marker, shared_files
 
 
@@ -54,3 +58,53 @@ def heard_in_window(result) -> bool:
     (trial,) = rows(result, "trials")
     begin_ns, end_ns = trial["steady_begin_ns"], trial["steady_end_ns"]
     return any(begin_ns <= row["taken_ns"] < end_ns for row in rows(result, "received"))
+
+
+def evidence_of(result) -> "TableEvidence":
+    """What a trial recorded."""
+    return TableEvidence({name: table.to_pylist() for name, table in result.tables.items()})
+
+
+@dataclass
+class TableEvidence:
+    """`rows`: table → its rows; `clock_map` other than they have it."""
+
+    rows: dict[str, list[dict[str, Any]]]
+    clock_map: list[dict[str, Any]] | None = None
+    counters: tuple = ()
+    trial: int = 1
+    cell: int = 1
+    block: int = 0
+    where: str = "a test"
+    definition: str | None = None
+
+    def __post_init__(self):
+        (self.row,) = self.rows["trials"]
+        self.endpoints, self.events = self.rows["endpoints"], self.rows["events"]
+        if self.clock_map is None:
+            self.clock_map = self.rows.get("clock_map", [])
+        self.records = self
+
+    def sent(self, column):
+        return self._column("sent", column)
+
+    def received(self, column):
+        return self._column("received", column)
+
+    def _column(self, table, column):
+        return np.array(
+            [ABSENT if row[column] is None else row[column] for row in self.rows[table]], np.int64
+        )
+
+    def samples(self):
+        return [
+            (row["time_ns"], row["process"], row["counter"], row["value"])
+            for row in self.rows.get("samples", [])
+            if row["counter"] in ("cpu", "pss", "file_pss")
+        ]
+
+    def frames(self):
+        return None
+
+    def spans(self):
+        return None

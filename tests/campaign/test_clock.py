@@ -14,8 +14,7 @@ from rmwbench.lab.host import Host, HostBroken, Hosts
 from rmwbench.lab.middleware import Worker
 from tests.campaign.cells import cell, order
 from tests.campaign.cells import outcome as made
-from tests.campaign.ended import well
-from tests.campaign.evidence import TableEvidence
+from tests.campaign.ended import TableEvidence, well
 from tests.lab import fake_worker
 
 

@@ -13,9 +13,8 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.lab.middleware import Worker
-from tests.campaign.running import run_suite
 from tests.lab import tools
-from tests.support.command import COMMAND
+from tests.support.command import COMMAND, run_suite
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.traffic, pytest.mark.own_host]  # RouDi has one name on a machine

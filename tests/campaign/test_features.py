@@ -13,8 +13,7 @@ from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell
 from tests.campaign.cells import only_cell, order
-from tests.campaign.ended import grown, rows, well
-from tests.campaign.evidence import evidence_of
+from tests.campaign.ended import evidence_of, grown, rows, well
 from tests.lab import tools
 
 pytestmark = [pytest.mark.traffic, pytest.mark.usefixtures("any_machine")]

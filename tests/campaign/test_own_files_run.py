@@ -9,8 +9,8 @@ from rmwbench.bundle import Bundle
 from rmwbench.lab.middleware import find_workers
 from rmwbench.suite.arm import bare
 from tests.campaign.own_file_cells import FILES, TWO_HOSTS, middleware_of, suite
-from tests.campaign.running import run_suite
 from tests.lab import tools
+from tests.support.command import run_suite
 
 pytestmark = [pytest.mark.traffic, pytest.mark.own_host]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle import Bundle
-from tests.campaign.running import run_suite
 from tests.lab import tools
+from tests.support.command import run_suite
 from tests.support.shown import show_document
 
 pytestmark = pytest.mark.traffic

@@ -24,9 +24,9 @@ from rmwbench.campaign.run import Runner
 from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.campaign.trial_lab import Lab, StopSignal
 from rmwbench.errors import UserError
-from tests.campaign.running import run_suite
 from tests.campaign.test_course import plan
 from tests.lab import tools
+from tests.support.command import run_suite
 from tests.support.shown import show_document
 
 

@@ -1,10 +1,14 @@
-"""How long the steps of a trial wait."""
+"""How long the steps of a trial wait, and readers for what is on its way."""
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from rmwbench.campaign.trial import barrier, timeouts
+from rmwbench.campaign.trial.window import _longest_latency_ns
+from rmwbench.lab.process import records
+from rmwbench.lab.process.records import RECEIVED, RecordSection
 from tests.campaign.cells import cell, outcome
 
 
@@ -57,10 +61,31 @@ def test_each_of_many_processes_adds_its_share_to_the_limit_until_all_are_open(m
     assert len(many.processes) == 101
     for name in ("take_matched", "take_events"):
         monkeypatch.setattr(barrier, name, lambda *_: None)
-    monkeypatch.setattr(barrier, "take_events", lambda *_: None)
     monkeypatch.setattr(barrier, "fields_of", lambda *_: {})
     processes = Patient()
     with pytest.raises(Probed):
         barrier.open_and_match(outcome(many), processes, {})
     limit_s = timeouts.COMMAND_TIMEOUT_S + 101 * timeouts.PER_PROCESS_S
     assert processes.given_s == dict.fromkeys(("open", "create", "probe"), pytest.approx(limit_s))
+
+
+MS, UPTIME = 1_000_000, 10**15
+
+
+def longest(monkeypatch, *rows, events=()):
+    """Of messages of endpoint 2 with (ns from the start of the machine when they were intended,
+    ns that they took, flags)."""
+    messages = np.zeros(len(rows), [(n, "<i8") for n in ("intended_ns", "taken_ns", "flags")])
+    for place, (intended_ns, took_ns, flags) in enumerate(rows):
+        messages[place] = (intended_ns, intended_ns + took_ns, flags)
+    section = RecordSection(RECEIVED, 2, 99, len(rows), 0, messages)
+    monkeypatch.setattr(records, "read", lambda *_: [section])
+    made = outcome()
+    made.events = [{"event": e, "endpoint": 2, "time_ns": t, "process": "p"} for e, t in events]
+    return _longest_latency_ns(made, {"p": 3})
+
+
+def test_how_old_the_history_of_a_late_reader_was_is_no_latency(monkeypatch):
+    joined = [("created", UPTIME + 4_000 * MS), ("matched", UPTIME + 4_001 * MS)]
+    history, own = (UPTIME, 4_002 * MS, 0), (UPTIME + 4_005 * MS, 3 * MS, 0)
+    assert longest(monkeypatch, history, own, events=joined) == 3 * MS

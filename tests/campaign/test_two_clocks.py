@@ -14,7 +14,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab.host import HostBroken, Hosts
 from rmwbench.lab.middleware import find_workers, tool
 from tests.campaign.cells import only_cell, order
-from tests.campaign.evidence import TableEvidence, evidence_of
+from tests.campaign.ended import TableEvidence, evidence_of
 
 AHEAD_S = 1000
 LINK_NS = 2_000_000

@@ -13,7 +13,7 @@ from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from rmwbench.suite.placement import place_cells
 from tests.campaign.cells import order
-from tests.campaign.evidence import TableEvidence, evidence_of
+from tests.campaign.ended import TableEvidence, evidence_of
 from tests.cluster.pair import AHEAD_S, Pair, why_not
 from tests.support.waiting import until
 

@@ -118,6 +118,12 @@ def exit_code(*words: object) -> int:
     raise AssertionError("the command did not end the process")
 
 
+def run_suite(directory: Path, text: str) -> int:
+    """Runs a suite with this text in the test's own process, into `directory`/out."""
+    (directory / "suite.yaml").write_text(text)
+    return exit_code("run", directory / "suite.yaml", "--out", directory / "out", "--no-report")
+
+
 def captured(capsys: Any, *words: object) -> tuple[int, str, str]:
     """Runs `rmwbench WORDS` in the test's own process: exit code, output and errors."""
     code = exit_code(*words)
