@@ -149,7 +149,7 @@ def _answer(directory: Path, no_report: bool) -> int:
 
 def exit_code(answer: "SuiteAnswer") -> int:
     """Return 0 if every condition meets the limits or there are no limits, 1 if a condition misses
-    one, 2 if that could not be told."""
+    one, 2 if that is not known."""
     if answer.outcomes is None:
         return 0
     conditions = answer.outcomes.conditions

@@ -37,17 +37,17 @@ NAMES = {
     "before": "before rosbag2",
     "cache": "cache",
     "disk": "disk",
-    "unplaced": "not told",
+    "unplaced": "place unknown",
 }
 TEXT = (
     "Messages of all done trials, warm-up included: sent = kept + the five places. Unheard: sent "
     "before the first message of that publisher in the bag, while discovery was under way. Before "
-    "rosbag2: it never reached the recorder's callback; the middleware lost it, or the executor "
-    "came too late for a full queue, and nobody counts these two apart. RMW told: how many the "
-    "recorder's own RMW said were lost on the way, by its message-lost events; “–” where this "
-    "rosbag2 does not count them. Cache: dropped by rosbag2's cache. Disk: handed to the storage "
-    "and not in the file. Not told: rosbag2 did not end in order and gave no account. Beside: "
-    "taken by a reader of ours of the same quality of service."
+    "rosbag2: it never reached the recorder's callback, since the middleware lost it or the executor "
+    "came too late for a full queue; no count separates the two. RMW reported: the number of lost "
+    "messages that the recorder's own RMW reported by its message-lost events; “–” if this rosbag2 "
+    "does not count them. Cache: dropped by rosbag2's cache. Disk: handed to the storage and not in "
+    "the file. Place unknown: rosbag2 did not end in order and gave no account. Our reader: taken by "
+    "our own reader with the same quality of service."
 )
 
 

@@ -23,8 +23,7 @@ def register(app: typer.Typer) -> None:
         name="show",
         help="Show a campaign's answer: a table per workload, and what to conclude.",
         epilog="Exit code 0, unless the suite or --limits says what is acceptable "
-        "(docs/limits.md): then 1 where a condition is not acceptable, 2 where that could not be "
-        "told.",
+        "(docs/limits.md): then 1 if a condition is not acceptable, 2 if that is not known.",
     )(with_options(show))
 
 
