@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.robot.twin.metadata import NAME, read_metadata
+from rmwbench.robot.twin.bag import METADATA_NAME, read_metadata
 from rmwbench.robot.twin.traffic import BagTraffic, read_traffic
 from tests.support.command import rmwbench
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
 RESOURCES = CHECKOUT / "rosbag2_py/test/resources"
 BAGS = [
     path.parent
-    for path in sorted(CHECKOUT.glob(f"**/{NAME}"))
+    for path in sorted(CHECKOUT.glob(f"**/{METADATA_NAME}"))
     if any(file.suffix in (".mcap", ".db3") for file in path.parent.iterdir())
 ]
 
@@ -32,7 +32,7 @@ def read(path: Path) -> BagTraffic:
 @pytest.mark.parametrize("bag", BAGS, ids=lambda path: str(path.relative_to(CHECKOUT)))
 def test_every_message_of_a_bag_is_read(bag):
     """As many of each topic as its metadata count."""
-    counts = {name: n for name, n in read_metadata(bag / NAME).counts.items() if n}
+    counts = {name: n for name, n in read_metadata(bag / METADATA_NAME).counts.items() if n}
     try:
         bag_traffic = read(bag)
     except UserError as error:

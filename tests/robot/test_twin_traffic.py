@@ -11,7 +11,7 @@ import zstandard
 from mcap.writer import CompressionType
 
 from rmwbench.errors import UserError
-from rmwbench.robot.twin.bag_files import find_bag
+from rmwbench.robot.twin.bag import find_bag
 from rmwbench.robot.twin.topic_phase import distance_ns
 from rmwbench.robot.twin.traffic import BagTraffic, is_latched, read_traffic
 from tests.support import robot_bag
@@ -297,7 +297,7 @@ def test_metadata_that_name_an_unknown_compression_say_so(tmp_path):
 
 def test_memory_does_not_grow_with_the_bag(tmp_path):
     """What is held of a topic after a hundred times as many messages."""
-    from rmwbench.robot.twin.stream import BagTopic, Message
+    from rmwbench.robot.twin.bag import BagTopic, Message
     from rmwbench.robot.twin.traffic import MOST_TIMES, traffic
 
     topic = BagTopic(name="/t", type="t")

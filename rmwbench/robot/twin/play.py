@@ -12,7 +12,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.campaign.plan.request import Request
 from rmwbench.campaign.start import new_campaign
 from rmwbench.errors import UserError
-from rmwbench.robot.twin.stream import BagTopic, Message
+from rmwbench.robot.twin.bag import BagTopic, Message
 from rmwbench.robot.twin.suite_text import SuiteStyle, suite_text
 from rmwbench.robot.twin.traffic import BagTraffic, traffic
 from rmwbench.robot.twin.twin_model import Twin, TwinTopic

@@ -17,11 +17,9 @@ import numpy as np
 
 from rmwbench.errors import UserError
 from rmwbench.robot.twin.arrivals import FEWEST, FittedArrivals, fit
-from rmwbench.robot.twin.bag_files import Progress, find_bag
+from rmwbench.robot.twin.bag import BagMetadata, BagTopic, Message, Progress, find_bag
 from rmwbench.robot.twin.histogram import Histogram
-from rmwbench.robot.twin.metadata import BagMetadata
 from rmwbench.robot.twin.qos_offer import TRANSIENT_LOCAL, QosOffer
-from rmwbench.robot.twin.stream import BagTopic, Message
 
 Stamp = Literal["log_time", "publish_time"]
 
