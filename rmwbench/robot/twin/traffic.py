@@ -16,9 +16,8 @@ from typing import Literal
 import numpy as np
 
 from rmwbench.errors import UserError
-from rmwbench.robot.twin.arrivals import FEWEST, FittedArrivals, fit
+from rmwbench.robot.twin.arrivals import FEWEST, FittedArrivals, Histogram, fit
 from rmwbench.robot.twin.bag import BagMetadata, BagTopic, Message, Progress, find_bag
-from rmwbench.robot.twin.histogram import Histogram
 from rmwbench.robot.twin.qos_offer import TRANSIENT_LOCAL, QosOffer
 
 Stamp = Literal["log_time", "publish_time"]
