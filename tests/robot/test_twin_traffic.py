@@ -12,8 +12,8 @@ from mcap.writer import CompressionType
 
 from rmwbench.errors import UserError
 from rmwbench.robot.twin.bag import find_bag
-from rmwbench.robot.twin.topic_phase import distance_ns
 from rmwbench.robot.twin.traffic import BagTraffic, is_latched, read_traffic
+from rmwbench.robot.twin.twin_model import distance_ns
 from tests.support import robot_bag
 from tests.support.robot_bag import Planted
 
