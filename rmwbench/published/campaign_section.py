@@ -25,7 +25,7 @@ def evaluated(shown: SuiteAnswer) -> Evaluated:
         items = of_campaign(campaign)
     return Evaluated(
         markup=partial(_markup, items),
-        lines=[(item["today"][0]["of"].answer, _line(item)) for item in items],
+        lines=[(item["measured"][0]["of"].answer, _line(item)) for item in items],
         table=[_row(item) for item in items],
         write_figures=partial(_write_figures, campaign),
         reported=_report_line(campaign),
@@ -59,15 +59,17 @@ def _row(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """Return (claim, as published, as corrected, here)."""
     from rmwbench.published.claims.judging.campaign_answers import other_answers
 
-    claim, todays = item["of"], [entry["of"] for entry in item["today"]]
-    today = todays[0]
+    claim, measured_answers = item["of"], [entry["of"] for entry in item["measured"]]
+    measured = measured_answers[0]
     published, corrected = (
         "" if x is None else x.verdict for x in (claim.published, claim.corrected)
     )
-    values = f" {text}" if (text := today.seen()) else ""
+    values = f" {text}" if (text := measured.seen()) else ""
     proxy = " (proxy)" if item["proxy"] else ""
-    others = "".join(f"; {other.name}{other.with_versions}" for other in other_answers(todays))
-    here = f"{today.name}{today.with_versions}{proxy}, {today.layer}{values}{others}"
+    others = "".join(
+        f"; {other.name}{other.with_versions}" for other in other_answers(measured_answers)
+    )
+    here = f"{measured.name}{measured.with_versions}{proxy}, {measured.layer}{values}{others}"
     return f"{claim.id}: {claim.says}", published, corrected, here
 
 

@@ -460,8 +460,8 @@ def _ledger_lines(judged_ledger: "ClaimsLedger") -> "list[str]":
 
     lines = []
     for judged in judged_ledger.claims:
-        if judged.today:
-            claim, today = judged.claim, judged.today[0]
+        if judged.measured:
+            claim, today = judged.claim, judged.measured[0]
             measured = f"  {value}" if (value := today.seen()) else ""
             proxy = " (proxy)" if judged.is_proxy else ""
             statement = f"{claim.says}{today.with_versions}{measured}"

@@ -85,8 +85,8 @@ def settled_by(
         for file in sources
         for claim in file.items
         if any(
-            today.answer in DECIDED and not today.superseded
-            for today in answers(file, claim, campaigns)
+            measured.answer in DECIDED and not measured.superseded
+            for measured in answers(file, claim, campaigns)
         )
     }
 
@@ -267,12 +267,14 @@ class ClaimStopping:
         campaign = self._campaign()
         for claim_cells in self._open_claims():
             claim = claim_cells.claim
-            todays = answers(claim_cells.claims, claim, [campaign], earlier=claim_cells.earlier)
-            by_layer = [today for today in todays if not today.superseded]
-            decided = [today.answer for today in by_layer if today.answer in DECIDED]
+            measured_answers = answers(
+                claim_cells.claims, claim, [campaign], earlier=claim_cells.earlier
+            )
+            by_layer = [measured for measured in measured_answers if not measured.superseded]
+            decided = [measured.answer for measured in by_layer if measured.answer in DECIDED]
             if decided:
                 self.decided[claim.id] = decided[0]
-            elif by_layer and all(today.answer == "no data" for today in by_layer):
+            elif by_layer and all(measured.answer == "no data" for measured in by_layer):
                 self.given_up[claim.id] = "no data"
             elif reason := _why_undecidable(claim, by_layer, campaign, blocks):
                 self.given_up[claim.id] = reason
@@ -283,7 +285,7 @@ def _why_undecidable(
 ) -> str | None:
     """Return why no further blocks would decide one of the claim's tests; None if they may."""
     for part, test in enumerate(claim.tests):
-        cells = [cell for today in by_layer for cell in today.cells if cell.part == part]
+        cells = [cell for measured in by_layer for cell in measured.cells if cell.part == part]
         if reason := _why_test_undecidable(test, cells, campaign, blocks):
             return reason
     return None

@@ -37,7 +37,7 @@ def of_campaign(campaign: MeasuredCampaign) -> list[dict[str, Any]]:
     """Return what the shipped claims say about a campaign's suite. Only claims files are read."""
     sources = ledger(_claims_about(str(campaign.suite)), [campaign]).sources
     link = links_within(campaign)
-    return [item(source, x, link) for source in sources for x in source.claims if x.today]
+    return [item(source, x, link) for source in sources for x in source.claims if x.measured]
 
 
 @lru_cache(maxsize=8)
@@ -92,33 +92,35 @@ def item(source: SourceLedger, judged: JudgedClaim, link: Link) -> dict[str, Any
         "data": [judgement.verdict for _, judgement in claim.judgements],
         "run": source.run,
         "experiment": None if claim.kind == "opinion" else experiment(claim),
-        "today": [_today(claim.tests, today, link) for today in judged.today],
+        "measured": [_measured_answer(claim.tests, measured, link) for measured in judged.measured],
     }
 
 
-def _today(tests: Sequence[ClaimTest], today: MeasuredAnswer, link: Link) -> dict[str, Any]:
+def _measured_answer(
+    tests: Sequence[ClaimTest], measured: MeasuredAnswer, link: Link
+) -> dict[str, Any]:
     evidence = []
-    for cell in today.cells:
+    for cell in measured.cells:
         test = tests[cell.part]
         for side, metric in zip(cell.sides, (test.metric, test.metric_of_right), strict=False):
             # Only the trials of whole workloads are in a report; those of a topic stand here.
-            href = None if side.topic else link(today.campaign, side.workload, side.arm, metric)
+            href = None if side.topic else link(measured.campaign, side.workload, side.arm, metric)
             evidence.append({"arm": side.arm, "workload": side.place, "href": href})
     by_place = {(row["workload"], row["arm"]): row for row in evidence}
     is_linked = any(row["href"] for row in evidence)
     return {
-        "of": today,
-        "seen": today.seen(),
-        "text": today.text(),
+        "of": measured,
+        "seen": measured.seen(),
+        "text": measured.text(),
         "pictures": [
             drawing
             for part, test in enumerate(tests)
-            if (drawing := picture(test, [cell for cell in today.cells if cell.part == part]))
+            if (drawing := picture(test, [cell for cell in measured.cells if cell.part == part]))
         ],
         "evidence": list(by_place.values()),
         "trials": []
         if is_linked
-        else list(filter(None, (_trials(tests[cell.part], cell) for cell in today.cells))),
+        else list(filter(None, (_trials(tests[cell.part], cell) for cell in measured.cells))),
     }
 
 

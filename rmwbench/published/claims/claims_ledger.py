@@ -55,7 +55,7 @@ ANSWER_VERDICTS = ("proxy", "supported", "refuted")
 NAMES = (*STATES, "proxy", "refuted", *DATA_VERDICTS)
 
 
-def state_of(claim: Claim, today: Sequence[MeasuredAnswer]) -> str:
+def state_of(claim: Claim, measured: Sequence[MeasuredAnswer]) -> str:
     """Return the state of a claim. The answer with the most cells and blocks at the claim's own
     layer decides, whatever it says, and that of the newest version if versions differ; unless
     another machine denies it at the same layer."""
@@ -63,10 +63,10 @@ def state_of(claim: Claim, today: Sequence[MeasuredAnswer]) -> str:
         return "opinion"
     if claim.test is None:
         return "not testable here"
-    if not today:
+    if not measured:
         return "open"
-    first = today[0]
-    if any(_is_denied(first, other) for other in today[1:] if other.layer == first.layer):
+    first = measured[0]
+    if any(_is_denied(first, other) for other in measured[1:] if other.layer == first.layer):
         return "machines differ"
     return "undecidable" if first.takes is not None else first.answer
 
@@ -168,7 +168,7 @@ def has_verdict_in(judged: "JudgedClaim", names: Collection[str]) -> bool:
     """Whether the claim's state, the verdict of its source's data or the verdict of its first
     answer is among `names`."""
     data_verdicts = {judgement.verdict for _, judgement in judged.claim.judgements}
-    answer_verdicts = {answer.verdict for answer in judged.today[:1]}
+    answer_verdicts = {answer.verdict for answer in judged.measured[:1]}
     claim_names = (
         {judged.state} | data_verdicts & set(DATA_VERDICTS) | answer_verdicts & set(ANSWER_VERDICTS)
     )
@@ -185,12 +185,12 @@ class JudgedClaim:
 
     claim: Claim
     layer: str
-    today: tuple[MeasuredAnswer, ...]
+    measured: tuple[MeasuredAnswer, ...]
     state: str
 
     @property
     def is_proxy(self) -> bool:
-        return bool(self.today) and self.today[0].verdict == "proxy"
+        return bool(self.measured) and self.measured[0].verdict == "proxy"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -303,17 +303,17 @@ def _has_text(heading: str, text: str | None) -> bool:
 def _judge_claim(
     source: Claims, claim: Claim, campaigns: Sequence[MeasuredCampaign]
 ) -> JudgedClaim:
-    today = tuple(answers(source, claim, campaigns))
+    measured = tuple(answers(source, claim, campaigns))
     return JudgedClaim(
         claim=claim,
         layer=source.layer_of(claim),
-        today=today,
-        state=state_of(claim, today),
+        measured=measured,
+        state=state_of(claim, measured),
     )
 
 
 def _summary(claims: Sequence[JudgedClaim]) -> LedgerSummary:
-    first_answers = [judged.today[0] for judged in claims if judged.today]
+    first_answers = [judged.measured[0] for judged in claims if judged.measured]
     states = Counter(judged.state for judged in claims)
     proxies = Counter(judged.state for judged in claims if judged.is_proxy)
     return LedgerSummary(
@@ -323,14 +323,14 @@ def _summary(claims: Sequence[JudgedClaim]) -> LedgerSummary:
         testable=sum(judged.claim.test is not None for judged in claims),
         published=_counts(x.claim.published.verdict for x in claims if x.claim.published),
         corrected=_counts(x.claim.corrected.verdict for x in claims if x.claim.corrected),
-        today=dict(Counter(today.verdict for today in first_answers)),
-        answers=dict(Counter(today.answer for today in first_answers)),
+        today=dict(Counter(answer.verdict for answer in first_answers)),
+        answers=dict(Counter(answer.answer for answer in first_answers)),
         states={name: states[name] for name in STATES},
         proxies={name: proxies[name] for name in DECIDED},
         versions_differ=tuple(
             judged.claim.id
             for judged in claims
-            if judged.today and judged.today[0].differing_versions
+            if judged.measured and judged.measured[0].differing_versions
         ),
     )
 
@@ -345,7 +345,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return f"{value:g}" if math.isinf(value) else value
     if isinstance(value, JudgedClaim):
-        more = {name: _plain(getattr(value, name)) for name in ("layer", "today", "state")}
+        more = {"layer": value.layer, "today": _plain(value.measured), "state": value.state}
         return value.claim.model_dump(mode="json") | more
     if isinstance(value, Heading):
         return value.model_dump(mode="json")
@@ -357,13 +357,13 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _properties(today: MeasuredAnswer) -> dict[str, Any]:
+def _properties(measured: MeasuredAnswer) -> dict[str, Any]:
     """Return the properties of an answer that the document has."""
-    takes = today.takes
+    takes = measured.takes
     return {
-        "campaign": today.campaign,
-        "leans": today.leans,
+        "campaign": measured.campaign,
+        "leans": measured.leans,
         "takes": None if takes is None else {**_plain(takes), "text": takes.text()},
-        "text": today.text(),
-        "seen": today.seen(),
+        "text": measured.text(),
+        "seen": measured.seen(),
     }

@@ -387,9 +387,9 @@ def undecidable(files: Sequence[Claims]) -> dict[str, str]:
     """Return id -> reason of the claims that no run decides, as the shipped ledger says."""
     claims = ledger(files, shipped=shipped_of(files)).claims
     return {
-        judged.claim.id: f"undecidable: it takes {judged.today[0].takes.text()}, if nothing is lost"
+        judged.claim.id: f"undecidable: it takes {judged.measured[0].takes.text()}, if nothing is lost"
         for judged in claims
-        if judged.state == "undecidable" and judged.today[0].takes is not None
+        if judged.state == "undecidable" and judged.measured[0].takes is not None
     }
 
 

@@ -182,9 +182,9 @@ def _dates(ledger: ClaimsLedger) -> dict[str, list[str]]:
     """Return machine -> the date of each of its answers, the machine with most answers first."""
     dates: dict[str, list[str]] = {}
     for claim in ledger.claims:
-        for today in claim.today:
-            if today.machine:
-                dates.setdefault(today.machine, []).append(str(today.date))
+        for measured in claim.measured:
+            if measured.machine:
+                dates.setdefault(measured.machine, []).append(str(measured.date))
     return dict(sorted(dates.items(), key=lambda dated: -len(dated[1])))
 
 

@@ -71,26 +71,28 @@ def in_full(judged: JudgedClaim, run: str, *, cells: bool) -> Iterator[ClaimLine
         yield ClaimLine(f"ours: not said by the source, but inferred {claim.inferred}")
     for key, judgement in claim.judgements:
         yield ClaimLine(f"{key}: {judged_text(judgement)}")
-    if not judged.today:
+    if not judged.measured:
         command = f" (nothing measured yet: {run})" if judged.state == "open" else ""
         text = results(judged) if claim.test else experiment(claim)
         yield ClaimLine(f"here: {text}{command}", is_result=True)
-    for place, today in enumerate(judged.today):
+    for place, measured in enumerate(judged.measured):
         state = "machines differ: " if not place and judged.state == "machines differ" else ""
-        yield ClaimLine(f"{'also' if place else 'here'}: {state}{result(today)}", is_result=True)
+        yield ClaimLine(f"{'also' if place else 'here'}: {state}{result(measured)}", is_result=True)
         if cells:
-            yield from map(ClaimLine, _details(today))
+            yield from map(ClaimLine, _details(measured))
     if claim.test:
         yield ClaimLine(f"experiment: {experiment(claim)}")
 
 
-def _details(today: MeasuredAnswer) -> Iterator[str]:
+def _details(measured: MeasuredAnswer) -> Iterator[str]:
     """Yield arms, versions and machine, then every cell."""
-    where = f"{today.machine or 'this machine'}, {today.date}, {', '.join(today.campaigns)}"
-    yield f"{', '.join(today.arms)}; {where}"
-    if today.proxy:
-        yield "proxy: " + "; ".join(today.proxy)
-    yield from map(_cell, today.cells)
+    where = (
+        f"{measured.machine or 'this machine'}, {measured.date}, {', '.join(measured.campaigns)}"
+    )
+    yield f"{', '.join(measured.arms)}; {where}"
+    if measured.proxy:
+        yield "proxy: " + "; ".join(measured.proxy)
+    yield from map(_cell, measured.cells)
 
 
 def _cell(cell: CellAnswer) -> str:
@@ -186,51 +188,51 @@ def results(judged: JudgedClaim, letters: Mapping[str, str] = NO_LETTERS) -> str
     """Return `holds, rclcpp, 6 blocks: 0.520× [0.500–0.550]` for each machine that has data, side
     by side; `open` if there is none. `letters`: machine -> its short name, as in `6 blocks on
     B`."""
-    if not judged.today:
+    if not judged.measured:
         return "open"
-    with_data = [today for today in judged.today if today.answer != "no data"]
-    text = " · ".join(result(today, letters) for today in with_data or judged.today[:1])
+    with_data = [measured for measured in judged.measured if measured.answer != "no data"]
+    text = " · ".join(result(measured, letters) for measured in with_data or judged.measured[:1])
     return f"machines differ: {text}" if judged.state == "machines differ" else text
 
 
-def result(today: MeasuredAnswer, letters: Mapping[str, str] = NO_LETTERS) -> str:
-    blocks = f", {fmt.counted(today.blocks, 'block')}" if today.blocks else ""
-    if today.missing and today.blocks:
-        blocks += f", without {today.missing} of its cells"
-    machine = letters.get(today.machine or "")
+def result(measured: MeasuredAnswer, letters: Mapping[str, str] = NO_LETTERS) -> str:
+    blocks = f", {fmt.counted(measured.blocks, 'block')}" if measured.blocks else ""
+    if measured.missing and measured.blocks:
+        blocks += f", without {measured.missing} of its cells"
+    machine = letters.get(measured.machine or "")
     place = f" on {machine}" if machine else ""
-    differences = ", ".join(_differences(today))
-    proxy = f" ({'proxy: ' * (today.verdict == 'proxy')}{differences})" if differences else ""
-    leans = f" (leans to {today.leans})" if today.leans else ""
-    seen = f": {values}" if (values := today.seen()) else ""
-    name, reason = today.name, _reason(today)
-    if today.takes is not None:
-        name, reason = "undecidable", f"it takes {today.takes.text()}, if nothing is lost"
-    text = f"{name}{today.with_versions}{leans}{proxy}, {today.layer}{blocks}{place}{seen}"
+    differences = ", ".join(_differences(measured))
+    proxy = f" ({'proxy: ' * (measured.verdict == 'proxy')}{differences})" if differences else ""
+    leans = f" (leans to {measured.leans})" if measured.leans else ""
+    seen = f": {values}" if (values := measured.seen()) else ""
+    name, reason = measured.name, _reason(measured)
+    if measured.takes is not None:
+        name, reason = "undecidable", f"it takes {measured.takes.text()}, if nothing is lost"
+    text = f"{name}{measured.with_versions}{leans}{proxy}, {measured.layer}{blocks}{place}{seen}"
     return f"{text}: {reason}" if reason else text
 
 
-def _differences(today: MeasuredAnswer) -> list[str]:
+def _differences(measured: MeasuredAnswer) -> list[str]:
     """Return the differences from the original, with both numbers if there are two: `version`,
     `length 1.1 of 300 s`, `conditions 9 of 54`. An answer that decides nothing has only the
     shortfalls."""
-    length, conditions = today.length, today.conditions
-    measured = "unknown" if length.measured_s is None else f"{length.measured_s:g}"
+    length, conditions = measured.length, measured.conditions
+    length_s = "unknown" if length.measured_s is None else f"{length.measured_s:g}"
     texts = {
-        "length": f"length {measured} of {length.of_s or 0:g} s",
+        "length": f"length {length_s} of {length.of_s or 0:g} s",
         "conditions": f"conditions {conditions.measured} of {conditions.of}",
     }
-    is_proxy = today.verdict == "proxy"
-    return [texts.get(code, code) for code in today.proxy_codes if is_proxy or code in texts]
+    is_proxy = measured.verdict == "proxy"
+    return [texts.get(code, code) for code in measured.proxy_codes if is_proxy or code in texts]
 
 
-def _reason(today: MeasuredAnswer) -> str | None:
+def _reason(measured: MeasuredAnswer) -> str | None:
     """Return why there is no value, or why a value beyond its bar decides nothing, if all undecided
     cells have the same reason. The number of blocks already shows that there are too few."""
-    if not today.seen():
-        return next((cell.reason for cell in today.cells if cell.reason), None)
-    if today.answer != "undecided":
+    if not measured.seen():
+        return next((cell.reason for cell in measured.cells if cell.reason), None)
+    if measured.answer != "undecided":
         return None
-    undecided = [cell for cell in today.cells if cell.answer == "undecided"]
+    undecided = [cell for cell in measured.cells if cell.answer == "undecided"]
     reasons = {cell.reason for cell in undecided if cell.code != "few_blocks"}
     return reasons.pop() if len(reasons) == 1 else None

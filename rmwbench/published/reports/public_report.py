@@ -116,7 +116,7 @@ STATE_TEXTS = {
 class JudgedReport:
     report: PublicReport
     state: str
-    today: MeasuredAnswer | None
+    measured: MeasuredAnswer | None
     others: tuple[MeasuredAnswer, ...] = ()
     """The answers of other versions, if they differ from it."""
 
@@ -125,10 +125,10 @@ class JudgedReport:
         """`seen here: response latency, median of zenoh 6.20× [4.10–9.40] (5 blocks; zenoh
         1.10.2)`."""
         here = STATE_TEXTS[self.state]
-        if self.today is None:
+        if self.measured is None:
             return here
-        cell = _deciding_cell(self.today)
-        number = "" if cell is None else _number(cell, self.today.arms)
+        cell = _deciding_cell(self.measured)
+        number = "" if cell is None else _number(cell, self.measured.arms)
         others = [f"{STATE_TEXTS[other.answer]}{other.with_versions}" for other in self.others]
         return "; ".join([f"{here}: {number}" if number else here, *others])
 
@@ -136,7 +136,7 @@ class JudgedReport:
     def why(self) -> str:
         """Why it is not seen here: what the suite says, or else the version it was reported for."""
         reported = self.report.reported
-        needs = "it needs ROS 2" if self.report.needs_ros and self.today is None else ""
+        needs = "it needs ROS 2" if self.report.needs_ros and self.measured is None else ""
         unseen = "" if self.state == "holds" else reported.unseen
         if self.state == "does not hold" and not unseen and reported.versions:
             unseen = f"reported of {reported.versions}"
@@ -150,11 +150,11 @@ def judged(
     page."""
     if campaigns is None:
         campaigns = _shipped_campaigns(report)
-    todays = answers(report.claims, report.claim, campaigns)
-    state = state_of(report.claim, todays)
-    if not todays:
+    measured_answers = answers(report.claims, report.claim, campaigns)
+    state = state_of(report.claim, measured_answers)
+    if not measured_answers:
         return JudgedReport(report, state, None)
-    return JudgedReport(report, state, todays[0], tuple(other_answers(todays)))
+    return JudgedReport(report, state, measured_answers[0], tuple(other_answers(measured_answers)))
 
 
 def summary_text(report: PublicReport, campaign: MeasuredCampaign) -> str | None:
@@ -168,9 +168,11 @@ def _shipped_campaigns(report: PublicReport) -> list[MeasuredCampaign]:
     return campaigns_of(read(path)) if path.is_file() else []
 
 
-def _deciding_cell(today: MeasuredAnswer) -> CellAnswer | None:
+def _deciding_cell(measured: MeasuredAnswer) -> CellAnswer | None:
     """Return the first cell that has the whole answer, or else any that says something."""
-    cells = sorted(today.cells, key=lambda cell: (cell.answer != today.answer, cell.low is None))
+    cells = sorted(
+        measured.cells, key=lambda cell: (cell.answer != measured.answer, cell.low is None)
+    )
     return next(iter(cells), None)
 
 

@@ -39,7 +39,7 @@ SIDES = (arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
 def test_a_short_trial_is_a_proxy_of_a_long_run(measured_s, codes):
     file = claims_with(right="b").model_copy(update={"lasts_s": {"f/s": 27.0}})
     claim = judged(file, of_length(measured_s, ("w", *SIDES)))
-    (answer,) = claim.today
+    (answer,) = claim.measured
     assert answer.proxy_codes == codes
     assert answer.length == TrialLength(measured_s, 27.0)
     assert answer.verdict == ("proxy" if codes else "supported")
@@ -52,7 +52,7 @@ def test_cells_that_were_not_measured_are_conditions_too():
         claims_with(right="b", cells={"of": 3, "at_least": 1}),
         campaign(("w", *SIDES), ("v", *SIDES)),
     )
-    assert claim.today[0].conditions == ConditionCounts(2, 3)
+    assert claim.measured[0].conditions == ConditionCounts(2, 3)
     assert "holds (proxy: conditions 2 of 3)" in results(claim)
 
 
@@ -81,7 +81,7 @@ def test_a_bar_that_no_run_has_messages_for_is_undecidable(level, undecidable):
     none = metric(0, 0, 0.1, unit="fraction", count=500, trials=5)
     lossless = renamed(arm("rclcpp/a", [0.0] * 5, metric=none), "loss")
     claim = judged(file, of_length(2.0, ("w", lossless)))
-    (answer,) = claim.today
+    (answer,) = claim.measured
     assert answer.answer == "undecided"
     assert (claim.state == "undecidable") == undecidable
     takes = answer.cells[0].takes
@@ -98,7 +98,7 @@ def test_a_shipped_bar_that_is_too_fine_says_what_it_takes():
     }
     for name in ("gs-paradox", "gs-pool-60-512-1400", "gs-zenoh-no-loss"):
         assert states[name].state == "undecidable"
-        takes = states[name].today[0].takes.text()
+        takes = states[name].measured[0].takes.text()
         assert takes in undecidable([source])[name]
     never = {name for name, claim in states.items() if claim.state == "undecidable"}
     assert undecidable([source]).keys() == never, "and nothing else is not tried"

@@ -140,7 +140,7 @@ def test_campaigns_of_ones_own_come_before_what_ships_and_data_before_none():
     )
     made = ledger([claims], [none, mine], shipped={"s": from_file})
     (claim,) = made.claims
-    assert [(one.campaign, one.answer) for one in claim.today] == [
+    assert [(one.campaign, one.answer) for one in claim.measured] == [
         ("mine", "does not hold"),
         ("shipped", "holds"),
         ("none", "no data"),
@@ -176,11 +176,11 @@ def test_campaigns_of_one_machine_are_pooled_by_their_blocks():
     ]
     for one, other in (days, days[::-1]):
         (claim,) = ledger([claims], shipped={"s": [*one, *other]}).claims
-        (pooled,) = claim.today
+        (pooled,) = claim.measured
         assert (pooled.answer, pooled.blocks, pooled.date) == ("holds", 6, "2026-01-03")
         assert (pooled.campaigns, pooled.campaign) == (("first", "second"), "second")
         assert [block for block, _ in pooled.cells[0].left_trials] == list(range(6))
-    (alone,) = ledger([claims], shipped={"s": days[0]}).claims[0].today
+    (alone,) = ledger([claims], shipped={"s": days[0]}).claims[0].measured
     assert (alone.answer, alone.leans, alone.blocks) == ("undecided", "holds", 3)
 
 

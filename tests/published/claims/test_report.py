@@ -131,7 +131,7 @@ def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click
         page.locator(f"#c-{judged.claim.id} .trials > summary").first.click()
         evidence = page.locator("#evidence-body")
         text = evidence.inner_text()
-        today = judged.today[0]
+        today = judged.measured[0]
         assert today.machine in text and today.date in text and judged.claim.says in text
         blocks = {block for cell in today.cells for block, _ in cell.left_trials}
         cells = [cell for cell in today.cells if cell.left_trials]
@@ -188,7 +188,7 @@ def test_values_of_trials_have_the_unit_of_what_the_test_makes_of_them(
     ]
     claims = claims_with(right="b", metric=METRIC, at={"n": 10}, **test)
     made = ledger([claims], [campaign(*grown)]).sources[0]
-    (trials,) = item(made, made.claims[0], lambda *where: None)["today"][0]["trials"]
+    (trials,) = item(made, made.claims[0], lambda *where: None)["measured"][0]["trials"]
     assert (trials["metric"], trials["heads"]) == (metric_text, heads)
     assert trials["rows"][0] == (1, row)
 

@@ -26,7 +26,7 @@ def test_the_states_add_up_and_each_claim_has_its_own(whole):
     items = sum(len(file.items) for file in FILES.values())
     assert sum(states.values()) == whole.summary.claims == items
     assert all(
-        claim.claim.test and not claim.today for claim in whole.claims if claim.state == "open"
+        claim.claim.test and not claim.measured for claim in whole.claims if claim.state == "open"
     )
     assert all(
         claim.claim.not_testable for claim in whole.claims if claim.state == "not testable here"
@@ -34,7 +34,7 @@ def test_the_states_add_up_and_each_claim_has_its_own(whole):
     assert states["opinion"] == whole.summary.opinions and states["not testable here"] > 50
     decided = [claim for claim in whole.claims if claim.state in ("holds", "does not hold")]
     assert sum(whole.summary.proxies.values()) == sum(
-        c.today[0].verdict == "proxy" for c in decided
+        c.measured[0].verdict == "proxy" for c in decided
     )
 
 
@@ -71,7 +71,7 @@ def test_an_answer_that_another_machine_denies_is_none(other, state):
     first = of([0.40, 0.41, 0.39, 0.42, 0.40], 27, "one")
     file = claims_with(level=0.05, workload="w", metric="loss")
     claim = judged(file, first, of(other, 26, "two"))
-    assert claim.today[0].answer == "does not hold" and claim.state == state
+    assert claim.measured[0].answer == "does not hold" and claim.state == state
 
 
 def test_single_claims_of_several_sources(capsys):

@@ -148,7 +148,7 @@ def test_a_percentile_gets_the_messages_of_its_topic():
 def test_a_report_has_no_trials_of_a_topic_so_the_claim_shows_them(shown):
     def shows(**test):
         made = ledger([claims_with(**test)], [shown]).sources[0]
-        return item(made, made.claims[0], lambda *where: "#there")["today"][0]
+        return item(made, made.claims[0], lambda *where: "#there")["measured"][0]
 
     front = shows(right="zenoh", topic="front")
     assert [(x["arm"], x["workload"], x["href"]) for x in front["evidence"]] == [

@@ -24,7 +24,7 @@ def run_of(version, values, *, name="rclcpp/a", day=1, machine="one"):
 
 
 def answers_of(claim):
-    return [(today.answer, today.differing_versions) for today in claim.today]
+    return [(today.answer, today.differing_versions) for today in claim.measured]
 
 
 @pytest.mark.parametrize("old_day", [1, 3])
@@ -48,7 +48,7 @@ def test_versions_that_differ_have_an_answer_each_and_the_newest_counts(old_day)
 
 def test_where_versions_agree_there_is_one_answer_with_the_cells_of_all():
     claim = judged(claims_with(**CLAIM), run_of("1.0", FAST), run_of("2.0", FAST, day=2))
-    (today,) = claim.today
+    (today,) = claim.measured
     assert today.answer == "holds" and len(today.cells) == 2 and today.differing_versions == ()
     assert "with" not in results(claim)
 
@@ -56,7 +56,7 @@ def test_where_versions_agree_there_is_one_answer_with_the_cells_of_all():
 def test_a_version_with_too_few_blocks_does_not_stand_for_the_claim():
     enough, few = run_of("1.0", FAST), run_of("2.0", SLOW[:2], day=2)
     claim = judged(claims_with(**CLAIM), enough, few)
-    assert answers_of(claim) == [("holds", ())] and len(claim.today[0].cells) == 2
+    assert answers_of(claim) == [("holds", ())] and len(claim.measured[0].cells) == 2
     claim = judged(claims_with(**CLAIM), enough, run_of("1.1", SLOW, day=2), few)
     assert answers_of(claim) == [
         ("does not hold", ("a 1.1",)),
@@ -93,7 +93,7 @@ def test_cells_of_a_middleware_of_one_version_are_in_the_answer_of_each():
     b = run_of("5.0", FAST, name="rclcpp/b")
     claim = judged(file, b, run_of("1.0", SLOW), run_of("2.0", FAST, day=2))
     assert answers_of(claim) == [("holds", ("a 2.0",)), ("does not hold", ("a 1.0",))]
-    assert [len(today.cells) for today in claim.today] == [2, 2]
+    assert [len(today.cells) for today in claim.measured] == [2, 2]
 
 
 def test_a_campaign_may_have_two_versions():
@@ -158,6 +158,6 @@ def test_an_answer_names_the_campaigns_of_its_cells_alone():
 
     own = long(run_of("1.0", FAST), 10.0)
     other = long(run_of("7.0", FAST, name="rclcpp/b", day=2), 1.0)
-    (answer,) = judged(claims_with(**CLAIM), own, other).today
+    (answer,) = judged(claims_with(**CLAIM), own, other).measured
     assert (answer.campaigns, answer.date) == (("1.0",), "2026-11-01")
     assert answer.length.measured_s == 10.0

@@ -259,42 +259,46 @@ def by_version(
     return [[key for key in cells if varied[key] <= choice] for choice in unique]
 
 
-def with_differing_versions(todays: Sequence[MeasuredAnswer]) -> list[MeasuredAnswer]:
+def with_differing_versions(measured_answers: Sequence[MeasuredAnswer]) -> list[MeasuredAnswer]:
     """Return the answers of a claim. If another version of its layer has another answer, an answer
     has the versions of all middlewares that distinguish such answers, and whether another version
     stands for the claim."""
     return [
-        _with_differing_versions(today, [x for x in todays if x.layer == today.layer])
-        for today in todays
+        _with_differing_versions(
+            measured, [x for x in measured_answers if x.layer == measured.layer]
+        )
+        for measured in measured_answers
     ]
 
 
 def _with_differing_versions(
-    today: MeasuredAnswer, todays: Sequence[MeasuredAnswer]
+    measured: MeasuredAnswer, measured_answers: Sequence[MeasuredAnswer]
 ) -> MeasuredAnswer:
-    speaking = [other for other in todays if other.speaks]
-    if not any(_contradicting(today, other) for other in speaking):
-        return today
-    names = {name for x in todays for other in speaking for name in _contradicting(x, other)}
+    speaking = [other for other in measured_answers if other.speaks]
+    if not any(_contradicting(measured, other) for other in speaking):
+        return measured
+    names = {
+        name for x in measured_answers for other in speaking for name in _contradicting(x, other)
+    }
     return replace(
-        today,
+        measured,
         differing_versions=tuple(
             f"{middleware.partition('/')[0]} {' and '.join(texts)}"
-            for middleware, texts in today.versions.items()
+            for middleware, texts in measured.versions.items()
             if middleware in names
         ),
         superseded=any(
-            _contradicting(today, other)
-            and (other.shipped, other.touched) == (today.shipped, today.touched)
-            and (not today.speaks or _is_newer(other.versions, today.versions))
+            _contradicting(measured, other)
+            and (other.shipped, other.touched) == (measured.shipped, measured.touched)
+            and (not measured.speaks or _is_newer(other.versions, measured.versions))
             for other in speaking
         ),
     )
 
 
-def other_answers(todays: Sequence[MeasuredAnswer]) -> list[MeasuredAnswer]:
+def other_answers(measured_answers: Sequence[MeasuredAnswer]) -> list[MeasuredAnswer]:
     """Return the other versions' answers that differ from the first answer of a claim."""
-    first, *others = todays
+    first, *others = measured_answers
     return [
         x
         for x in others
@@ -307,11 +311,11 @@ def other_versions(a: Versions, b: Versions) -> set[str]:
     return {name for name in a.keys() & b.keys() if not _share_version(a[name], b[name])}
 
 
-def _contradicting(today: MeasuredAnswer, other: MeasuredAnswer) -> set[str]:
+def _contradicting(measured: MeasuredAnswer, other: MeasuredAnswer) -> set[str]:
     """Return the middlewares whose versions distinguish two different answers."""
-    if today.answer in (other.answer, "no data"):
+    if measured.answer in (other.answer, "no data"):
         return set()
-    return other_versions(today.versions, other.versions)
+    return other_versions(measured.versions, other.versions)
 
 
 def _share_version(a: Sequence[str], b: Sequence[str]) -> bool:

@@ -72,26 +72,26 @@ def answers(
     blocks, then the answer that lacks the fewest of the cells that the claim speaks of, then the
     one with the most blocks, then the newest, whatever it says. Empty if the campaigns have none of
     the claim's cells. `earlier` as in `ErrorShare`."""
-    todays: list[MeasuredAnswer] = []
+    measured_answers: list[MeasuredAnswer] = []
     suites_campaigns = [
         campaign for campaign in campaigns if any(campaign.ran(test.suite) for test in claim.tests)
     ]
     for of_machine in _by_machine(suites_campaigns):
         for of_touch in _by_touch(of_machine):
             for layer in sorted(layers_of(of_touch)):
-                todays += _answers_of_machine(claims, claim, of_touch, layer, earlier)
+                measured_answers += _answers_of_machine(claims, claim, of_touch, layer, earlier)
     own_layer = claims.layer_of(claim)
-    todays.sort(key=lambda today: today.date or "", reverse=True)
+    measured_answers.sort(key=lambda measured: measured.date or "", reverse=True)
     return sorted(
-        with_differing_versions(todays),
-        key=lambda today: (
-            today.answer == "no data",
-            today.shipped,
-            today.layer != own_layer,
-            today.touched,
-            today.superseded,
-            today.missing,
-            -today.blocks,
+        with_differing_versions(measured_answers),
+        key=lambda measured: (
+            measured.answer == "no data",
+            measured.shipped,
+            measured.layer != own_layer,
+            measured.touched,
+            measured.superseded,
+            measured.missing,
+            -measured.blocks,
         ),
     )
 
@@ -177,19 +177,23 @@ def _answers_of_machine(
         for keys in groups
     ]
 
-    def today(cells: Mapping[CellKey, CellAnswer], answer: Answer | None = None) -> MeasuredAnswer:
+    def measured(
+        cells: Mapping[CellKey, CellAnswer], answer: Answer | None = None
+    ) -> MeasuredAnswer:
         keys = [key for key in pooled if key in cells]
         ordered = [cells[key] for key in keys]
         answer = answer or _answer_of(claim, ordered)
         pooled_cells = [pooled[key] for key in keys]
-        return _today(claims, claim, campaigns, layer, pooled_cells, ordered, answer)
+        return _measured_answer(claims, claim, campaigns, layer, pooled_cells, ordered, answer)
 
-    todays = list(map(today, cells_of_groups))
-    with_data = [x for x in todays if x.answer != "no data"] or todays
+    measured_answers = list(map(measured, cells_of_groups))
+    with_data = [x for x in measured_answers if x.answer != "no data"] or measured_answers
     different = {x.answer for x in with_data if x.speaks} or {x.answer for x in with_data}
-    if len(todays) < 2 or len(different) > 1:
-        return todays
-    return [today({k: v for cells in cells_of_groups for k, v in cells.items()}, different.pop())]
+    if len(measured_answers) < 2 or len(different) > 1:
+        return measured_answers
+    return [
+        measured({k: v for cells in cells_of_groups for k, v in cells.items()}, different.pop())
+    ]
 
 
 def _pooled_cells(
@@ -249,7 +253,7 @@ def _key(left: ArmOfWorkload, right: ArmOfWorkload | None) -> tuple[Any, ...]:
     )
 
 
-def _today(
+def _measured_answer(
     claims: Claims,
     claim: Claim,
     campaigns: Sequence[MeasuredCampaign],
