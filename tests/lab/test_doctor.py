@@ -207,7 +207,6 @@ def test_what_is_tried_leaves_nothing_behind():
     results = [
         machine_facts.try_user_namespace(),
         machine_facts.try_tap_device(),
-        machine_facts.try_control_group(),
         machine_facts.try_latency_device(),
     ]
     results += [

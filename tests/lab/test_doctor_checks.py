@@ -51,7 +51,7 @@ GOOD = {
         "interfaces": ["eth0", "lo"], "kernel_backend": {"loss": "", "delay": ""},
     },
     "abilities": {
-        "host": "", "host_fix": None, "user_namespace": "", "tun": "", "cgroup": "", "perf": "", "dma_latency": "",
+        "host": "", "host_fix": None, "user_namespace": "", "tun": "", "perf": "", "dma_latency": "",
         "real_time": "",
     },
     "tools": {"middlewares": {"floor": ""}, "commands": {}, "tools": {"sampler": "", "load": ""}},
@@ -142,7 +142,6 @@ DAEMON = {"pid": 8, "name": "iox-roudi", "what": "daemon", "why": "a daemon"}
         ("programs", [DAEMON], "running robots", "yellow", "iox-roudi"),
         ("abilities/host", "unshare: Operation not "
                            "permitted", "isolated hosts", "red", "not permitted"),
-        ("abilities/cgroup", "Read-only file system", "control groups", "yellow", "no: Read-only"),
         ("abilities/perf", "Permission denied", "scheduler tracing", "yellow", "Permission denied"),
         ("abilities/tun", "No such file or "
                           "directory", "network emulation", "yellow", "No such file"),

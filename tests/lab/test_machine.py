@@ -24,7 +24,6 @@ from rmwbench.lab.machine.probe import (
     window_probes,
 )
 from rmwbench.lab.machine.timekeeping import keeper, kernel, parse_chrony, parse_ptp, timekeeping
-from rmwbench.lab.sampling import cgroup
 
 
 def test_the_card_is_json_and_has_what_a_reader_needs():
@@ -101,11 +100,6 @@ def test_the_limits_of_the_groups_above_hold_too(monkeypatch, tmp_path):
     limits = machine_card.hardware()["container"]
     assert limits == {"cpu_quota_cores": 1.5, "memory_bytes": 1 << 30}
     assert machine_card.container_processes() == 99
-
-
-def test_a_kernel_without_control_groups_has_none_to_clean(monkeypatch):
-    monkeypatch.setattr(kernel_files, "file_text", lambda path: None)
-    assert cgroup.stale_groups() == []
 
 
 def test_ticks_are_those_of_the_processors_that_a_trial_may_use():

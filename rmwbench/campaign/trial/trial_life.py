@@ -222,7 +222,6 @@ def _run_in(
                 hosts.close()
             # the logs of another machine are here only after its processes have ended
             _take_logs(outcome, processes)
-            background.close()
 
 
 def _daemons(outcome: TrialOutcome, processes: TrialProcesses, workers: Workers) -> None:

@@ -32,7 +32,6 @@ def clean(
 ) -> None:
     from rmwbench.campaign.dead_campaign import settle
     from rmwbench.lab.host.hosts import remove_directories, remove_strays
-    from rmwbench.lab.sampling import cgroup
 
     verb = "would remove" if dry_run else "removed"
     strays = remove_strays(dry_run)
@@ -44,11 +43,8 @@ def clean(
     directories = remove_directories(dry_run)
     for host_directory in directories:
         print(f"{verb} {host_directory}, of hosts of a dead orchestrator")
-    groups = cgroup.stale_groups() if dry_run else cgroup.remove_stale_groups()
-    for group in groups:
-        print(f"{verb} control group {group}")
     settled = settle(directory, dry_run) if directory else []
     for text in settled:
         print(f"{verb} {text}")
-    if not strays and not directories and not groups and not settled:
+    if not strays and not directories and not settled:
         print("nothing was left behind")

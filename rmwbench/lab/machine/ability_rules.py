@@ -99,14 +99,6 @@ def _ability(check: str, key: str, expected: str, why: str, fix: str | None = No
     return DoctorRule(check, expected, why, ability)
 
 
-own_groups = _ability(
-    "control groups",
-    "cgroup",
-    "a group can be made and removed",
-    "background load gets a group of its own, so that its processor time is counted apart",
-    "run as root, or in a session with a delegated group: systemd-run --user --scope -p "
-    "Delegate=yes rmwbench …",
-)
 tracing = _ability(
     "scheduler tracing",
     "perf",
@@ -185,7 +177,6 @@ RULES = (
     tools,
     calibration,
     limits,
-    own_groups,
     tracing,
     emulator,
     user_namespaces,

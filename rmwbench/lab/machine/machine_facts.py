@@ -28,7 +28,6 @@ from rmwbench.lab.kernel_files import file_number, file_text
 from rmwbench.lab.machine import machine_card, processes
 from rmwbench.lab.machine.probe import edge_probes, read_edge
 from rmwbench.lab.network import kernel
-from rmwbench.lab.sampling.cgroup import ControlGroup
 
 _libc = ctypes.CDLL(None, use_errno=True)
 GROUP = "239.255.77.77"
@@ -129,14 +128,6 @@ def try_tap_device() -> str:
     return _try_in_child(attempt)
 
 
-def try_control_group() -> str:
-    try:
-        ControlGroup("doctor").close()
-    except OSError as error:
-        return error.strerror or str(error)
-    return ""
-
-
 def try_latency_device() -> str:
     """Tries to open /dev/cpu_dma_latency; closing it ends its effect."""
     return _try_in_child(lambda: os.close(os.open("/dev/cpu_dma_latency", os.O_WRONLY)))
@@ -212,7 +203,6 @@ def all_facts(
         "shared_host": shared_host(),
         "user_namespace": try_user_namespace(),
         "tun": try_tap_device(),
-        "cgroup": try_control_group(),
         "perf": try_perf_events(),
         "dma_latency": try_latency_device(),
         "real_time": try_real_time(),

@@ -13,7 +13,6 @@ failure of a load raises nothing: it becomes a probe, and `problems` has its tex
     background.window({host: (steady_ns, end_ns)})
     …the window, the drain…
     background.stop()   # ends the loads; awake, own_flows and probes() are known
-    background.close()  # after the end of the host: removes the control group
 
 The cross traffic (rmwbench/suite/network/cross_traffic.py) has a receiver and a sender for each
 entry, in hosts of their own. It fails closed: a trial without the cross traffic of its suite is
@@ -29,7 +28,6 @@ void.
 import os
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +38,6 @@ from rmwbench.lab.network import addresses
 from rmwbench.lab.network.host_network import NetworkBroken
 from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.process.worker import Command, WorkerProcess
-from rmwbench.lab.sampling.cgroup import ControlGroup
 from rmwbench.suite.network.cross_traffic import CrossTraffic
 from rmwbench.suite.network.network import Links
 
@@ -171,7 +168,6 @@ class Background:
         self._loads: dict[str, _Load] = {}
         self._role_of_load: dict[str | None, dict[str, str]] = {}
         """Machine (None for this one) → name of each load, also of failed ones → role."""
-        self._group: ControlGroup | None = None
         self.kind_of_role = load_kinds(conditions)
         for role, kind in self.kind_of_role.items():
             load_hosts = list(processes.hosts) if role == AWAKE or hosts is None else list(hosts)
@@ -203,12 +199,6 @@ class Background:
         for name, load in self._loads.items():
             load.answer(starts[name])
             self._note_problem(name)
-            if (
-                load.role == BACKGROUND
-                and load.process.pid is not None
-                and not self._is_remote(load.host)
-            ):
-                self._move_to_group(load.process.pid)
 
     def window(self, steady: Mapping[str, tuple[int, int]]) -> None:
         """Names the window: host → begin and end in ns of its CLOCK_MONOTONIC. Does not wait."""
@@ -231,12 +221,6 @@ class Background:
                 size = load.in_force["datagram_bytes"] + DATAGRAM_HEADER_BYTES
                 sent_by = tuple((time_ns, sent) for time_ns, sent in bursts)
                 self.own_flows[load.host] = LoadFlow(sent_by, size)
-
-    def close(self) -> None:
-        """Removes the control group; call it once the host is closed."""
-        if self._group is not None:
-            self._group.close()
-            self._group = None
 
     def probes(self) -> list[dict[str, Any]]:
         """Rows of the table `probes`, `at` = `window`: the share of the load that was achieved, 0
@@ -278,11 +262,6 @@ class Background:
 
     def _is_remote(self, host: str) -> bool:
         return host in self._processes.hosts.remote
-
-    def _move_to_group(self, pid: int) -> None:
-        with suppress(OSError):
-            self._group = self._group or ControlGroup("load")
-            self._group.add(pid)
 
     def _note_problem(self, name: str) -> None:
         if (problem := self._loads[name].problem) is not None:
