@@ -5,7 +5,6 @@ import itertools
 
 import pytest
 
-from rmwbench.analysis.capacity.arm_capacity import ArmSearch
 from rmwbench.campaign.capacity import search_request as search_cells
 from rmwbench.campaign.capacity.axis import AXES, axis, levels
 from rmwbench.campaign.capacity.search_request import (
@@ -223,37 +222,3 @@ def test_a_service_keeps_its_replies_in_memory_too():
     """As `machine_limits.memory_bytes` counts them, by which `run` is refused."""
     service = cells("service").cell(LOADED.arms[0], 200.0)
     assert "of memory" in search_cells.memory_reason(service, 720 << 20)
-
-
-class TestArmSearch:
-    """The answer in the axis's unit."""
-
-    def _after(self, levels, start, truth, *, whole=False, most=40):
-        search = ArmSearch(levels, start, whole=whole)
-        while not search.resolved and search.trials < most:
-            level = search.next()
-            search.record(level, level <= truth)
-        return search
-
-    def test_a_sharp_capacity(self):
-        all_levels = levels(AXES["rate"], 100.0, 0.05, 1.0, 100_000.0)
-        capacity = self._after(all_levels, 100.0, 412).capacity()
-        assert capacity.state == "bracketed"
-        assert capacity.low <= 412 < capacity.high and capacity.high / capacity.low < 1.06
-        assert capacity.low <= capacity.value <= capacity.high
-
-    def test_whole_numbers_end_with_the_last_that_may_hold(self):
-        capacity = self._after(tuple(map(float, range(1, 50))), 1.0, 7, whole=True).capacity()
-        assert (capacity.low, capacity.value, capacity.high) == (7, 7, 7)
-
-    def test_nothing_failed_and_nothing_held(self):
-        above = self._after((1.0, 2.0, 4.0, 8.0), 1.0, 100).capacity()
-        assert (above.state, above.low, above.high) == ("at least", 8.0, None)
-        below = self._after((1.0, 2.0, 4.0, 8.0), 4.0, 0.5).capacity()
-        assert (below.state, below.high, below.value) == ("below", 1.0, None)
-
-    def test_one_trial_claims_no_more_than_it_saw(self):
-        search = ArmSearch(tuple(2.0**k for k in range(20)), 16.0)
-        assert search.capacity().state == "no data"
-        search.record(16.0, True)
-        assert search.capacity().state == "at least" and search.capacity().low <= 16.0
