@@ -3,7 +3,7 @@ written to the bundle.
 
 The bundle is valid at every instant: a signal discards the trials under way and nothing else, and a
 trial that failed is a result like any other. A machine gets its next trial before the tables of the
-last one are written, so that the two overlap.
+last one are written, so that the two overlap, unless that trial would run where they are written.
 """
 
 import gc
@@ -168,6 +168,8 @@ class Runner(Generic[S_co]):
     def _loop(self, signals: StopSignals) -> None:
         while True:
             for machine in self.lab.idle():
+                if self.lab.is_here(machine):
+                    self._write()
                 if order := self.source.take(machine):
                     self.lab.start(machine, self.source.name, order, self.workers)
             if not self.lab.measures_here():

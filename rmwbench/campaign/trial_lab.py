@@ -200,9 +200,13 @@ class Lab:
         """Return the trials under way."""
         return [self._next[0]] if self._next else []
 
+    def is_here(self, machine: str) -> bool:
+        """Whether a trial of that machine would run beside this process once it is started."""
+        return False  # a trial runs within `wait` only
+
     def measures_here(self) -> bool:
         """Whether a trial runs on this machine now, so that nothing else should run."""
-        return False  # a trial runs within `wait` only
+        return False
 
     def fetch(self, ends: Sequence[TrialEnd]) -> list[TrialResult]:
         """Return the results of these trials. Raises ResultsLost."""

@@ -314,11 +314,13 @@ class Fleet(Lab):
     def running(self) -> list[Order]:
         return [trial.order for trial in self._under_way.values()]
 
+    def is_here(self, machine: str) -> bool:
+        return self.here in [member.name for member in self._runner(machine).members]
+
     def measures_here(self) -> bool:
+        under_way = {trial.runner.name for trial in self._under_way.values()}
         return any(
-            machine.name == self.here
-            for trial in self._under_way.values()
-            for machine in trial.runner.members
+            runner.name in under_way and self.is_here(runner.name) for runner in self.runners
         )
 
     def fetch(self, ends: Sequence[TrialEnd]) -> list[TrialResult]:

@@ -314,6 +314,14 @@ def test_a_campaign_by_the_clock_ends_when_its_suites_time_is_over(tmp_path, mon
     assert 5 <= len(blocks) < 40 and f"of {duration_text(150.0)} allowed" in text.getvalue()
 
 
+def test_a_driver_on_a_machine_that_measures_writes_each_part_between_two_of_its_trials(tmp_path):
+    """It wrote none before the end: its own machine had its next trial first, again and again."""
+    counts = []
+    fleet = Fleet(2, here="m0", before_wait=lambda _: counts.append(len(numbers(tmp_path / "out"))))
+    assert run(tmp_path / "out", fleet)[0].done == 36
+    assert len(set(counts)) > 3 and fleet.running_here_while_fetching == 0
+
+
 def test_a_copy_is_a_valid_campaign_at_every_block_and_whole_at_the_end(tmp_path):
     address, counts = f"file://{tmp_path}/there", []
 
