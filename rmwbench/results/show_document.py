@@ -354,7 +354,7 @@ def _resolution(
     )
     if len(contenders) < 2:
         text = "Fewer than two contenders have data: there is nothing to tell apart."
-        return replace(resolution, text=text)
+        return replace(resolution, comparisons=0, text=text)
     if blocks < rules.min_blocks:
         return replace(resolution, text="Too few blocks to say what could have been told apart.")
     if sd is None:

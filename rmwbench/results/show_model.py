@@ -504,8 +504,9 @@ class JudgedAt:
 @dataclass(frozen=True, kw_only=True)
 class Resolution:
     """The differences that the design can tell. `resolvable_ratio`: the true ratio that is found
-    with 95 % certainty with so many `comparisons` at once; `blocks`: those that two contenders have
-    together. `topic`: the topic that resolves least."""
+    with 95 % certainty with this number of `comparisons` at once, 0 if fewer than two contenders
+    have data; `blocks`: those that two contenders have together. `topic`: the topic that resolves
+    least."""
 
     blocks: int
     comparisons: int

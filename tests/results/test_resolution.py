@@ -11,10 +11,10 @@ from rmwbench.analysis.stats.resolution import Threshold, comparisons, resolvabl
 from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.ratio import spread
 from rmwbench.analysis.verdicts.variances import NO_LIKENESS, NO_PRIOR, Likeness
-from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
+from rmwbench.analysis.verdicts.verdict import Family, JudgedArm, Rules
 from rmwbench.bundle import Bundle
 from rmwbench.results.judged_campaign import judge_campaign
-from rmwbench.results.show_document import _resolution
+from rmwbench.results.show_document import _least_resolved, _resolution
 from rmwbench.results.show_model import JudgedAt
 from tests.support import synthetic_bundle
 from tests.support.edited import journal
@@ -69,6 +69,16 @@ def test_a_block_that_has_only_begun_does_not_make_blocks_shorter(tmp_path):
     begun = judge_campaign(Bundle(path))
     assert begun.campaign.blocks_complete == 5
     assert begun.rules.minutes_per_block == pytest.approx(whole)
+
+
+def test_a_family_of_one_arm_does_not_hide_what_the_other_resolves():
+    """`What resolves least is by loan. Fewer than two contenders have data …`"""
+    pair, alone = resolved(arms(10, 10)), resolved(arms(10))
+    assert (alone.comparisons, alone.resolvable_ratio) == (0, None)
+    least = _least_resolved({(None, Family.COPY): pair, (None, Family.LOAN): alone})
+    assert least.resolvable_ratio == pair.resolvable_ratio
+    assert least.text.startswith("What resolves least is by copy. With 10 blocks")
+    assert _least_resolved({(None, None): alone}) == alone
 
 
 def test_blocks_that_resemble_each_other_resolve_less():

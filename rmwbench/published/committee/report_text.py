@@ -338,9 +338,9 @@ def _resolution(shown: SuiteAnswer) -> str:
     compared, or no ratio can be found."""
     compared = [workload for workload in shown.workloads if len(contenders(workload)) > 1]
     blocks = max(map(blocks_of, compared), default=0)
-    if blocks < DECIDABLE_BLOCKS:
+    tests = max((workload.resolution.comparisons for workload in compared), default=0)
+    if blocks < DECIDABLE_BLOCKS or not tests:
         return ""
-    tests = max(workload.resolution.comparisons for workload in compared)
     level = Threshold(alpha=min(workload.judged.alpha for workload in compared))
     ratio, ratio_of_twice = (
         resolvable_ratio(n, tests, SCATTER, level) for n in (blocks, 2 * blocks)
