@@ -110,6 +110,15 @@ def test_an_arm_on_a_ramp_has_no_factor_in_the_sentence_nor_beside_its_verdict()
     assert facts.verdict_basis(ramp) == facts.verdict_basis(ramp, whole=True) == "not stationary"
 
 
+def test_two_arms_that_settle_do_not_rise_or_fall():
+    falls = Drift(500 * MS, 5 * MS, 5, 6)
+    levels = {"calm": 2 * MS, "a": 100 * MS, "b": 110 * MS}
+    settling = headline(workload(levels, {"a": falls, "b": falls})).answer
+    assert "not stationary: the latency falls within the window" in settling
+    mixed = headline(workload(levels, {"a": falls, "b": RAMP})).answer
+    assert "the latency rises or falls within the window" in mixed
+
+
 def test_where_every_arm_is_on_a_ramp_none_is_advised():
     answer = workload({"a": 100 * MS, "b": 300 * MS}, {"a": RAMP, "b": RAMP})
     (fact,) = facts.of_workload(answer)

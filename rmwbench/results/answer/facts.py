@@ -421,8 +421,8 @@ class NotStationary(WorkloadFact):
     def clause(self, order: RankingWords) -> str:
         verb = verb_of(self.arms, "is", "are")
         also = f"{order.worse} and " if self.slower else ""
-        rise = all(drift.rises for _, drift, _ in self.ramps)
-        move = "rises" if rise else "falls" if len(self.ramps) == 1 else "rises or falls"
+        moves = {"rises" if drift.rises else "falls" for _, drift, _ in self.ramps}
+        rise, move = moves == {"rises"}, " or ".join(sorted(moves, reverse=True))
         ramps = "; ".join(_ramp(drift, settling) for _, drift, settling in self.ramps[:3])
         if self.all_arms and rise:
             return (
