@@ -127,7 +127,8 @@ def stdout_console() -> "Console":
     from rich.console import Console
 
     console = _printing(Console)(highlight=False)
-    if not console.is_terminal and not os.environ.get("COLUMNS", "").isdigit():
+    # Not `is_terminal`, which FORCE_COLOR makes true of a pipe.
+    if not console.file.isatty() and not os.environ.get("COLUMNS", "").isdigit():
         console.width = UNBOUNDED
     return console
 

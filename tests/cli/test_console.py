@@ -2,6 +2,7 @@
 of hints work when pasted."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,8 +50,14 @@ def test_columns_asks_for_a_width(piped, monkeypatch):
 
 def test_a_terminal_has_a_width(monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
-    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes it for a terminal
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert stdout_console().width < 1000
+
+
+def test_a_pipe_has_no_width_also_if_colour_is_forced(piped, monkeypatch):
+    """As in the logs of many services that run tests: tables were wrapped to 80 columns."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert sum(LONG in line for line in piped()) == 2
 
 
 def test_no_verb_makes_a_console_of_its_own():
