@@ -75,6 +75,13 @@ def test_what_came_corrupt_or_late_is_no_arrival_of_a_leg_either():
     assert m.samples["reply_leg"].values.tolist() == [40, np.inf]
 
 
+def test_the_largest_message_of_a_service_is_a_reply():
+    """Its throughput is that of replies, so the bound where none arrived is of their size."""
+    sent = [request(1, 0, 0) | {"bytes": 64}, reply(0, 1, 0, 60) | {"bytes": 5000}]
+    for some, longest in ((sent, 5000), (sent[:1], 0)):
+        assert measure(Records(some, []), TWO_CLIENTS, WINDOW).longest_bytes == longest
+
+
 def test_a_reply_without_record_of_its_service_is_foreign():
     m = measure(Records([request(1, 0, 0)], [heard(1, 7, 80)]), TWO_CLIENTS, WINDOW)
     assert (m.ledger.vanished, m.ledger.foreign) == (1, 1)

@@ -64,8 +64,8 @@ def trial(latency_ms, drain_s, **more) -> tuple[Ledger, dict]:
 
 
 def test_a_reliable_stream_that_is_only_slow_loses_nothing():
-    """Each message comes after 400 ms; the drain of 150 ms ends before a quarter of the window has
-    arrived."""
+    """Each message comes after 400 ms; the drain of 150 ms ends while a quarter of the window is
+    still on its way."""
     ledger, samples = trial(400, 0.15)
     assert ledger.wanted == 30 and ledger.delivered + ledger.under_way == 30
     assert ledger.under_way == 7

@@ -90,7 +90,7 @@ class Messages:
     never_returned: bool = False
     """Whether the last publish call of some writer never returned."""
     longest_bytes: int = 0
-    """The size of the largest message that was published, whether or not it arrived."""
+    """The size of the largest message or reply that was sent, whether or not it arrived."""
     pairs: int = 0
     readers: int = 0
     taken: int = 0
@@ -130,7 +130,7 @@ def measure(
         calls = [(w.kind, int(np.count_nonzero(window.holds(w.call_ns)))) for w in writers]
         messages.calls_in_window = sum(number for _, number in calls)
         messages.published_in_window = sum(number for kind, number in calls if kind == "publisher")
-    _count(columns, writers, pairs, messages)
+    _count(columns, endpoints, writers, pairs, messages)
     messages.samples["response_latency"] = make_sample(
         responses := [_wanted(p.taken_ns, p.writer.intended_ns, p.places.steady) for p in pairs]
     )
@@ -180,6 +180,7 @@ def _delivery_of(response_ns: np.ndarray) -> ReaderDelivery:
 
 def _count(
     columns: Columns,
+    endpoints: Sequence[EndpointRow],
     writers: Sequence["_WriterColumns"],
     pairs: Sequence["_Pair"],
     messages: Messages,
@@ -190,8 +191,10 @@ def _count(
     messages.failed_calls = sum(int(np.count_nonzero(w.steady & w.failed)) for w in places)
     messages.not_attempted = sum(int(np.count_nonzero(w.steady & ~w.attempted)) for w in places)
     messages.pairs, messages.readers = len(pairs), len({p.reader.endpoint for p in pairs})
-    sizes = columns.sent("bytes")
-    messages.longest_bytes = max((int(sizes[w.rows].max(initial=0)) for w in writers), default=0)
+    sizes, rows = columns.sent("bytes"), [w.rows for w in writers if w.kind == "publisher"]
+    if services := [e.endpoint for e in endpoints if e.kind == "service"]:
+        rows += map(_selector(columns.sent("endpoint")), services)
+    messages.longest_bytes = max((int(sizes[own].max(initial=0)) for own in rows), default=0)
 
 
 def _called(writer: "_WriterColumns") -> np.ndarray:
