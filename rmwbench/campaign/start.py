@@ -116,7 +116,7 @@ def check_request(
     written: `rmwbench plan` and `rmwbench run` refuse the same. `directory`, if it is known, must
     have room."""
     host = lab.host()
-    plan = planner.plan(request, planner.described(request, host), host=host)
+    plan = planner.plan(request, planner.unsupported_reasons(request, host), host=host)
     places = _places(request, text, plan, planner.choice)
     preflight.check_enough(plan, places)
     preflight.check_overload(plan.cells, places)

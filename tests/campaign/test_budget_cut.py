@@ -117,15 +117,15 @@ def within(made, budget_s, **more):
 
 def test_only_the_levels_that_were_asked_for_are_planned(planner):
     made, request = planner()
-    _, chosen = made.chosen(replace(request, at=("rate_hz=30", "rate_hz=300")))
+    _, chosen = made.select(replace(request, at=("rate_hz=30", "rate_hz=300")))
     assert {cell.factors["rate_hz"] for cell in chosen} == {30, 300}
     assert {cell.factors["message"] for cell in chosen} == {
-        cell.factors["message"] for cell in made.chosen(request)[1]
+        cell.factors["message"] for cell in made.select(request)[1]
     }
     assert len({cell.number for cell in chosen}) == len(chosen)
     for wrong in ("rate_hz=31", "rate=30", "rate_hz"):
         with pytest.raises(UserError, match="no such level of a factor") as raised:
-            made.chosen(replace(request, at=(wrong,)))
+            made.select(replace(request, at=(wrong,)))
         assert "rate_hz=300" in raised.value.expected
 
 
@@ -140,7 +140,7 @@ def test_without_a_short_version_comparisons_are_left_out(planner):
     arms = {one.key: [cell.arm.name for cell in one.cells] for one in plan.comparisons}
     assert arms == {one: ["a", "b"] for one in request.comparisons}
     assert {one.key for one in plan.comparisons} | set(cut_plan.not_run) == comparisons(
-        made[0].chosen(made[1])[1]
+        made[0].select(made[1])[1]
     ).keys()
     assert "not run within 40 s: 13 of 15 comparisons" in cut_plan.text.lower()
 

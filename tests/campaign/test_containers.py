@@ -2,7 +2,7 @@
 
 import pytest
 
-from rmwbench.campaign.plan.unsupported_cells import described
+from rmwbench.campaign.plan.unsupported_cells import unsupported_reasons
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.errors import UserError
 from rmwbench.lab.host.hosts import SHARED, HostKind
@@ -68,7 +68,7 @@ def test_a_cell_says_in_what_containers_it_is_and_others_say_nothing():
 
 def test_where_no_namespaces_can_be_made_there_are_no_containers():
     cell = cell_of("floor", "own_ipc")
-    assert described([cell], {}, HostKind(SHARED, "denied")) == {
+    assert unsupported_reasons([cell], {}, HostKind(SHARED, "denied")) == {
         1: "containers are namespaces, which cannot be made here"
     }
-    assert described([cell], {}) == {}
+    assert unsupported_reasons([cell], {}) == {}

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from rmwbench.campaign.plan import unsupported_cells
-from rmwbench.campaign.plan.unsupported_cells import described
+from rmwbench.campaign.plan.unsupported_cells import unsupported_reasons
 from rmwbench.campaign.trial import spawn
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.errors import UserError
@@ -54,14 +54,14 @@ def test_an_unknown_level_is_named():
 def test_polling_with_sched_fifo_and_what_only_root_gets_are_told_before_anything_runs(monkeypatch):
     worker = {"floor": tools.worker("floor")}
     monkeypatch.setattr(unsupported_cells, "has_capability", lambda number: True)
-    (reason,) = described([cell("fifo", wait="poll")], worker).values()
+    (reason,) = unsupported_reasons([cell("fifo", wait="poll")], worker).values()
     assert "leaves its processor to nobody else" in reason
-    assert not described([cell("all")], worker)
+    assert not unsupported_reasons([cell("all")], worker)
     # as root of an ordinary container
     monkeypatch.setattr(unsupported_cells, "has_capability", lambda number: False)
-    assert "run as root" in described([cell("locked")], worker)[1]
-    assert "--cap-add SYS_NICE" in described([cell("fifo")], worker)[1]
-    assert not described([cell("pinned")], worker)
+    assert "run as root" in unsupported_reasons([cell("locked")], worker)[1]
+    assert "--cap-add SYS_NICE" in unsupported_reasons([cell("fifo")], worker)[1]
+    assert not unsupported_reasons([cell("pinned")], worker)
 
 
 @pytest.mark.parametrize(("level", "reaped"), [("locked", False), ("locked", True), ("fifo", True)])
@@ -77,7 +77,7 @@ def test_a_worker_that_has_ended_was_refused_nothing(level, reaped):
 @pytest.mark.timing
 @pytest.mark.parametrize("level", list(REAL_TIME))
 def test_every_thread_of_a_worker_has_what_was_asked_for(level, monkeypatch):
-    if reason := described([cell(level)], {"floor": tools.worker("floor")}).get(1):
+    if reason := unsupported_reasons([cell(level)], {"floor": tools.worker("floor")}).get(1):
         pytest.skip(reason)
     seen: dict[str, list[tuple[int, set[int], int]]] = {}
     collect = spawn.check_scheduling

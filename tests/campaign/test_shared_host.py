@@ -206,9 +206,9 @@ FORCED = {"shared_host": {"forced": "files of its own"}}
 
 def test_a_worker_that_does_not_say_how_it_keeps_apart_is_left_out():
     (cell,) = cells_of()
-    assert unsupported_cells.described([cell], {"floor": worker(**FORCED)}, SHARED) == {}
-    assert unsupported_cells.described([cell], {"floor": worker()}, NAMESPACES) == {}
-    left_out = unsupported_cells.described([cell], {"floor": worker()}, SHARED)
+    assert unsupported_cells.unsupported_reasons([cell], {"floor": worker(**FORCED)}, SHARED) == {}
+    assert unsupported_cells.unsupported_reasons([cell], {"floor": worker()}, NAMESPACES) == {}
+    left_out = unsupported_cells.unsupported_reasons([cell], {"floor": worker()}, SHARED)
     assert "does not keep to" in left_out[cell.number]
 
 

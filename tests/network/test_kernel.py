@@ -12,7 +12,7 @@ import pytest
 
 from rmwbench.analysis.metrics.network import link_bytes
 from rmwbench.analysis.verdicts.unlike_arms import ArmFacts, between
-from rmwbench.campaign.plan.unsupported_cells import described
+from rmwbench.campaign.plan.unsupported_cells import unsupported_reasons
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.errors import UserError
@@ -468,7 +468,7 @@ def test_a_trial_over_it_says_what_it_has_not():
         steady_s=1.5,
     )
     workers = tools.worker("cyclonedds")
-    assert described([made], {"cyclonedds": workers}) == {}
+    assert unsupported_reasons([made], {"cyclonedds": workers}) == {}
     result = run_trial(
         Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF),
         workers,
@@ -490,5 +490,5 @@ def test_a_trial_over_it_says_what_it_has_not():
 
 
 def test_a_cell_that_the_kernel_cannot_carry_is_not_supported():
-    reason = described([cell("{backend: kernel, multicast: drop}")], {})[1]
+    reason = unsupported_reasons([cell("{backend: kernel, multicast: drop}")], {})[1]
     assert "kernel backend" in reason and "its bridge floods" in reason

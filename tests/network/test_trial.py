@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from rmwbench.campaign.plan.profile import address_environment
-from rmwbench.campaign.plan.unsupported_cells import described
+from rmwbench.campaign.plan.unsupported_cells import unsupported_reasons
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab.host import Host, Hosts, hosts, marker
@@ -156,7 +156,7 @@ def test_cyclone_ddss_shared_memory_has_a_roudi_on_each_host_and_its_network_bet
 
 def test_a_middleware_of_one_host_is_not_supported_over_two():
     made = cell("{}", arms="  - {name: a, middleware: iceoryx2}")
-    (reason,) = described([made], {"iceoryx2": tools.worker("iceoryx2")}).values()
+    (reason,) = unsupported_reasons([made], {"iceoryx2": tools.worker("iceoryx2")}).values()
     assert "has no inter_host, needed because node talker has a peer on another host" in reason
 
 
@@ -186,7 +186,7 @@ def test_a_middleware_of_one_host_is_not_supported_over_two():
 )
 def test_what_is_made_for_one_host_is_not_supported_over_two_and_says_what_is(arm, reason):
     made = cell("{}", arms=f"  - {{name: a, {arm}}}")
-    found = described([made], {name: tools.worker(name) for name in made.middlewares})
+    found = unsupported_reasons([made], {name: tools.worker(name) for name in made.middlewares})
     (told,) = found.values() or [None]
     assert (told is None) if reason is None else (reason in told)
 
@@ -194,7 +194,7 @@ def test_what_is_made_for_one_host_is_not_supported_over_two_and_says_what_is(ar
 def test_two_machines_would_not_trust_each_others_keys():
     made = cell("{}", arms="  - {name: a, middleware: fastdds, modes: {security: true}}")
     real = replace(made, real=SimpleNamespace(gang=None))
-    (reason,) = described([real], {"fastdds": tools.worker("fastdds")}).values()
+    (reason,) = unsupported_reasons([real], {"fastdds": tools.worker("fastdds")}).values()
     assert "each machine would make keys of its own" in reason
 
 

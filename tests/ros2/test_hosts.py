@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.plan.unsupported_cells import described
+from rmwbench.campaign.plan.unsupported_cells import unsupported_reasons
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab.host import Hosts
@@ -127,5 +127,5 @@ def test_a_session_of_rmw_zenoh_that_comes_back_is_found_again(level):
 def test_what_is_made_for_one_host_is_not_supported_over_two():
     rmw = "rmw_cyclonedds_cpp"
     made = cell(rmw, "", TWO, steady_s=1.0, profile="tuned")
-    (reason,) = described([made], {f"rclcpp/{rmw}": sourced.worker(rmw)}).values()
+    (reason,) = unsupported_reasons([made], {f"rclcpp/{rmw}": sourced.worker(rmw)}).values()
     assert "is for one host: it uses loopback alone" in reason

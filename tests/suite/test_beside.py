@@ -4,7 +4,7 @@ import pytest
 
 from rmwbench import beside
 from rmwbench.campaign.plan.profile import beside_options
-from rmwbench.campaign.plan.unsupported_cells import described
+from rmwbench.campaign.plan.unsupported_cells import unsupported_reasons
 from rmwbench.errors import UserError
 
 from .suite_text import cells_of
@@ -35,7 +35,7 @@ def test_a_folder_is_a_feature_of_cells_and_of_plans(hum):
     (cell,) = cells_of(WORKLOAD)
     assert cell.definition()["hum"] == "w" and cell.may_be_silent
     assert beside_options(cell, "talker") == {"hum": "talker"}
-    assert described([cell], {}) == {cell.number: "nobody hums here"}
+    assert unsupported_reasons([cell], {}) == {cell.number: "nobody hums here"}
 
 
 def test_a_cell_without_any_feature_says_nothing_of_them():

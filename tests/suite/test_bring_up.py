@@ -6,7 +6,7 @@ import pytest
 
 from rmwbench.beside.bring_up.cell import managed_nodes_of
 from rmwbench.beside.bring_up.plan import options
-from rmwbench.campaign.plan.unsupported_cells import described
+from rmwbench.campaign.plan.unsupported_cells import unsupported_reasons
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import Worker
 
@@ -113,16 +113,18 @@ def worker(**description):
 
 
 def test_only_rclcpp_has_lifecycle_nodes_and_says_why_where_it_was_built_without():
-    (reason,) = described(of("bring_up: {nodes: 2}", middleware="floor"), {}).values()
+    (reason,) = unsupported_reasons(of("bring_up: {nodes: 2}", middleware="floor"), {}).values()
     assert reason == "floor has no lifecycle nodes: they are ROS 2's, and only rclcpp has them"
     cell = of("bring_up: {nodes: 2}")
-    assert described(cell, {}) == {}, "a plan can be looked at before everything is built"
+    assert unsupported_reasons(cell, {}) == {}, "a plan can be looked at before everything is built"
     reasons = {
         "yes": None,
         "no: built without "
         "rclcpp_lifecycle": f"{RMW} has no lifecycle nodes: built without rclcpp_lifecycle",
     }
     for answer, reason in reasons.items():
-        assert described(cell, worker(lifecycle=answer)) == ({} if reason is None else {1: reason})
-    (old,) = described(cell, worker(capabilities={})).values()
+        assert unsupported_reasons(cell, worker(lifecycle=answer)) == (
+            {} if reason is None else {1: reason}
+        )
+    (old,) = unsupported_reasons(cell, worker(capabilities={})).values()
     assert "rmwbench middlewares build rclcpp" in old

@@ -227,10 +227,10 @@ def test_a_resumed_campaign_has_the_arms_it_began_with_whatever_the_candidates_b
     file = own_file(tmp_path, "candidates: [{name: mine, middleware: zenoh, profile: tuned}]\n")
     began = Planner(SUITE, "mine.yaml", Choice(added=(file,)))
     request = Request("mine.yaml", 1, None, (), (), written=began.arms_written())
-    before = began.chosen(request)[1]
+    before = began.select(request)[1]
     Path(file).unlink()
     again = Planner(SUITE, "mine.yaml", Choice(written=request.written))
-    assert again.chosen(request)[1] == before
+    assert again.select(request)[1] == before
     assert Planner(with_arms("{name: z, middleware: zenoh}"), "mine.yaml").arms_written() is None
 
 

@@ -141,7 +141,7 @@ def test_a_campaign_keeps_the_network_that_it_is_resumed_with():
     request = Request("robot", network="wifi")
     assert Request.of_document({**vars(request)}).network == "wifi"
     planner = Planner(ROBOT, "mine.yaml", Choice(network=request.network))
-    assert {cell.links.name for cell in planner.chosen(request)[1]} == {"wifi"}
+    assert {cell.links.name for cell in planner.select(request)[1]} == {"wifi"}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from rmwbench.beside.recorder.cell import (
 from rmwbench.beside.recorder.process import RecorderBroken, parameters
 from rmwbench.campaign.plan import preflight
 from rmwbench.campaign.plan.plan import make_plan
-from rmwbench.campaign.plan.unsupported_cells import described
+from rmwbench.campaign.plan.unsupported_cells import unsupported_reasons
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
@@ -120,7 +120,7 @@ def test_what_contradicts_itself_is_refused_at_its_line(asked, more, what, line)
 
 
 def reason_of(cell, *kind):
-    return described([cell], {}, *kind).get(cell.number)
+    return unsupported_reasons([cell], {}, *kind).get(cell.number)
 
 
 def test_a_middleware_that_is_not_an_rmw_has_nothing_for_rosbag2():

@@ -13,7 +13,7 @@ from rmwbench.beside.ros_variables.keys import (
     PEER,
 )
 from rmwbench.beside.ros_variables.plan import variable_assignments
-from rmwbench.campaign.plan.unsupported_cells import described
+from rmwbench.campaign.plan.unsupported_cells import unsupported_reasons
 from rmwbench.errors import UserError
 
 from .suite_text import cells_of
@@ -96,6 +96,6 @@ def test_what_cannot_be_tried_is_refused(case, more, says):
 
 
 def test_only_the_worker_of_rclcpp_sets_ros_variables():
-    (reason,) = described([cell_of("off", middleware="floor")], {}).values()
+    (reason,) = unsupported_reasons([cell_of("off", middleware="floor")], {}).values()
     assert reason == "floor has no ROS variables that its worker could set: only rclcpp has"
-    assert described([cell_of("off")], {}) == {}
+    assert unsupported_reasons([cell_of("off")], {}) == {}

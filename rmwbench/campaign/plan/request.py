@@ -145,7 +145,7 @@ class Planner:
         )
         return suite, cells(suite)
 
-    def chosen(self, request: Request) -> tuple[Suite, tuple[Cell, ...]]:
+    def select(self, request: Request) -> tuple[Suite, tuple[Cell, ...]]:
         """Return the suite with the request's sampling and least blocks, and the requested cells.
         Raises UserError if there are none."""
         suite, chosen_cells = self._read(request)
@@ -159,17 +159,17 @@ class Planner:
             suite = suite.model_copy(
                 update={"blocks": suite.blocks.model_copy(update={"minimum": minimum})}
             )
-        chosen_cells = _chosen(suite, chosen_cells, request)
+        chosen_cells = _select_cells(suite, chosen_cells, request)
         return suite, chosen_cells if request.placed is None else placement.place_cells(
             chosen_cells, request.placed
         )
 
-    def described(self, request: Request, kind: HostKind) -> dict[int, str]:
+    def unsupported_reasons(self, request: Request, kind: HostKind) -> dict[int, str]:
         """Return cell → the reason why its workers' descriptions do not support it; empty if that
         is all cells, since `start.check_request` then refuses the request with all reasons."""
-        _, chosen_cells = self.chosen(request)
+        _, chosen_cells = self.select(request)
         workers = find_workers({name for cell in chosen_cells for name in cell.middlewares})
-        reasons = unsupported_cells.described(chosen_cells, workers, kind)
+        reasons = unsupported_cells.unsupported_reasons(chosen_cells, workers, kind)
         return {} if len(reasons) == len(chosen_cells) else reasons
 
     def plan(
@@ -181,7 +181,7 @@ class Planner:
     ) -> Plan:
         """Return the plan. It marks the cells that need more than `machine` has; `more` are fields
         of the plan."""
-        suite, chosen_cells = self.chosen(request)
+        suite, chosen_cells = self.select(request)
         new_plan = make_plan(
             suite,
             chosen_cells,
@@ -203,7 +203,7 @@ class Planner:
         """Return the request for the arms that can run here, and the absent arms with the reason. A
         resumed campaign thus has the same arms, even if more workers are built by then. Raises
         UserError if no arm is left."""
-        _, chosen_cells = self.chosen(request)
+        _, chosen_cells = self.select(request)
         absent = unsupported_cells.absent_arms(
             {cell.arm.name: cell.arm for cell in chosen_cells}.values()
         )
@@ -272,8 +272,8 @@ class Planner:
         )
 
     def _version(self, request: Request) -> _Version:
-        suite, chosen_cells = self.chosen(request)
-        costs = costs_s(chosen_cells, self.described(request, host_kind()))
+        suite, chosen_cells = self.select(request)
+        costs = costs_s(chosen_cells, self.unsupported_reasons(request, host_kind()))
         groups = comparisons(chosen_cells)
         cost_s_of = {
             key: math.fsum(costs.get(cell.number, 0.0) for cell in group)
@@ -329,7 +329,7 @@ def _fitting(version: _Version, budget_s: float, machine: MachineLimits) -> list
     return budget_cut.fitting(version.suite, version.groups, costs, budget_s, beyond)
 
 
-def _chosen(suite: Suite, all_cells: tuple[Cell, ...], request: Request) -> tuple[Cell, ...]:
+def _select_cells(suite: Suite, all_cells: tuple[Cell, ...], request: Request) -> tuple[Cell, ...]:
     """Return the cells of the requested workloads, arms, levels and comparisons; all if none is
     named."""
     check_named(suite, request.workloads, request.arms)

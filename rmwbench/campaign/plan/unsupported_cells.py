@@ -48,7 +48,7 @@ SHARED_HOST_FIX = (
 )
 
 
-def described(
+def unsupported_reasons(
     cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES
 ) -> dict[int, str]:
     """Return cell → the reason why its workers' descriptions, the kind of its host or this machine
@@ -62,7 +62,8 @@ def described(
 def description_reasons(
     cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES
 ) -> dict[int, str]:
-    """Return the same as `described` without this machine's reasons: trials may run on others."""
+    """Return the same as `unsupported_reasons` without this machine's reasons: trials may run on
+    others."""
     return {
         cell.number: reason
         for cell in cells

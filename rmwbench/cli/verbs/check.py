@@ -80,7 +80,7 @@ def _run(options: CheckOptions) -> "Bundle":
     path, choice = find(name), options.choice_for(name)
     request = options.request(str(path.absolute()), until_limits=True)
     planner = Planner(read(path), request.suite_file, choice)
-    suite, cells = planner.chosen(planner.without_absent(request)[0])
+    suite, cells = planner.select(planner.without_absent(request)[0])
     arms = dict.fromkeys(cell.arm.name for cell in cells if not cell.arm.is_floor)
     candidates_in_use(list(arms), options.use or ())
     if suite.outcomes is None:

@@ -85,14 +85,14 @@ def _make_plan(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     if cluster is None:
         machine = MachineLimits.here()
         request, cut = planner.within_budget(request, machine)
-        _, cells = planner.chosen(request)
+        _, cells = planner.select(request)
         host = Lab().host()
         workers, reasons = check_request(planner, request, text, Lab())
         suite_plan = planner.plan(request, reasons, machine, left_out=absent, cut=cut, host=host)
         ungranted = socket_buffers.ungranted_lines(cells, workers, Lab().kernels())
         return suite_plan, ungranted, 1
     # The machines of a cluster have other workers, and are not asked before the campaign.
-    _, cells = planner.chosen(request)
+    _, cells = planner.select(request)
     workers = find_workers({name for cell in cells for name in cell.middlewares})
     reasons = unsupported_cells.description_reasons(cells, workers, NAMESPACES)
     reasons = {} if len(reasons) == len(cells) else reasons

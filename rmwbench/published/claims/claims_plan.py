@@ -123,7 +123,7 @@ def _offer(name: str, claims: Sequence[ClaimOfFile]) -> tuple[Offer | None, dict
             return None, refused
         places = frozenset().union(*(need.places for need in needs.values()))
         suite, derived_cells = _derive_suite(tree, places, name, path, {}, touch)
-        reasons = unsupported_cells.described(derived_cells, workers, host_kind())
+        reasons = unsupported_cells.unsupported_reasons(derived_cells, workers, host_kind())
         if not reasons:
             break
         barred |= {

@@ -314,7 +314,7 @@ def _comparisons(bundle: Bundle) -> Mapping[str, Sequence[Cell]]:
     try:
         request = replace(Request.of_document(bundle.campaign.request or {}), comparisons=None)
         planner = Planner(text, request.suite_file, Choice(written=request.written))
-        return comparisons(planner.chosen(request)[1])
+        return comparisons(planner.select(request)[1])
     except (ValueError, UserError):  # another version wrote it
         return {}
 

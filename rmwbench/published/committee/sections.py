@@ -404,7 +404,7 @@ def _request(section: ReportSection, seed: int, choice: Choice) -> tuple[Planner
     planner = Planner(text, request.suite_file, choice.adding(section.added))
     if section.libraries:
         return planner, request
-    _, cells = planner.chosen(request)
+    _, cells = planner.select(request)
     layers = {cell.arm.name: layer_of(cell.arm.middleware) for cell in cells}
     libraries = [arm for arm, layer in layers.items() if layer == "native"]
     if not any(layer.startswith("rcl") for layer in layers.values()):
@@ -414,7 +414,7 @@ def _request(section: ReportSection, seed: int, choice: Choice) -> tuple[Planner
 
 def cells_of(section: ReportSection) -> tuple[Cell, ...]:
     planner, request = _request(section, 0, NO_CHOICE)
-    return planner.chosen(request)[1]
+    return planner.select(request)[1]
 
 
 def _cost(
@@ -423,8 +423,8 @@ def _cost(
     planner, request = _request(section, seed, choice)
     short = request.shortened
     request, _ = planner.without_absent(request)
-    suite, cells = planner.chosen(request)
-    unsupported = planner.described(request, NAMESPACES)
+    suite, cells = planner.select(request)
+    unsupported = planner.unsupported_reasons(request, NAMESPACES)
     runnable = [cell for cell in cells if not cell.arm.is_floor and cell.number not in unsupported]
     contenders = Counter(cell.comparison for cell in runnable)
     conditions = tuple(
