@@ -350,11 +350,12 @@ def _x(part: FigurePart, rows: Rows) -> alt.X:
     if x.positions:
         names = {position: name for name, position in x.positions.items()}
         last = max(names)
-        pick = " : ".join(f"datum.value == {p} ? '{n}'" for p, n in names.items() if p != last)
+        labelled = {p: n for p, n in names.items() if p != last or len(names) == 1}
+        choices = (f"datum.value == {p} ? {json.dumps(n)} : " for p, n in labelled.items())
         axis = alt.Axis(
             title=title,
-            values=[p for p in names if p != last],
-            labelExpr=f"{pick} : ''",
+            values=list(labelled),
+            labelExpr="".join(choices) + "''",
             labelAngle=-40,
             labelOverlap=False,
         )

@@ -229,6 +229,8 @@ def test_what_is_saved_says_the_same_and_nobodys_words(wheels, base, tmp_path):
         load(tmp_path, NOW - timedelta(days=200))
     with pytest.raises(UserError, match="not among the saved"):
         load(tmp_path, names=("other/one",))
+    with pytest.raises(UserError, match="ends before the window begins"):
+        load(tmp_path, NOW + timedelta(days=2))
 
 
 def test_lists_that_something_else_fetched(wheels, tmp_path):

@@ -9,11 +9,13 @@ import pytest
 from rmwbench.cli.published.figures_verb import Imported, _points
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign, seconds_of
+from rmwbench.published.figures import figure_charts
 from rmwbench.published.figures import figures_view as beside
 from rmwbench.published.figures.drawn_figures import FigurePoint
 from rmwbench.published.figures.figure_points import draw
 from rmwbench.published.figures.figures_file import (
     HEADER,
+    FigurePart,
     Figures,
     fill,
     load,
@@ -523,3 +525,17 @@ def test_a_campaign_of_a_published_evaluation_has_its_figures_beside_the_report(
     assert len(of_part.published.points) == 9, "from the shipped points"
     assert beside.write_beside(campaign, tmp_path / "report.html") == "report-figures.html"
     assert "measured here" in (tmp_path / "report-figures.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("positions", "labels"),
+    [
+        ({"it's": 1.0}, """datum.value == 1.0 ? "it's" : ''"""),
+        ({"a": 1.0, "b": 2.0}, """datum.value == 1.0 ? "a" : ''"""),
+    ],
+)
+def test_the_labels_of_places_on_an_axis_are_an_expression(positions, labels):
+    axes = {"x": {"title": "t", "positions": positions}, "y": {"title": "y"}}
+    reasons = {"not_published": "x", "not_measured": "y"}
+    axis = figure_charts._x(FigurePart.model_validate({"chart": "lines", **axes, **reasons}), [])
+    assert axis["axis"]["labelExpr"] == labels and axis["axis"]["values"] == [1.0]

@@ -50,7 +50,17 @@ def load(
         raise UserError(
             "not among the saved repositories", where=missing[0], expected=known, actual=missing[0]
         )
-    return [p for p in projects if not names or p.name.lower() in {n.lower() for n in names}]
+    chosen = [p for p in projects if not names or p.name.lower() in {n.lower() for n in names}]
+    for project in chosen:
+        if since is not None and since >= project.until:
+            raise UserError(
+                "the saved data ends before the window begins",
+                where=project.source,
+                expected=f"--since before {project.until:%Y-%m-%d}",
+                actual=f"{since:%Y-%m-%d}",
+                fix="collect it again without --from",
+            )
+    return chosen
 
 
 def _raw(place: Path, since: datetime | None) -> Raw:
