@@ -266,12 +266,15 @@ class PlacedFleet(Fleet):
                 f"lost {MOST_LOSSES} trials though no machine is gone: its gang is not used "
                 "any more"
             )
-        count = len(self._gangs)
-        if not (given_up or (gone and self.placing.hosts)):
-            self._form()
         text = "all of its machines are still there"
         if gone:
             text = f"machine {', '.join(machine.name for machine in gone)} is gone"
+        count = len(self._gangs)
+        if not (given_up or (gone and self.placing.hosts)):
+            try:
+                self._form()
+            except UserError as error:  # the other gangs go on
+                text += f"; {error.what}: {error.actual}"
         new_gangs = self._gangs[count:]
         return text + (f"; {', '.join(g.name for g in new_gangs)} goes on" if new_gangs else "")
 

@@ -208,6 +208,16 @@ def test_a_machine_that_is_gone_after_many_losses_is_named(fleet):
     assert [gang.name for gang in fleet.runners] == ["c + d"]
 
 
+def test_a_spare_machine_that_can_run_no_agent_ends_no_campaign_of_other_gangs(fleet):
+    fleet.machines = [remote(name) for name in "abcde"]
+    fleet._form()
+    fleet.ports = {"b": NoAnswer("it died"), "e": "openssl is not installed"}
+    assert fleet.lose("a + b") == (
+        "machine b is gone; machine e runs no agent: openssl is not installed"
+    )
+    assert [gang.name for gang in fleet.runners] == ["c + d"]
+
+
 def test_there_are_no_more_gangs_than_domains(fleet):
     fleet.machines = [remote(f"m{n}") for n in range(124)]
     fleet._form()
