@@ -14,7 +14,7 @@ from rmwbench.analysis.verdicts.verdict import (
     Rules,
     lost_by_its_arm,
     with_failed_blocks,
-    with_lost,
+    with_lost_blocks,
 )
 from rmwbench.bundle.bundle_reader import TrialLine
 from tests.support.judging import judged
@@ -81,7 +81,7 @@ def test_failed_trials_have_as_many_messages_as_the_others_usually_have():
 )
 def test_nothing_of_a_failed_trial_came_to_a_reader_or_to_the_end_of_a_chain(metric):
     done = {0: (0, 90), 1: (3, 100)}
-    blocks = with_lost(GLOSSARY[metric], done, {1, 2}, primary=False)
+    blocks = with_lost_blocks(GLOSSARY[metric], done, {1, 2}, primary=False)
     assert blocks == {**done, 2: (90, 90)}
 
 
@@ -91,7 +91,7 @@ def test_nothing_of_a_failed_trial_came_to_a_reader_or_to_the_end_of_a_chain(met
 def test_a_failed_trial_is_the_worst_where_a_larger_value_is_better(metric):
     entry = GLOSSARY[metric]
     lower = dict.fromkeys(range(5), 10_000.0)
-    higher = with_lost(entry, dict.fromkeys(range(4), 11_000.0), {4}, primary=True)
+    higher = with_lost_blocks(entry, dict.fromkeys(range(4), 11_000.0), {4}, primary=True)
     assert higher[4] == 0.0
     asked = Statement(left=higher, right=lower, metric=entry, paired=False)
     (answer,) = statements.judge([asked], Rules())

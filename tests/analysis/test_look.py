@@ -6,7 +6,7 @@ import pytest
 
 from rmwbench.analysis.metrics.fates import FateCounts
 from rmwbench.analysis.verdicts import best, sequential
-from rmwbench.analysis.verdicts.disturbances import unbound
+from rmwbench.analysis.verdicts.disturbances import without_machine_bound
 from rmwbench.analysis.verdicts.interim import (
     BlockFacts,
     InterimCell,
@@ -190,7 +190,9 @@ def test_a_floor_that_is_machine_bound_bars_nobody_and_a_code_says_it_not_a_text
         for name, cell, bound in (("floor", floor, True), ("arm", arm, False))
     ]
     assert arms[0].busy == {0: True, 1: True}
-    assert all(a.excluded_blocks == frozenset() and a.barred is None for a in unbound(arms))
+    assert all(
+        a.excluded_blocks == frozenset() and a.barred is None for a in without_machine_bound(arms)
+    )
 
 
 def test_a_primary_value_of_0_is_data_and_none_is_not():

@@ -26,8 +26,8 @@ from rmwbench.analysis.verdicts.verdict import (
     Rules,
     Verdict,
     Verdicts,
+    never_works,
     with_failed_blocks,
-    works_never,
 )
 from rmwbench.analysis.verdicts.wording import TestedArm, never, word
 
@@ -81,7 +81,7 @@ def _verdict(
         return verdicts[arm.name]
     if arm.name in earlier and earlier[arm.name].verdict in ("worse", "equivalent"):
         return earlier[arm.name]  # its blocks are left out by now
-    if works_never(arm):
+    if never_works(arm):
         return never(arm, _leader(arms, verdicts), rules)
     why = arm.barred or "no trial of this arm was completed with enough messages"
     return Verdict("no data", None, None, why)
@@ -94,7 +94,7 @@ def evidence(workloads: Mapping[str, Sequence[JudgedArm]]) -> GroupPriors:
 
 def _contenders(workloads: Mapping[str, Sequence[JudgedArm]]) -> dict[Group, list[JudgedArm]]:
     running = {
-        group: [a for a in arms if not a.floor and not works_never(a)]
+        group: [a for a in arms if not a.floor and not never_works(a)]
         for group, arms in groups(workloads).items()
     }
     return {

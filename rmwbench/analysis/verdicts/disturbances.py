@@ -58,7 +58,7 @@ def disturbances(
     ]
 
 
-def unbound(arms: Sequence[JudgedArm]) -> list[JudgedArm]:
+def without_machine_bound(arms: Sequence[JudgedArm]) -> list[JudgedArm]:
     """The arms of one comparison without the trials that a busy machine spoilt: no verdict about a
     network uses machine-bound trials. An arm that was machine-bound in at least half of its blocks
     gets no verdict. A block in which any other arm was machine-bound is left out for all arms, so

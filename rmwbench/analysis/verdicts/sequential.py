@@ -31,7 +31,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from rmwbench.analysis.verdicts import best
-from rmwbench.analysis.verdicts.disturbances import unbound
+from rmwbench.analysis.verdicts.disturbances import without_machine_bound
 from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules, Verdict, Verdicts
 
 SPENDING_EXPONENT = 2
@@ -138,7 +138,7 @@ def arms_after(arms: Sequence[JudgedArm], blocks: int) -> list[JudgedArm]:
     """The arms of one comparison as they are judged after that many blocks. Later blocks have no
     influence on which blocks count as spoilt by a busy machine; otherwise a report could not repeat
     the decisions of its looks."""
-    return unbound([_arm_after(arm, blocks) for arm in arms])
+    return without_machine_bound([_arm_after(arm, blocks) for arm in arms])
 
 
 def _arm_after(arm: JudgedArm, blocks: int) -> JudgedArm:

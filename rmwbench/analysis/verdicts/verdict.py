@@ -128,7 +128,7 @@ def with_failed_blocks(arms: Sequence[JudgedArm]) -> list[JudgedArm]:
     return judged_arms
 
 
-def with_lost(
+def with_lost_blocks(
     entry: Metric, values: Mapping[int, Any], lost: Iterable[int], *, primary: bool
 ) -> dict[int, Any]:
     """Block -> value, or (events, of) of a fraction, with the blocks that an arm lost. Such a block
@@ -152,7 +152,7 @@ def undelivered_shares(arms: Sequence[JudgedArm]) -> dict[str, float]:
     return {arm.name: arm.undelivered_share for arm in with_failed_blocks(arms)}
 
 
-def works_never(arm: JudgedArm) -> bool:
+def never_works(arm: JudgedArm) -> bool:
     """Whether the arm was tried, and failed every time."""
     return bool(arm.failed) and not arm.primary and not arm.undelivered
 

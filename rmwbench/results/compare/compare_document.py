@@ -20,7 +20,7 @@ from rmwbench.analysis.metrics.glossary import (
 )
 from rmwbench.analysis.metrics.judged_topics import OF_TOPICS, Topic
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
-from rmwbench.analysis.verdicts.disturbances import unbound
+from rmwbench.analysis.verdicts.disturbances import without_machine_bound
 from rmwbench.analysis.verdicts.interim import MARGIN, InterimCell, aa_noise, is_bound
 from rmwbench.analysis.verdicts.statements import (
     Counts,
@@ -343,7 +343,7 @@ def _measured(bundle: Bundle, cells: set[int], apart: Sequence[Topic]) -> dict[i
                 of_cell = CellEvidence(cell=dict(cell), trials=trials[n], lines=lines[n])
                 arms[n] = ArmReport(w.labels[n], of_cell, small, bundle, w.primary_metric)
         ran = [_ran(w.labels[c["cell"]], c, lines[c["cell"]], small) for c in w.cells]
-        for cell, judged in zip(w.cells, unbound(ran), strict=True):
+        for cell, judged in zip(w.cells, without_machine_bound(ran), strict=True):
             if cell["cell"] in arms:
                 arms[cell["cell"]].judged[None] = judged
     return arms

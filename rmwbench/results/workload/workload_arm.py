@@ -33,7 +33,7 @@ from rmwbench.analysis.verdicts.limit_outcomes import NO_MATCH
 from rmwbench.analysis.verdicts.reader_spread import Spread, spread
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.unlike_arms import ArmFacts
-from rmwbench.analysis.verdicts.verdict import Family, JudgedArm, Verdict, with_lost
+from rmwbench.analysis.verdicts.verdict import Family, JudgedArm, Verdict, with_lost_blocks
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import DescribedMiddleware
@@ -288,7 +288,7 @@ class ArmReport:
 
     def in_blocks(self, metric: str, topic: str | None = None) -> dict[int, Any]:
         """Return block -> the metric's value, or (events, of) for a fraction, by the rules of a
-        verdict: a block that the arm lost is counted by `with_lost`, a block on a machine that was
+        verdict: a block that the arm lost is counted by `with_lost_blocks`, a block on a machine that was
         too busy for a network is left out, and an untimed trial has no times. Memory does not
         depend on how busy a machine is; bytes of traffic do."""
         entry, judged = GLOSSARY[metric], self.judged[None]
@@ -301,7 +301,7 @@ class ArmReport:
             for t in self.trials_in(topic)
             if t.block in blocks and (value := _in_trial(entry, t)) is not None
         }
-        return with_lost(entry, values, judged.failed, primary=metric == self.primary)
+        return with_lost_blocks(entry, values, judged.failed, primary=metric == self.primary)
 
     def clock_bounds(self, metric: str, topic: str | None = None) -> dict[int, float]:
         """Return block -> how far the clocks of two hosts may shift the metric's value."""
