@@ -27,7 +27,7 @@ Table = dict[tuple[str, str], Counted]
 
 WORKERS = ("publisher", "subscription", "client", "service", "both", "node")
 MIDDLEWARE = (*WORKERS, "daemon", "other")
-NOT_COUNTED = "allocations are counted in untimed trials alone (sampling: {allocations: true})"
+NOT_COUNTED = "allocations are only counted in untimed trials (sampling: {allocations: true})"
 SHARED = "publisher and subscription share a process"
 NOT_SAMPLED = "no sampler read this trial"
 NO_MESSAGE = "no message to divide by"

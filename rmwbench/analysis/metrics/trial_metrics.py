@@ -29,7 +29,7 @@ AWAITED = ("subscription", "service")
 not."""
 LEFTOVERS = "leftovers"
 """The event of a host that lists the files its processes left behind in /dev/shm and /tmp."""
-NOT_ASKED = "nobody looked: the suite does not say `sampling: {leftovers: true}`"
+NOT_ASKED = "not counted: the suite does not say `sampling: {leftovers: true}`"
 
 
 def measure_trial(evidence: Evidence, apart: Sequence[Topic] = ()) -> MeasuredTrial:

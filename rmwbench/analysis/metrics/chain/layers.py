@@ -63,7 +63,7 @@ SHARES: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 """Metric → groups of categories. Its value is the largest group's share of the time since the
 source's publish call."""
-NOT_TRACED = "layers are traced by arms of rclcpp with the option `layers: true` alone"
+NOT_TRACED = "only arms of rclcpp with the option `layers: true` trace their layers"
 NOTHING_ARRIVED = "nothing arrived, so there is no time to divide among layers"
 
 

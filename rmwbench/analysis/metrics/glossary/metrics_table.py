@@ -888,7 +888,7 @@ METRICS: tuple[Metric, ...] = (
                 "count",
                 "Calls of malloc and its like (operator new and Rust's allocator end there) in the "
                 "steady window, of all threads of the middleware; what the harness does is left "
-                "out. Counted in untimed trials alone.",
+                "out. Only untimed trials count them.",
             ),
             (
                 "allocated_bytes",

@@ -38,7 +38,10 @@ NO_CROSSING = "no payload was delivered from one host to another in the window"
 NO_RATE = "no link has a rate"
 NO_DATA_SENT = "no frame with data was sent in the window"
 
-MIXED = "its hosts are on two networks, and its frames do not say over which they went: it is older"
+MIXED = (
+    "the trial is older: its hosts are on two networks, and its frames do not say over which they "
+    "went"
+)
 
 UP, DOWN = "up", "down"
 ETH0 = "eth0"

@@ -17,7 +17,7 @@ from rmwbench.analysis.stats.estimate import Measures, total
 
 ROLE = "cross traffic"
 NONE = "the network has no cross traffic"
-NO_ACCOUNT = "the cross traffic gave no account of the window"
+NO_ACCOUNT = "the counters of the cross traffic were not read at both ends of the window"
 TOO_SHORT = "no whole second lies within the window"
 
 RECEIVED, TIME, USED = "tcp.received", "snapshot_time", "cpu"

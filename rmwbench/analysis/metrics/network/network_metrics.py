@@ -21,7 +21,7 @@ from rmwbench.analysis.records.columns import NO_WINDOW, SteadyWindow
 from rmwbench.analysis.records.frames import NO_SINGLE_FRAMES, FrameCounts, Frames
 from rmwbench.analysis.stats.estimate import Measures
 
-UNINTERRUPTED = "nothing was interrupted: it is the longest stall"
+UNINTERRUPTED = "nothing was interrupted, so it is the longest stall"
 
 
 @dataclass(frozen=True)

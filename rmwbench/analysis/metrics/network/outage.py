@@ -34,7 +34,10 @@ NONE = "nothing was interrupted in this trial"
 NOT_BACK = "nothing came back within the window"
 NONE_DUE_AFTER = "no message was due after an outage that its stream crosses"
 NO_LOG = "the trial has no frame log: its hosts are not behind links"
-NONE_DUE = "no message was due while something was away: its own node was, or it was no time"
+NONE_DUE = (
+    "no message was due in an interruption: its own node was away, or the interruption has no "
+    "length"
+)
 
 
 @dataclass(frozen=True)

@@ -181,7 +181,7 @@ AFTER_FIRST = "lost_after_first"
 WAITED = (
     "no node joined within the window: the trial waited until all had matched and had a message"
 )
-NO_MATCH_SEEN = "the late nodes have no reader: only readers are asked when they matched"
+NO_MATCH_SEEN = "the late nodes have no reader, and only readers report when they matched"
 
 
 def split(pairs: Sequence[StreamPair], events: Iterable[Mapping[str, Any]]) -> Measures:
