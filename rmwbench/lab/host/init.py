@@ -550,28 +550,56 @@ def run_before_the_orchestrator() -> None:
         pass
 
 
+def make_host(
+    device: str, clock_offset_s: int, shm_bytes: int, tmp_bytes: int, visible: list[str]
+) -> tuple[bool, list[tuple[int, int]]]:
+    """Makes the namespaces with their mounts and their network. Returns whether that took a user
+    namespace, and the descriptor and the index of each TAP device. Raises StepFailed."""
+    kind, *beside = device.split(",")
+    own_network = kind != "shared"
+    flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID
+    flags |= (CLONE_NEWTIME if clock_offset_s else 0) | (CLONE_NEWNET if own_network else 0)
+    user_namespace = unshare(flags)
+    if clock_offset_s:
+        shift_clock(clock_offset_s)
+    make_mounts(shm_bytes, tmp_bytes, visible)
+    taps = []
+    if kind == "tap":
+        own_machine_id()
+        make_loopback().close()
+        taps = [make_tap(name) for name in (DEVICE, *(name.encode() for name in beside))]
+    elif own_network:
+        make_network()
+    return user_namespace, taps
+
+
+def send_ready(sock: _socket.socket, user_namespace: bool, taps: list[tuple[int, int]]) -> None:
+    """Tells the orchestrator that the host is ready, and gives it the TAP devices."""
+    ready = marshal.dumps(
+        {
+            "ready": True,
+            "user_namespace": user_namespace,
+            "device": taps[0][1] if taps else None,
+            "beside": [index for _, index in taps[1:]],
+        }
+    )
+    if taps:
+        fds = b"".join(fd.to_bytes(4, sys.byteorder) for fd, _ in taps)
+        sock.sendmsg([ready], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
+    else:
+        sock.send(ready)
+    close_all([fd for fd, _ in taps])
+
+
 def main() -> int:
     fd, shm_bytes, tmp_bytes, first_free_fd = (int(text) for text in sys.argv[1:5])
-    (kind, *beside), clock_offset_s = sys.argv[5].split(","), int(sys.argv[6])
+    device, clock_offset_s = sys.argv[5], int(sys.argv[6])
     removed, visible = sys.argv[7], sys.argv[8:]
     sock = inherited_socket(fd)
     leave_room(first_free_fd)
     try:
         run_before_the_orchestrator()
-        own_network = kind != "shared"
-        flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID
-        flags |= (CLONE_NEWTIME if clock_offset_s else 0) | (CLONE_NEWNET if own_network else 0)
-        user_namespace = unshare(flags)
-        if clock_offset_s:
-            shift_clock(clock_offset_s)
-        make_mounts(shm_bytes, tmp_bytes, visible)
-        taps = []
-        if kind == "tap":
-            own_machine_id()
-            make_loopback().close()
-            taps = [make_tap(device) for device in (DEVICE, *(name.encode() for name in beside))]
-        elif own_network:
-            make_network()
+        user_namespace, taps = make_host(device, clock_offset_s, shm_bytes, tmp_bytes, visible)
         pid = os.fork()
     except StepFailed as failure:
         sock.send(marshal.dumps({"failed": True, "step": failure.step, "errno": failure.errno}))
@@ -584,20 +612,7 @@ def main() -> int:
     # a signal that kills the outer process kills the host
     _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
     mount_own_proc()
-    ready = marshal.dumps(
-        {
-            "ready": True,
-            "user_namespace": user_namespace,
-            "device": taps[0][1] if taps else None,
-            "beside": [index for _, index in taps[1:]],
-        }
-    )
-    if taps:
-        fds = b"".join(fd.to_bytes(4, sys.byteorder) for fd, _ in taps)
-        sock.sendmsg([ready], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
-        close_all([fd for fd, _ in taps])
-    else:
-        sock.send(ready)
+    send_ready(sock, user_namespace, taps)
     serve(sock)
     if removed:
         remove(removed)
