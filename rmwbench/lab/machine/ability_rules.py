@@ -146,29 +146,30 @@ def limits(facts: MachineFacts) -> Diagnosis:
     files, memlock, processes = (
         fact(facts, "limits", name) for name in ("files", "memlock_bytes", "processes")
     )
-    problems, changes = [], []
-    if files is not None and files < WANTED_FILES:
-        problems.append(f"{files} open files (as root: ulimit -n {WANTED_FILES})")
+    problems: list[tuple[str, str]] = []  # with what mends each
+    changes = []
+    if files < WANTED_FILES:
+        problems.append((f"{files} open files", f"as root: ulimit -n {WANTED_FILES}"))
         changes.append(FixChange("limit", "nofile", f"{ENOUGH_FILES}:{ENOUGH_FILES}"))
     if processes is not None and processes < WANTED_PROCESSES:
-        problems.append(f"{processes} processes (ulimit -u, or the container's --pids-limit)")
+        problems.append((f"{processes} processes", "ulimit -u, or the container's --pids-limit"))
     if (
         memlock is not None
         and memlock < WANTED_MEMLOCK_BYTES
         and not fact(facts, "limits", "may_lock_any")
     ):
-        problems.append(f"{memlock >> 10} KiB of locked memory (ulimit -l unlimited)")
+        problems.append((f"{memlock >> 10} KiB of locked memory", "ulimit -l unlimited"))
         changes.append(FixChange("limit", "memlock", "unlimited:unlimited"))
     if not problems:
-        text = f"{files if files is not None else 'unlimited'} open files"
-        return Diagnosis("green", text)
+        return Diagnosis("green", f"{files} open files")
     permanent = (
         "lines in /etc/security/limits.d/60-rmwbench.conf: `* - nofile 65536` and `* - "
         "memlock unlimited`"
     )
-    level: Severity = "red" if files is not None and files < 256 else "yellow"
-    fix = "; ".join(p[p.index("(") + 1 : -1] for p in problems)
-    return Diagnosis(level, "; ".join(problems), fix, permanent, changes=tuple(changes))
+    level: Severity = "red" if files < 256 else "yellow"
+    text = "; ".join(f"{problem} ({remedy})" for problem, remedy in problems)
+    fix = "; ".join(remedy for _, remedy in problems)
+    return Diagnosis(level, text, fix, permanent, changes=tuple(changes))
 
 
 RULES = (
