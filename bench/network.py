@@ -201,8 +201,8 @@ def losses(backends: list[str]) -> Iterator[Lost]:
                 before = joined.network._switch.mark()
                 arrived = int(joined.run(_UDP, DATAGRAMS))
                 after = joined.network._switch.mark()
-            counted = after.grown(before, "robot", "up", "lost")
-            came = after.grown(before, "robot", "up", "frames")
+            counted = after.growth(before, "robot", "up", "lost")
+            came = after.growth(before, "robot", "up", "frames")
             yield Lost(backend, asked, came, counted, DATAGRAMS - arrived)
 
 

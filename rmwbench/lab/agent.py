@@ -96,7 +96,7 @@ class AgentSession:
         self._host: Host | None = None
         self._processes: dict[int, _AgentProcess] = {}
         self._files: dict[int, int] = {}
-        self._back: list[int] = []
+        self._files_to_return: list[int] = []
         self._selector = selectors.DefaultSelector()
         self._closing = False
 
@@ -151,29 +151,32 @@ class AgentSession:
         if self._host is None and not {"begin", "close", "ask"} & header.keys():
             raise NotPermitted("a request to a host that has not begun")
         match header:
-            case {"control": number}:
-                process = self._processes[number]
+            case {"control": process_number}:
+                process = self._processes[process_number]
                 if len(process.outgoing) + len(body) > MOST_WAITING_BYTES:
                     raise NotPermitted("more bytes than a process reads")
                 process.outgoing += body
                 connection.send_queued(process.control, process.outgoing)
-            case {"file": number, "offset": offset}:
+            case {"file": file_number, "offset": offset}:
                 last = permissions.MOST_FILE_BYTES - connection.PIECE_BYTES
-                connection.put_piece(self._file(number), permissions.number(offset, last), body)
-            case {"file": number, "size": size}:
-                os.ftruncate(
-                    self._file(number), permissions.number(size, permissions.MOST_FILE_BYTES)
+                connection.put_piece(
+                    self._file(file_number), permissions.number(offset, last), body
                 )
+            case {"file": file_number, "size": size}:
+                size_bytes = permissions.number(size, permissions.MOST_FILE_BYTES)
+                os.ftruncate(self._file(file_number), size_bytes)
             case {"spawn": token}:
                 self._spawn(permissions.word(token), header)
-            case {"signal": number, "pid": pid}:
-                self._signal(pid, permissions.number(number, signal.SIGRTMAX))
-            case {"ask": "interface", "address": address, "number": number}:
-                self._connection.send({"answer": devices.interface_of(address), "number": number})
-            case {"ask": question, "number": number}:
-                self._connection.send({"answer": QUESTIONS[question](), "number": number})
-            case {"control_end": number}:
-                self._end(self._processes[number])
+            case {"signal": signal_number, "pid": pid}:
+                self._signal(pid, permissions.number(signal_number, signal.SIGRTMAX))
+            case {"ask": "interface", "address": address, "number": question_number}:
+                interface = devices.interface_of(address)
+                self._connection.send({"answer": interface, "number": question_number})
+            case {"ask": question, "number": question_number}:
+                answer = QUESTIONS[question]()
+                self._connection.send({"answer": answer, "number": question_number})
+            case {"control_end": process_number}:
+                self._end(self._processes[process_number])
             case {"begin": name}:
                 self._begin(permissions.word(name))
             case {"close": True}:
@@ -181,11 +184,11 @@ class AgentSession:
             case _:
                 raise NotPermitted("an unknown message")
 
-    def _signal(self, inner_pid: int, number: int) -> None:
+    def _signal(self, inner_pid: int, signal_number: int) -> None:
         """Sends a signal to a process of this session only; a process that has ended is ignored."""
         is_ours = any(process.inner_pid == inner_pid for process in self._processes.values())
         if is_ours and self._host is not None:
-            self._host.signal(inner_pid, number)
+            self._host.signal(inner_pid, signal_number)
 
     def _begin(self, name: str) -> None:
         if self._host is not None:
@@ -213,7 +216,7 @@ class AgentSession:
         files = permissions.descriptors(header["files"])
         control_target = permissions.number(header["control_target"], permissions.LARGEST_FD)
         arguments = permissions.arguments(header["arguments"])
-        self._back += [number for number in files.values() if number in header["back"]]
+        self._files_to_return += [number for number in files.values() if number in header["back"]]
         program = self._programs.get(permissions.word(header["program"]))
         if (
             len(self._processes) >= permissions.MOST_PROCESSES
@@ -260,8 +263,8 @@ class AgentSession:
                         if process.token == token and process.inner_pid is None:
                             process.inner_pid = inner_pid
                     self._connection.send({"spawned": token, "pid": inner_pid})
-                case SpawnFailed(token, number):
-                    self._connection.send({"spawn_failed": token, "errno": number})
+                case SpawnFailed(token, error_number):
+                    self._connection.send({"spawn_failed": token, "errno": error_number})
                 case Exited(inner_pid, status):
                     for process in self._processes.values():
                         if process.inner_pid == inner_pid:
@@ -274,7 +277,7 @@ class AgentSession:
             pass
         for target in LOGS:
             if target in process.files:
-                self._ship(process.files[target])
+                self._send_file(process.files[target])
 
     def _read(self, process: _AgentProcess) -> bool:
         """Relays bytes of a process, and returns whether there may be more."""
@@ -286,7 +289,7 @@ class AgentSession:
             self._connection.send({"control_end": process.number})
             return False
         if process.document is not None:
-            self._ship(process.document)
+            self._send_file(process.document)
         self._connection.send({"control": process.number}, data)
         return True
 
@@ -296,7 +299,7 @@ class AgentSession:
             self._selector.unregister(process.control)
             process.control.shutdown(socket.SHUT_RDWR)
 
-    def _ship(self, number: int) -> None:
+    def _send_file(self, number: int) -> None:
         fd = self._file(number)
         if size := os.fstat(fd).st_size:
             self._connection.send({"file": number, "size": size})
@@ -308,8 +311,8 @@ class AgentSession:
         """Ends the host, then sends the files that its processes wrote, which no longer change."""
         if self._host is not None:
             self._host.close()
-        for number in self._back:
-            self._ship(number)
+        for number in self._files_to_return:
+            self._send_file(number)
         self._connection.send({"closed": True})
         self._connection.drain()
 

@@ -196,7 +196,7 @@ def test_a_file_is_found_by_its_name_as_it_is_written(tmp_path):
     for name in ("trace[1].7.log", "trace1.7.log"):
         (tmp_path / name).write_text(name)
     setup = HostSetup(writes=("/var/log/trace[1].${PID}.log",))
-    host = SimpleNamespace(outside=lambda folder: tmp_path)
+    host = SimpleNamespace(outside_path=lambda folder: tmp_path)
     assert written_files(host, setup, 100) == {"trace[1].7.log": b"trace[1].7.log"}
 
 

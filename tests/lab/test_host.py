@@ -290,7 +290,7 @@ def test_hosts_among_several_are_different_machines():
         pytest.skip("this machine has no machine id")
     with Hosts("test", ["a", "b"]) as hosts:
         hosts.wait_ready()
-        ids = {hosts[name].outside(str(here)).read_text() for name in hosts}
+        ids = {hosts[name].outside_path(str(here)).read_text() for name in hosts}
     assert len(ids | {here.read_text()}) == 3
 
 

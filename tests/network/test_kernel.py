@@ -244,7 +244,7 @@ def test_losses_are_those_asked_for_and_every_frame_is_counted_once():
     )
     grown = {
         (host, way): [
-            after.grown(before, host, way, name) for name in ("frames", "lost", "delivered")
+            after.growth(before, host, way, name) for name in ("frames", "lost", "delivered")
         ]
         for host in ("robot", "base")
         for way in ("up", "down")
@@ -283,7 +283,7 @@ def test_both_backends_do_the_same():
             after = lab.network._switch.mark()
             assert not [one for one in lab.network.findings if one.void], backend
         came, lost, full = (
-            after.grown(before, "robot", "up", name) for name in ("frames", "lost", "queue_full")
+            after.growth(before, "robot", "up", name) for name in ("frames", "lost", "queue_full")
         )
         assert came >= 1500 and chance_bound(lost, came - full, 0.3) > 1e-9, (
             backend,
@@ -359,7 +359,7 @@ def test_outages_and_new_specs_are_made_on_time_and_noted():
             lab.network.settle(lab.note)
             before = lab.network._switch.mark()
             sent = int(lab.run("robot", SEND, "10.77.0.2", 100, 0))
-            arrived = lab.network._switch.mark().grown(before, "base", "down", "delivered")
+            arrived = lab.network._switch.mark().growth(before, "base", "down", "delivered")
             counts.append((sent, arrived))
         lab.end()
         findings = lab.network.findings

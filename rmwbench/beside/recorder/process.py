@@ -231,7 +231,7 @@ class RecorderProcess:
             return self._directory / IN_DIRECTORY
         host = self._processes.hosts[self.host]
         assert isinstance(host, Host), "a plan has no recorders on other machines"
-        return host.outside(f"{host.directory}/{IN_DIRECTORY}")
+        return host.outside_path(f"{host.directory}/{IN_DIRECTORY}")
 
     def close(self) -> None:
         """Close the descriptors; the process ends with its host."""

@@ -354,7 +354,7 @@ class Host:
         example without root where the host has a user namespace of its own."""
         return os.open(f"/proc/{self._init.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
-    def outside(self, path: str) -> Path:
+    def outside_path(self, path: str) -> Path:
         """The path of a file of the host's mounts, as seen from here while its init lives."""
         return Path(f"/proc/{self._init.pid}/root{path}")
 

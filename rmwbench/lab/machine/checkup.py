@@ -3,7 +3,7 @@
 Both apply the same rules to facts; a campaign gathers only facts that cost milliseconds. The rules
 are pure functions, so that each is tested with invented facts. A rule is a row of a table: its name,
 the expected value, the reason, and the function that judges the facts. It makes no finding where
-its facts were not gathered (`Absent`).
+its facts were not gathered (`NotGathered`).
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from rmwbench.lab.machine import (
     machine_facts,
     network_rules,
 )
-from rmwbench.lab.machine.finding import SEVERITIES, Absent, DoctorRule, Finding, MachineFacts
+from rmwbench.lab.machine.finding import SEVERITIES, DoctorRule, Finding, MachineFacts, NotGathered
 
 SCHEMA, VERSION = "rmwbench/doctor", 1
 
@@ -35,7 +35,7 @@ def checks(facts: MachineFacts) -> list[Finding]:
     for rule in RULES:
         try:
             findings.append(rule(facts))
-        except Absent:
+        except NotGathered:
             continue
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.level))
 

@@ -62,7 +62,7 @@ class Finding:
         return f"{self.check}: {self.found}; {self.why}{fix}"
 
 
-class Absent(Exception):
+class NotGathered(Exception):
     """A fact that a rule needs was not gathered, so the rule makes no finding."""
 
 
@@ -86,7 +86,7 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class DoctorRule:
-    """A row of the doctor's table. `judge` raises Absent where its facts were not gathered."""
+    """A row of the doctor's table. `judge` raises NotGathered where its facts were not gathered."""
 
     check: str
     expected: str
@@ -109,13 +109,13 @@ def rule(
 
 
 def fact(facts: Mapping[str, Any], *path: str) -> Any:
-    """The fact at a path, None where it is unknown. Raises Absent where it was not gathered."""
+    """The fact at a path, None where it is unknown. Raises NotGathered where it was not gathered."""
     value: Any = facts
     for depth, key in enumerate(path):
         if value is None and depth:
             return None
         if not isinstance(value, Mapping) or key not in value:
-            raise Absent(".".join(path))
+            raise NotGathered(".".join(path))
         value = value[key]
     return value
 

@@ -165,10 +165,10 @@ def window_probes(begin: Ticks, end: Ticks) -> list[dict[str, Any]]:
     total = end.total - begin.total
     if total <= 0:
         return []
-    grown = {name: getattr(end, name) - getattr(begin, name) for name in Ticks._fields}
-    demanded = total - grown["idle"]
-    shares = {name: ticks / total for name, ticks in grown.items()}
-    shares["steal"] = grown["steal"] / demanded if demanded > 0 else 0.0
+    growth = {name: getattr(end, name) - getattr(begin, name) for name in Ticks._fields}
+    demanded = total - growth["idle"]
+    shares = {name: ticks / total for name, ticks in growth.items()}
+    shares["steal"] = growth["steal"] / demanded if demanded > 0 else 0.0
     return [probe_row(name, share) for name, share in shares.items()]
 
 

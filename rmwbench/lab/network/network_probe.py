@@ -280,8 +280,8 @@ def _loss(
     spec: Spec, before: Mark, after: Mark, host: str, direction: str
 ) -> tuple[list[dict[str, Any]], list[NetworkFinding]]:
     names = ("frames", "lost", "delivered", "duplicated", *STOPPED)
-    grown = {name: after.grown(before, host, direction, name) for name in names}
-    frames, lost = exposed_frames(grown, spec), grown["lost"]
+    growth = {name: after.growth(before, host, direction, name) for name in names}
+    frames, lost = exposed_frames(growth, spec), growth["lost"]
     if frames <= 0 or (spec.loss is None and not lost):
         return [], []
     link = f"{host}.{direction}"
@@ -296,7 +296,7 @@ def _missing(
     """The finding on datagrams that the link delivered by its counters, and that did not arrive."""
     sent = sum(arrivals.sent)
     stopped = sum(
-        after.grown(before, host, way, name)
+        after.growth(before, host, way, name)
         for host, way in ((flow.sender, "up"), (flow.receiver, "down"))
         for name in ("lost", "queue_full", "policed")
     )

@@ -79,7 +79,7 @@ class Mark:
     index: int
     links: Mapping[str, Mapping[str, Mapping[str, int]]]
 
-    def grown(self, since: "Mark", host: str, direction: str, counter: str) -> int:
+    def growth(self, since: "Mark", host: str, direction: str, counter: str) -> int:
         now, before = (mark.links[host][direction].get(counter, 0) for mark in (self, since))
         return now - before
 

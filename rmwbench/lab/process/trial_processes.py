@@ -384,10 +384,10 @@ class TrialProcesses:
         commands = list(commands)
         subject = "answer to " + "/".join(sorted({command.cmd for command in commands}))
 
-        def owing() -> list[WorkerProcess]:
+        def unanswered() -> list[WorkerProcess]:
             return [command.worker for command in commands if not command.answered]
 
-        self.wait(lambda: not owing(), timeout_s, subject, owing)
+        self.wait(lambda: not unanswered(), timeout_s, subject, unanswered)
 
     def ask_all(
         self, cmd: str, fields: Mapping[str, Any], timeout_s: float
@@ -400,12 +400,13 @@ class TrialProcesses:
         is_done: Callable[[], bool],
         timeout_s: float,
         subject: str,
-        owing: Callable[[], list[WorkerProcess]] | None = None,
+        late_workers: Callable[[], list[WorkerProcess]] | None = None,
     ) -> None:
         """Waits until `is_done()`. Raises WorkerFailed when a worker ends, breaks the protocol, or
-        the time is up (kind `timeout`, naming the first of `owing()`)."""
+        the time is up (kind `timeout`, naming the first of `late_workers()`)."""
         if not self.turn_until(is_done, timeout_s):
-            late = (owing() if owing else []) or [*self.workers.values(), *self.daemons.values()]
+            late = late_workers() if late_workers else []
+            late = late or [*self.workers.values(), *self.daemons.values()]
             raise late[0].failure("timeout", f"no {subject} within {timeout_s:.4g} s")
 
     def turn_until(self, is_done: Callable[[], bool], timeout_s: float) -> bool:

@@ -127,7 +127,7 @@ def written_files(host: Host, setup: HostSetup, most_bytes: int) -> dict[str, by
         fixed_parts = re.split(r"\$\{[^}]*\}", os.path.basename(path))
         pattern = re.compile(".*".join(map(re.escape, fixed_parts)))
         try:
-            files = sorted(host.outside(folder_of(path)).iterdir())
+            files = sorted(host.outside_path(folder_of(path)).iterdir())
             matching = [file for file in files if pattern.fullmatch(file.name) and file.is_file()]
             for file in matching[:MOST_FILES]:
                 content_of_name[file.name] = file.read_bytes()[-most_bytes:]

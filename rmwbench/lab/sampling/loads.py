@@ -109,7 +109,7 @@ class LoadProcess:
         self.edges = by_edge["steady_begin"], by_edge["steady_end"]
         return answer
 
-    def grown(self, name: str) -> int:
+    def growth(self, name: str) -> int:
         """The growth of a counter in the window."""
         assert self.edges is not None
         return int(self.edges[1][name] - self.edges[0][name])
@@ -214,8 +214,8 @@ class Background:
             if answer is None:
                 continue
             if load.role == AWAKE and not self._is_remote(load.host):
-                self.awake = load.grown("cpu_ns") / (
-                    max(1, load.grown("time_ns")) * len(os.sched_getaffinity(0))
+                self.awake = load.growth("cpu_ns") / (
+                    max(1, load.growth("time_ns")) * len(os.sched_getaffinity(0))
                 )
             if bursts := answer.get("bursts"):
                 size = load.in_force["datagram_bytes"] + DATAGRAM_HEADER_BYTES
@@ -288,18 +288,18 @@ class _Load(LoadProcess):
         processors = self.in_force["processors"] if is_remote else len(os.sched_getaffinity(0))
         rows = []
         if processors:
-            share_of_all = self.grown("cpu_ns") / (length_ns * processors)
+            share_of_all = self.growth("cpu_ns") / (length_ns * processors)
             rows.append(probe_row("background_cpu", share_of_all))
         if share := self.in_force.get("share"):
             has_waits = all("wait_ns" in edge for edge in self.edges)
-            runnable_ns = self.grown("cpu_ns") + (self.grown("wait_ns") if has_waits else 0)
+            runnable_ns = self.growth("cpu_ns") + (self.growth("wait_ns") if has_waits else 0)
             achieved = runnable_ns / (share * self.in_force["processors"] * length_ns)
             if self.in_force.get("memory_bytes"):
-                copied = self.grown("copied_bytes")
+                copied = self.growth("copied_bytes")
                 rows.append(probe_row("background_rate", copied / length_ns * 1e9, "bytes/s"))
                 achieved = achieved if copied else 0.0
         else:
-            datagrams, size = self.grown("datagrams_sent"), self.in_force["datagram_bytes"]
+            datagrams, size = self.growth("datagrams_sent"), self.in_force["datagram_bytes"]
             achieved = datagrams / (self.in_force["datagrams_per_s"] * length_ns / 1e9)
             rows.append(probe_row("background_rate", datagrams * size / length_ns * 1e9, "bytes/s"))
         return [probe_row("background_achieved", min(1.0, achieved)), *rows]
@@ -360,7 +360,7 @@ class CrossTrafficLoad:
 
     @property
     def cpu_ns(self) -> int:
-        return sum(load.grown("cpu_ns") for flow in self._flows for load in flow.ends)
+        return sum(load.growth("cpu_ns") for flow in self._flows for load in flow.ends)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         for flow in self._flows:
