@@ -211,9 +211,9 @@ def test_a_node_that_was_killed_before_it_was_up_has_not_joined_and_voids_nothin
     worker = SimpleNamespace(killed=False, pid=7)
     processes = SimpleNamespace(workers={"planner": worker}, kill=lambda process: None)
     changes = Changes(trial, processes, None, trial.times.window)
-    changes._posted = [(SimpleNamespace(worker=worker, cmd=owed, answered=False), None)]
+    changes._commands = [(SimpleNamespace(worker=worker, cmd=owed, answered=False), None)]
     changes._kill(next(one for one in trial.order.cell.changes if one.killed))
-    assert changes._posted == [] and planner in changes.absent_endpoints
+    assert changes._commands == [] and planner in changes.absent_endpoints
     assert trial.endpoints.not_joined == (set() if joined else {planner})
     assert [e["event"] for e in trial.events] == ["killed", *["not_joined"] * (not joined)]
     assert not [one for one in void.void_reasons(trial, []) if f"endpoint {planner} " in one.text]

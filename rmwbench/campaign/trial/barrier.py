@@ -333,9 +333,9 @@ def fields_of(
     return fields
 
 
-def take_opened(outcome: TrialOutcome, posted: Command) -> None:
+def take_opened(outcome: TrialOutcome, command: Command) -> None:
     """Note that a session is open, and keep its configuration."""
-    process, answered_ns, reply = posted.worker.process, posted.answered_ns, posted.take()
+    process, answered_ns, reply = command.worker.process, command.answered_ns, command.take()
     note(outcome, process, "opened", reply.get("time_ns", answered_ns))
     if configuration := reply.get("configuration"):
         outcome.files[f"{process}.configuration.{configuration['format']}"] = configuration[
@@ -343,16 +343,16 @@ def take_opened(outcome: TrialOutcome, posted: Command) -> None:
         ].encode()
 
 
-def take_created(outcome: TrialOutcome, posted: Command) -> None:
-    process, answered_ns, reply = posted.worker.process, posted.answered_ns, posted.take()
+def take_created(outcome: TrialOutcome, command: Command) -> None:
+    process, answered_ns, reply = command.worker.process, command.answered_ns, command.take()
     time_ns = reply.get("time_ns", answered_ns)  # the time of the creation, or of the answer
     for endpoint, granted in reply.get("endpoints", {}).items():
         outcome.endpoints.granted[int(endpoint)] = granted
         note(outcome, process, "created", time_ns, endpoint=int(endpoint))
 
 
-def take_matched(outcome: TrialOutcome, posted: Command) -> None:
-    process, reply = posted.worker.process, posted.take()
+def take_matched(outcome: TrialOutcome, command: Command) -> None:
+    process, reply = command.worker.process, command.take()
     for endpoint, match in reply.get("endpoints", {}).items():
         outcome.endpoints.matched[int(endpoint)] = match["matched"]
         note(
@@ -375,9 +375,9 @@ def _match(
             matching.values(), deadline - time.monotonic() + timeouts.MATCH_MARGIN_S
         )
         retries, unmatched = {}, None
-        for name, posted in matching.items():
+        for name, command in matching.items():
             try:
-                take_matched(outcome, posted)
+                take_matched(outcome, command)
             except WorkerFailed as failed:
                 rest_s = deadline - time.monotonic()
                 timed_out = failed.error is not None and failed.error.get("kind") == "failed"

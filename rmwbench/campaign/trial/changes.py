@@ -104,7 +104,7 @@ class Changes:
         clocks = outcome.times.clocks
         self._clocks = clocks if clocks is not None and clocks.foreign else None
         self._reading_ns = self._next_reading_ns(window.steady_ns)
-        self._posted: list[tuple[Command, Take]] = []
+        self._commands: list[tuple[Command, Take]] = []
         self.absent_endpoints: set[int] = set()
         """Endpoints that have left and answer nothing any more."""
 
@@ -177,13 +177,13 @@ class Changes:
     def _open_returned(self) -> None:
         for label in [name for name in self._returning if self._processes.daemons[name].hello]:
             fields = self._returning.pop(label).fields
-            self._posted.append(
+            self._commands.append(
                 (self._processes.post_daemon(label, "open", fields), self._returned)
             )
 
-    def _returned(self, posted: Command) -> None:
-        posted.take()
-        note(self._outcome, posted.worker.process, "returned", posted.answered_ns)
+    def _returned(self, command: Command) -> None:
+        command.take()
+        note(self._outcome, command.worker.process, "returned", command.answered_ns)
 
     def _freeze(self) -> None:
         """Stop the processes that only read, as a debugger or a starved machine does: their peers
@@ -198,20 +198,22 @@ class Changes:
     def settle(self, timeout_s: float) -> None:
         """Wait for the outstanding answers. Raises WorkerFailed."""
         try:
-            self._processes.await_answers([posted for posted, _ in self._posted], timeout_s)
+            self._processes.await_answers([command for command, _ in self._commands], timeout_s)
         except WorkerFailed as failed:
-            unanswered = [posted for posted, _ in self._posted if not posted.answered]
+            unanswered = [command for command, _ in self._commands if not command.answered]
             # An endpoint within a publish call cannot be destroyed (`held_calls.py`).
-            late = {posted.worker.process for posted in unanswered if posted.cmd != "destroy"}
+            late = {command.worker.process for command in unanswered if command.cmd != "destroy"}
             if failed.kind != "timeout" or not late <= self._successors | self._may_be_absent:
                 raise
-            self._posted = [command for command in self._posted if command[0].cmd != "destroy"]
+            self._commands = [
+                (command, take) for command, take in self._commands if command.cmd != "destroy"
+            ]
             for process in late:
                 self._processes.kill(process)
-                self._posted = [
-                    (posted, take)
-                    for posted, take in self._posted
-                    if posted.worker.process != process
+                self._commands = [
+                    (command, take)
+                    for command, take in self._commands
+                    if command.worker.process != process
                 ]
                 self._not_joined(process, time.monotonic_ns(), failed.message)
         self._hear()
@@ -222,7 +224,7 @@ class Changes:
         return self._window.steady_ns + to_ns(change.at_s)
 
     def _post(self, process: str, cmd: str, fields: dict[str, Any], take: Take) -> None:
-        self._posted.append((self._processes.post(process, cmd, fields), take))
+        self._commands.append((self._processes.post(process, cmd, fields), take))
 
     def _hear(self) -> None:
         self._open_returned()
@@ -233,20 +235,20 @@ class Changes:
             note_hello(self._outcome, process, self._processes.workers[process])
         if self._network is not None:
             self._network.hear(partial(note_change, self._outcome))
-        answered = [(posted, take) for posted, take in self._posted if posted.answered]
-        self._posted = [item for item in self._posted if item not in answered]
-        for posted, take in answered:
+        answered = [(command, take) for command, take in self._commands if command.answered]
+        self._commands = [item for item in self._commands if item not in answered]
+        for command, take in answered:
             try:
-                take(posted)
+                take(command)
             except WorkerFailed as failed:
                 if (
                     not self._killed
-                    and posted.worker.process not in self._successors | self._may_be_absent
+                    and command.worker.process not in self._successors | self._may_be_absent
                 ):
                     raise
                 # Without its daemon, or beside the files of a killed process, a node may not come
                 # up. This is a result: the ledger has the messages that it missed.
-                self._not_joined(posted.worker.process, posted.answered_ns, failed.message)
+                self._not_joined(command.worker.process, command.answered_ns, failed.message)
 
     def _not_joined(self, process: str, time_ns: int, why: str) -> None:
         if process in self._absent:
@@ -265,12 +267,12 @@ class Changes:
         if process in self._unopened:
             self._unopened.remove(process)
             fields = fields_of(outcome, self._processes, self._workers, process)
-            self._post(process, "open", fields, lambda posted: take_opened(outcome, posted))
+            self._post(process, "open", fields, lambda command: take_opened(outcome, command))
         nodes = outcome.order.cell.create_command(
             process, outcome.order.seed, change.endpoints, change.node
         )
         self._post(
-            process, "create", {"nodes": nodes}, lambda posted: self._created(posted, change)
+            process, "create", {"nodes": nodes}, lambda command: self._created(command, change)
         )
         # A running schedule owns its publisher, which then cannot answer `match`.
         readers = [
@@ -279,7 +281,7 @@ class Changes:
         if readers:
             rest_ns = max(0, self._window.end_ns - time.monotonic_ns())
             fields = {"timeout_ns": rest_ns, "endpoints": readers}
-            self._post(process, "match", fields, lambda posted: self._matched(posted, readers))
+            self._post(process, "match", fields, lambda command: self._matched(command, readers))
 
     def _start_successor(self, process: str) -> None:
         """Start a process in the place of a killed one, in the same host and with its old files."""
@@ -296,8 +298,8 @@ class Changes:
             Command.take,
         )
 
-    def _created(self, posted: Command, change: Change) -> None:
-        take_created(self._outcome, posted)
+    def _created(self, command: Command, change: Change) -> None:
+        take_created(self._outcome, command)
         senders = [e for e in change.endpoints if self._endpoints[e].writes]
         at_ns = time.monotonic_ns() + timeouts.JOIN_LEAD_NS
         if not senders or at_ns >= self._window.end_ns:
@@ -308,14 +310,17 @@ class Changes:
         outcome.endpoints.starts |= dict.fromkeys(senders, times)
         fields = {**start_fields(times, outcome.order.cell), "endpoints": senders}
         self._post(
-            process, "start", fields, lambda posted: take_started(outcome, {process: posted.take()})
+            process,
+            "start",
+            fields,
+            lambda command: take_started(outcome, {process: command.take()}),
         )
 
-    def _matched(self, posted: Command, readers: list[int]) -> None:
+    def _matched(self, command: Command, readers: list[int]) -> None:
         try:
-            take_matched(self._outcome, posted)
+            take_matched(self._outcome, command)
         except WorkerFailed as failed:
-            time_ns, process, text = posted.answered_ns, posted.worker.process, failed.message
+            time_ns, process, text = command.answered_ns, command.worker.process, failed.message
             for number in readers:
                 note(self._outcome, process, "unmatched", time_ns, endpoint=number, text=text)
 
@@ -327,9 +332,9 @@ class Changes:
         if not worker.killed:
             self._processes.kill(process)
             note(self._outcome, process, "killed", value=worker.pid, text=KILLED)
-            unanswered = [posted.cmd for posted, _ in self._posted if posted.worker is worker]
-            self._posted = [
-                (posted, take) for posted, take in self._posted if posted.worker is not worker
+            unanswered = [command.cmd for command, _ in self._commands if command.worker is worker]
+            self._commands = [
+                (command, take) for command, take in self._commands if command.worker is not worker
             ]
             if "create" in unanswered:
                 self._not_joined(process, time.monotonic_ns(), "it was killed before it was up")
@@ -342,12 +347,12 @@ class Changes:
             change.process,
             "destroy",
             {"nodes": [change.node]},
-            lambda posted: self._destroyed(posted, change),
+            lambda command: self._destroyed(command, change),
         )
 
-    def _destroyed(self, posted: Command, change: Change) -> None:
-        time_ns = posted.answered_ns
-        posted.take()
+    def _destroyed(self, command: Command, change: Change) -> None:
+        time_ns = command.answered_ns
+        command.take()
         self.absent_endpoints |= set(change.endpoints)
         for endpoint in change.endpoints:
             note(self._outcome, change.process, "destroyed", time_ns, endpoint=endpoint)

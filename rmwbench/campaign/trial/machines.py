@@ -44,7 +44,7 @@ def edge_probes(
 ) -> Iterator[dict[str, Any]]:
     """Yield the probes of each machine's kernel counters between two `edge` questions."""
     for host, remote_host in processes.hosts.remote.items():
-        edges = [remote_host.answer(posted[host]) for posted in (begin, end)]
+        edges = [remote_host.answer(numbers[host]) for numbers in (begin, end)]
         if None not in edges:
             first, last = (EdgeReading(Ticks(*ticks), *rest) for ticks, *rest in edges)
             for row in machine.edge_probes(first, last):
@@ -93,8 +93,8 @@ def note_network(outcome: TrialOutcome, processes: TrialProcesses) -> None:
     real = outcome.order.cell.real
     if real is None or real.gang is None:
         return
-    posted = post(processes, "timekeeping")
-    clocks = {host: processes.hosts.remote[host].answer(number) for host, number in posted.items()}
+    numbers = post(processes, "timekeeping")
+    clocks = {host: processes.hosts.remote[host].answer(number) for host, number in numbers.items()}
     hosts = {
         host: {
             "machine": machine.name,

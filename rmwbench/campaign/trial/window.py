@@ -32,14 +32,14 @@ class _Edge:
 
     local: machine.EdgeReading
     own_ns: int
-    posted: machines.QuestionNumbers
+    questions: machines.QuestionNumbers
     link_ns: int | None
 
     @classmethod
     def read(cls, processes: TrialProcesses, network: Emulation | None) -> "_Edge":
         reading, own_ns = machine.read_edge(), time.process_time_ns()
-        posted = machines.post(processes, "edge")
-        return cls(reading, own_ns, posted, network.cpu_ns() if network else None)
+        questions = machines.post(processes, "edge")
+        return cls(reading, own_ns, questions, network.cpu_ns() if network else None)
 
 
 def _lead_ns(cell: Cell) -> int:
@@ -88,7 +88,7 @@ def run_window(
     if begin.link_ns is not None and end.link_ns is not None:
         outcome.sampling.link_cpu_ns = begin.link_ns, end.link_ns
     outcome.probes += machine.edge_probes(begin.local, end.local)
-    outcome.probes += machines.edge_probes(processes, begin.posted, end.posted)
+    outcome.probes += machines.edge_probes(processes, begin.questions, end.questions)
     with step(outcome, "finish"):
         changes.settle(timeouts.limit_of_all(timeouts.COMMAND_TIMEOUT_S, len(processes.workers)))
         _finish(outcome, processes, timeline.grace_s + timeouts.FINISH_MARGIN_S, files)
@@ -166,16 +166,16 @@ def drain(
     }
     if _has_one_clock(outcome):
         limits_of[True]["quiet_latencies"] = timeouts.DRAIN_QUIET_LATENCIES
-    posted = []
+    commands = []
     for process in outcome.order.cell.processes:
         if process.name not in processes.living:
             continue
         for reliable, fields in limits_of.items():
             expect = _expected(outcome, process.name, last, changes.absent_endpoints, reliable)
             if any(expect.values()):
-                posted.append(processes.post(process.name, "drain", {"expect": expect, **fields}))
-    processes.await_answers(posted, timeline.drain_most_s + timeouts.COMMAND_TIMEOUT_S)
-    replies = [(command.worker.process, command.take()) for command in posted]
+                commands.append(processes.post(process.name, "drain", {"expect": expect, **fields}))
+    processes.await_answers(commands, timeline.drain_most_s + timeouts.COMMAND_TIMEOUT_S)
+    replies = [(command.worker.process, command.take()) for command in commands]
     outcome.times.drained = all(reply["complete"] for _, reply in replies)
     ends = (outcome.clock_of(process).to_reference(reply["time_ns"]) for process, reply in replies)
     outcome.times.drain_end_ns = max(map(int, ends), default=time.monotonic_ns())
