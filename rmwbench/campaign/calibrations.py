@@ -24,7 +24,7 @@ _SUMMARY = (
 
 
 MEMORY_PARTS = 16
-"""The memory of a machine differs by less than one part in so many from boot to boot: firmware and
+"""At another boot the memory of a machine differs by less than 1 / MEMORY_PARTS: firmware and
 kernel keep different amounts of it, also on machines of the same model."""
 
 

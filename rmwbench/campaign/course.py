@@ -311,7 +311,7 @@ TOLERANCE = 1.25
 
 
 def limit_s(plan: Plan) -> float:
-    """Return the time that a campaign of this plan may take: its budget, or that of its suite, or
+    """Return the time that a campaign of this plan may take: its budget, the time of its suite, or
     the plan's estimate with a tolerance."""
     if plan.budget_s is not None:
         return plan.budget_s

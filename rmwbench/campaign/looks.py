@@ -212,8 +212,8 @@ def _rounded(minutes: float | None) -> float | None:
 
 
 LookMaker = Callable[[int, float, bool], Look]
-"""A function that makes the look after so many blocks, from the minutes per block and whether the
-time is over."""
+"""A function that makes the look after a number of blocks. It gets this number, the minutes per
+block, and whether the time is over."""
 
 
 class InterimLooks:

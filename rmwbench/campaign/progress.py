@@ -102,7 +102,7 @@ class Progress:
         self.say(text)
 
     def left_s(self, blocks: int | None = None) -> float:
-        """Return the seconds until so many blocks, by default all, are done."""
+        """Return the seconds until this number of blocks, by default all, is done."""
         rest = [trial for trial in self._course.rest if blocks is None or trial.block < blocks]
         return sum(map(self._expected_s, [*rest, *(self._course.later if blocks is None else ())]))
 

@@ -451,7 +451,7 @@ def _expected_overtaken(t: SyntheticTrial, by_ns: float) -> tuple[float, float]:
 def _beside(
     label: str, metric: Mapping[str, Any], truth: float, plain: Mapping[str, Any], more: float = 0.0
 ) -> TruthCheck:
-    """Check that the interval of an injected arm, at 99.9 % like that of a law, holds the truth,
+    """Check that the interval of an injected arm, at 99.9 % as for a law, holds the truth,
     less at most the cost of the uninjected arm."""
     if "high" not in plain:
         return TruthCheck(

@@ -39,7 +39,8 @@ class Axis:
         raise NotImplementedError
 
     def rounded(self, level: float, digits: int) -> float:
-        """Return a level as it is tried and printed: whole, or with so many significant digits."""
+        """Return a level as it is tried and printed: whole, or with `digits` significant
+        digits."""
         return (
             float(max(round(level), math.ceil(self.least)))
             if self.whole

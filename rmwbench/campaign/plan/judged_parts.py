@@ -36,7 +36,8 @@ class JudgedLevels:
 
 def families(cells: Sequence[Cell], definition: Definition) -> tuple[int, int]:
     """Return the numbers of contenders by copy and by loan, which are judged separately; 0 without
-    a verdict, as for untimed trials. `definition` is that of any of these cells."""
+    a verdict, as for untimed trials. `definition` is the definition of any of
+    these cells."""
     by_loan = [
         cell.arm.loan
         for cell in cells

@@ -100,8 +100,8 @@ class MachineLimits:
 
     def _copying(self, cell: Cell) -> Iterable[Excess]:
         """Compare the bytes that endpoints handle (`handled_bytes_per_s`) with the copying rate:
-        those of the busiest endpoint, which is one thread, with that of one processor, and those of
-        all endpoints with that of all processors."""
+        the busiest endpoint, which is one thread, with one processor, and all endpoints with all
+        processors."""
         bytes_per_s = handled_bytes_per_s(cell)
         total, busiest = sum(bytes_per_s.values()), max(bytes_per_s.values(), default=0.0)
         if total <= ANY_MACHINE_BYTES_PER_S:

@@ -259,8 +259,8 @@ def publish_mode_option(cell: Cell, side: Side) -> dict[str, str]:
 
 
 def domain_id(cell: Cell, hosts: Hosts) -> int:
-    """Return the DDS domain of a trial. In a network of our own it is that of a user's file, else
-    0. On a shared host, and among machines, it differs from a robot's domain and from those of
+    """Return the DDS domain of a trial. In a network of our own it is the domain of a user's
+    file, else 0. On a shared host, and among machines, it differs from a robot's domain and from those of
     other trials."""
     if cell.real is not None and cell.real.gang is not None:
         return cell.real.gang.domain_id

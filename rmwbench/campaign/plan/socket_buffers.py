@@ -64,8 +64,8 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Kernels:
-    """The kernels of a trial. `own` is that of the machine that runs the whole trial, or of each of
-    several equal machines; `of_hosts` maps host → its machine's, if hosts are machines."""
+    """The kernels of a trial. `own` is the kernel of the machine that runs the whole trial, or of
+    each of several equal machines; `of_hosts` maps host → its machine's, if hosts are machines."""
 
     own: Kernel
     of_hosts: Mapping[str, Kernel] = field(default_factory=dict)

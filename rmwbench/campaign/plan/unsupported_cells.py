@@ -372,7 +372,7 @@ def shared_memory_bytes(cell: Cell, workers: Workers) -> int:
 
 def _described_memory(side: Side, worker: Worker) -> dict[str, Any] | None:
     """Return the worker's description of a process's need for /dev/shm, or None. The need of a
-    user's own profile is unknown, so that of the untouched profile is used."""
+    user's own profile is unknown, so the need of the untouched profile is used."""
     if side.modes.get("transport") in WITHOUT_SHARED_MEMORY:
         return None
     name = side.profile.name if side.profile.text is None else "untouched"

@@ -215,19 +215,19 @@ def _sent(outcome: TrialOutcome) -> Iterator[dict[str, np.ndarray]]:
     for section in (s for s in outcome.sections if s.kind == SENT):
         yield _recorded_sent(section)
         finished = outcome.endpoints.finished.get(section.endpoint)
-        stuck = section.endpoint in outcome.endpoints.unfinished
+        is_unfinished = section.endpoint in outcome.endpoints.unfinished
         never_sent = finished["never_sent"] if finished else 0
-        if outcome.times.window and (stuck or never_sent):
+        if outcome.times.window and (is_unfinished or never_sent):
             endpoint = by_endpoint[section.endpoint]
             arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed).get("arrival")
             if arrival is None:
                 continue  # a service has no schedule: it answers its clients' requests
             own_window = schedule_of(outcome, endpoint)
-            # A stuck writer never reported a number: the rest of its schedule was not sent.
+            # A writer that has not finished never reported a number: the rest of its schedule was not sent.
             unsent = (
                 scheduled_messages(arrival, own_window.end_ns - own_window.start_ns)
                 - len(section.rows)
-                if stuck
+                if is_unfinished
                 else never_sent
             )
             yield _never_sent(section, arrival, unsent, own_window.start_ns, own_window.steady_ns)

@@ -30,10 +30,10 @@ PROGRAM = """
 import marshal, os, stat
 KINDS = ((stat.S_ISREG, "file"), (stat.S_ISSOCK, "socket"), (stat.S_ISDIR, "directory"), (stat.S_ISFIFO, "fifo"))
 end = ARGUMENTS.index("")
-found, places, kept = [], ARGUMENTS[:end], ARGUMENTS[end + 1:]
-while places:
-    for entry in os.scandir(places.pop(0)):
-        if entry.path in kept:
+entries, folders, excluded = [], ARGUMENTS[:end], ARGUMENTS[end + 1:]
+while folders:
+    for entry in os.scandir(folders.pop(0)):
+        if entry.path in excluded:
             continue
         try:
             status = entry.stat(follow_symlinks=False)
@@ -41,11 +41,11 @@ while places:
             continue
         kind = next((name for test, name in KINDS if test(status.st_mode)), "other")
         if kind == "directory":
-            places.append(entry.path)
-            if any(path.startswith(entry.path + "/") for path in kept):
+            folders.append(entry.path)
+            if any(path.startswith(entry.path + "/") for path in excluded):
                 continue
-        found.append((entry.path, kind, status.st_blocks * 512))
-os.write(4, marshal.dumps(found))
+        entries.append((entry.path, kind, status.st_blocks * 512))
+os.write(4, marshal.dumps(entries))
 """
 
 
@@ -106,5 +106,5 @@ def _end(
             note(outcome, failed.process, "problem", text=f"exit: {failed.reason()}")
     for name, process in workers.items():
         if process.wait_status is None:
-            text = f"exit: it still ran {EXIT_TIMEOUT_S:g} s after it was told to"
+            text = f"exit: it still ran {EXIT_TIMEOUT_S:g} s after the request"
             note(outcome, name, "problem", text=text)

@@ -167,7 +167,7 @@ class SamplingFacts:
     between the two times of `collecting_ns`. `sampled` is the sampler's document
     (docs/formats/sampler.md), or `unsampled` the reason why there is none; `sampled_at` has each
     host's own. `own_cpu_ns` is the orchestrator's CPU time at both ends of the window,
-    `link_cpu_ns` that of the network's process."""
+    `link_cpu_ns` the CPU time of the network's process."""
 
     collected: dict[str, dict[str, Any]] = field(default_factory=dict)
     collecting_ns: tuple[int, int] | None = None

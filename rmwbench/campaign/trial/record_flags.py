@@ -16,7 +16,7 @@ from rmwbench.lab.process.records import RECEIVED, SENT, RecordSection
 from rmwbench.words.numbers import concise, counted, percent
 
 KILLED = "killed_s"
-"""The text of an event `killed` of a worker; that of a daemon is `daemons_end_s`."""
+"""The text of an event `killed` of a worker; the event of a daemon has `daemons_end_s`."""
 
 
 def note_held_messages(outcome: TrialOutcome) -> None:

@@ -39,6 +39,6 @@ def heartbeat_s(middleware: str) -> float:
 
 
 def limit_of_all(limit_s: float, processes: int) -> float:
-    """Return the time limit for so many processes that are asked at once, if `limit_s` is the
-    limit of a single one."""
+    """Return the time limit for a number of processes that are asked at once; `limit_s` is the
+    limit of one process."""
     return limit_s + PER_PROCESS_S * processes

@@ -132,10 +132,10 @@ def _finish(
     try:
         processes.wait(finished, timeout_s, "end of the schedule", unfinished)
     except WorkerFailed as failed:
-        stuck = None if failed.kind != "timeout" else held_calls(outcome, files)
-        if stuck is None:
+        open_calls = None if failed.kind != "timeout" else held_calls(outcome, files)
+        if open_calls is None:
             raise
-        for call in stuck:
+        for call in open_calls:
             note_unfinished(outcome, call)
 
 

@@ -209,7 +209,7 @@ def attestations(outcome: TrialOutcome) -> list[dict[str, Any]]:
     transports = list(carried_bytes(edges))
     note = "sent during the window, headers included"
     if outcome.network.shared_host:
-        note += "; on the shared host that of other programs too"
+        note += "; on the shared host, bytes of other programs included"
     claimed = _evidence(outcome, delivered)
     off_interfaces = {path: size for path, size in claimed.items() if path not in ON_INTERFACES}
     if _is_disproved(outcome, sum(off_interfaces.values()), delivered, transports):
