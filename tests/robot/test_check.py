@@ -10,7 +10,7 @@ import pytest
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome, Why
 from rmwbench.bundle import Bundle
 from rmwbench.campaign.plan.default_arms import default_arms
-from rmwbench.cli.verbs.check import CheckOptions
+from rmwbench.cli.verbs.check import CheckOptions, last_command
 from rmwbench.errors import UserError
 from rmwbench.report.render.html import render_html
 from rmwbench.report.render.markdown import render_markdown
@@ -325,3 +325,9 @@ def test_several_in_use_are_judged_by_the_worst(first):
     check_view = view(robot_check(first, None, (FAST.arm, SLOW.arm)))
     words = " ".join(texts(of_view(check_view)))
     assert f"about the worst of {FAST.arm} and {SLOW.arm}, which misses a limit" in words
+
+
+def test_a_check_over_a_network_that_was_stopped_is_looked_at_over_that_network():
+    """The command lacked it, and showed another check or none."""
+    options = CheckOptions(suite="my-robot.yaml", network="wifi")
+    assert last_command(options) == "rmwbench check my-robot.yaml --network wifi --last"

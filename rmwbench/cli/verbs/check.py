@@ -87,7 +87,12 @@ def _run(options: CheckOptions) -> "Bundle":
         stderr_console().print(NO_LIMITS, style="yellow", markup=False)
     directory = check_places.new_place(check_places.checks_of(suite.suite, options.network))
     campaign = new_campaign(request, directory, choice=choice)
-    run_to_end(
-        campaign, directory, resume_command(directory), command_line("check", name, "--last")
-    )
+    run_to_end(campaign, directory, resume_command(directory), last_command(options))
     return Bundle(directory)
+
+
+def last_command(options: CheckOptions) -> str:
+    """Return the command that prints the answer of a check again: those over a network have a
+    folder of their own."""
+    network = ["--network", options.network] if options.network else []
+    return command_line("check", options.required_suite("check"), *network, "--last")
