@@ -1,11 +1,9 @@
 """The view of `rmwbench decide`: which candidate to take, then for each machine its candidates with
 the reasons, each case where there are several, and where the answer flips along a factor."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from rmwbench.analysis.decide.decisions import DecisionAnswer, FactorOutcomes, LimitDecision
-from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.verdicts.limit_outcomes import AtMost
 from rmwbench.report.view import (
     Block,
     Items,
@@ -20,7 +18,7 @@ from rmwbench.report.view import (
 )
 from rmwbench.results.decide import decide_words
 from rmwbench.results.decide.decide_model import Decided, MachineDecision
-from rmwbench.results.workload.outcomes import amount
+from rmwbench.results.workload.outcomes import in_words
 from rmwbench.words.level_names import named_level
 
 TONES: Mapping[str, Tone] = {"meets": "good", "misses": "bad", "open": "open", "unknown": "odd"}
@@ -35,15 +33,10 @@ CANDIDATES = (
 
 def view(decided: Decided) -> View:
     limits, rules = decided.limits, decided.rules
-    limit_texts = [_limits(limits.acceptable)]
-    limit_texts += [
-        f"in {topic} {_limits(limits_of_topic)}"
-        for topic, limits_of_topic in (limits.topics or {}).items()
-    ]
     meaning = (
-        f"Limits {limits.name}: {'; '.join(limit_texts)}. P(all) is the probability that a candidate "
-        "meets every limit; where it is open and yet near 0 or 1, the value that would decide it "
-        "stands beside it. "
+        f"Limits {limits.name}: {in_words(limits.acceptable, limits.topics or {})}. P(all) is the "
+        "probability that a candidate meets every limit; where it is open and yet near 0 or 1, the "
+        "value that would decide it stands beside it. "
         f"All answers of a machine share an error of {100 * rules.alpha:.0f} %; "
         f"fewer than {rules.min_blocks} blocks decide nothing."
     )
@@ -57,13 +50,6 @@ def view(decided: Decided) -> View:
         answer=[Text(decided.text, "strong")],
         sections=[_machine(machine) for machine in decided.machines],
         card=[f"limits {limits.name}"],
-    )
-
-
-def _limits(limits: Iterable[AtMost]) -> str:
-    return "; ".join(
-        f"{GLOSSARY[limit.metric].title} at most {amount(limit.at_most, limit.metric)}"
-        for limit in limits
     )
 
 

@@ -23,11 +23,13 @@ from rmwbench.results.decide.candidate_campaigns import (
     limits_in,
 )
 from rmwbench.results.decide.decide_document import summarise
+from rmwbench.results.decide.decide_model import Decided
 from rmwbench.results.show_document import summarise as show
 from rmwbench.suite.file.limits_file import read_limits
 from tests.support import kept, synthetic_bundle
 from tests.support.command import rmwbench
 from tests.support.edited import campaign_json, journal
+from tests.support.typed import typed
 from tests.support.views import cells, section, tables, texts
 
 FAST, SLOW = synthetic_bundle.ARMS[1], synthetic_bundle.ARMS[2]
@@ -325,3 +327,11 @@ def test_who_never_came_to_an_end_does_not_meet_what_nobody_could_measure(tmp_pa
 def test_limits_of_nothing_that_was_measured_are_refused(tmp_path, imu):
     with pytest.raises(UserError, match="no measured cell matches the case"):
         decided(tmp_path, imu, more="of: {workload: lidar}\n")
+
+
+def test_limits_of_topics_alone_do_not_begin_with_an_empty_one():
+    """`Limits mine: ; in front undelivered at most 1 %`."""
+    of_topics = {"name": "mine", "topics": {"front": [{"metric": "undelivered", "at_most": 0.01}]}}
+    answer = typed(Decided, {"limits": of_topics, "rules": {"alpha": 0.05, "min_blocks": 5}})
+    (meaning,) = texts(view(answer).about)
+    assert meaning.startswith("Limits mine: in front undelivered of at most 1 %. P(all) is")

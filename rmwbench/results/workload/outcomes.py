@@ -351,23 +351,27 @@ def amount(value: float, metric: str) -> str:
 
 
 def _text(limits: AcceptedLimits) -> str:
-    parts = [_in_words(limits.acceptable)] if limits.acceptable else []
-    parts += [f"in {name} {_in_words(own)}" for name, own in limits.topics.items()]
     most = amount(1 - limits.nothing.at_least, limits.nothing.metric)
     return (
-        f"Meets: {'; '.join(parts)}, with the whole interval. Misses: messages arrive, and a whole "
-        "interval lies beyond a limit. None: nothing arrived, and the interval leaves at most "
-        f"{most} that does. Open: an interval reaches to both sides of its limit. Each interval is "
-        "of 95 % by itself: nothing is corrected for how many arms, limits and conditions are "
-        "judged."
+        f"Meets: {in_words(limits.acceptable, limits.topics)}, with the whole interval. Misses: "
+        "messages arrive, and a whole interval lies beyond a limit. None: nothing arrived, and the "
+        f"interval leaves at most {most} that does. Open: an interval reaches to both sides of its "
+        "limit. Each interval is of 95 % by itself: nothing is corrected for how many arms, limits "
+        "and conditions are judged."
     )
 
 
-def _in_words(limits: Sequence[AtMost]) -> str:
-    return " and ".join(
-        f"{GLOSSARY[limit.metric].title} of at most {amount(limit.at_most, limit.metric)}"
-        for limit in limits
-    )
+def in_words(acceptable: Sequence[AtMost], topics: Mapping[str, Sequence[AtMost]]) -> str:
+    """Return `undelivered of at most 1 %; in front response latency, p99 of at most 50 ms`."""
+
+    def together(limits: Sequence[AtMost]) -> str:
+        return " and ".join(
+            f"{GLOSSARY[limit.metric].title} of at most {amount(limit.at_most, limit.metric)}"
+            for limit in limits
+        )
+
+    parts = [together(acceptable)] if acceptable else []
+    return "; ".join([*parts, *(f"in {name} {together(own)}" for name, own in topics.items())])
 
 
 def _summary(conditions: Sequence[LevelsOutcome]) -> str:
