@@ -134,7 +134,8 @@ class _Readings:
 
     @property
     def samplers(self) -> list[Counted]:
-        """`sampler`, or `sampler#2` beside a worker `sampler`, and `sampler@base` of a further host."""
+        """`sampler`, or `sampler#2` beside a worker `sampler`, and `sampler@base` on a further
+        host."""
         return [
             counted
             for (role, name), counted in self.table.items()

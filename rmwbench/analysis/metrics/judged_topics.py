@@ -197,8 +197,8 @@ def same_readers(
 
 def _names(groups: Iterable[Sequence[str]]) -> list[str]:
     """A name for each group: its one name, or `scan_*`; all its names where two groups would
-    otherwise be called the same, and a number where these are the same as well: a node may subscribe
-    to a topic twice."""
+    otherwise be called the same, and a number where these are the same as well: a node may
+    subscribe to a topic twice."""
     listed = list(groups)
     short = [_called(group) for group in listed]
     again = Counter(short)

@@ -1,10 +1,10 @@
 """One trial's latencies, arrivals and ledger from its records. Columns are read one by one, so that
 memory stays at a few columns.
 
-Every message that the schedule wanted is in the samples of the response latency and the latency until
-consumed, once per reader, and every message that was sent in that of the service latency: one that
-did not arrive sound and in time is +inf (rule 4). Latencies of several readers are pooled within
-the trial."""
+Every message that the schedule wanted is in the samples of the response latency and the latency
+until consumed, once per reader, and every message that was sent in that of the service latency. One
+that did not arrive sound and in time is +inf (rule 4). Latencies of several readers are pooled
+within the trial."""
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace

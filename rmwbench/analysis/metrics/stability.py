@@ -3,22 +3,22 @@ constant time; with a growing queue each message is later than the one before. T
 growing queue depends on the end of the measurement, so it is no property of the system and must
 never be quoted as such.
 
-*Stability* counts the queue itself, at an overload: at eleven instants from the beginning to the end
-of the steady window, the messages that were due and that the reader did not have yet. Lost messages
-are left out (they are in no queue, and loss has its own limit); messages that were never sent count,
-since they wait at the publisher for good. A queue is unstable if it rises at most of the instants
-(Kendall's tau of at least 0.6 over eleven, which a series without trend reaches in about 1 % of
-cases: Kendall, Biometrika 30, 1938) and if its rise over the window, by the median of the pairwise
-slopes (Theil–Sen), is at least 1 % of the messages that were due and at least three.
+*Stability* counts the queue itself, at an overload: at eleven instants from the beginning to the
+end of the steady window, the messages that were due and that the reader did not have yet. Lost
+messages are left out (they are in no queue, and loss has its own limit); messages that were never
+sent count, since they wait at the publisher for good. A queue is unstable if it rises at most of
+the instants (Kendall's tau of at least 0.6 over eleven, which a series without trend reaches in
+about 1 % of cases: Kendall, Biometrika 30, 1938) and if its rise over the window, by the median of
+the pairwise slopes (Theil–Sen), is at least 1 % of the messages that were due and at least three.
 
-*Drift* asks the same question of the latency, in any campaign, and a falling latency is a drift too.
-The messages of a pair that arrived are taken in the order of sending and divided into ten parts of
-equal size, or into fewer parts of two messages each; the latency of a part is its median. A trial
-drifts where the parts rise, or fall, at most of the steps, and the last two parts differ from the
-first two by at least half of the median of all parts. Required is a Kendall's tau of at least ±0.6
-with ten parts, more with fewer. Without a trend, at most 3 % of series reach it. An arm drifts where
-at least half of its trials, and at least three, drift in the same direction: by chance in one of
-several thousand arms.
+*Drift* asks the same question of the latency, in any campaign, and a falling latency is a drift
+too. The messages of a pair that arrived are taken in the order of sending and divided into ten
+parts of equal size, or into fewer parts of two messages each; the latency of a part is its median.
+A trial drifts where the parts rise, or fall, at most of the steps, and the last two parts differ
+from the first two by at least half of the median of all parts. Required is a Kendall's tau of at
+least ±0.6 with ten parts, more with fewer. Without a trend, at most 3 % of series reach it. An arm
+drifts where at least half of its trials, and at least three, drift in the same direction: by chance
+in one of several thousand arms.
 
 One stall, wherever it is, is neither."""
 

@@ -1,5 +1,5 @@
-"""The time series of the trials that record one: processor time second by second, and whether memory
-grows with the messages.
+"""The time series of the trials that record one: processor time second by second, and whether
+memory grows with the messages.
 
 The processor time between two samples is divided by the time between them, so a sample that came
 some milliseconds late changes nothing. A second whose beginning or end was not sampled is left out.

@@ -322,10 +322,10 @@ OF_THE_WINDOW = tuple(m.name for m in METRICS if m.whole_window)
 def limit_reached(
     endpoints: Iterable[Row], events: Iterable[Row], window: SteadyWindow | None
 ) -> str | None:
-    """Why a trial, given by its rows of `endpoints` and `events`, has no rate: a publisher that sends
-    back to back reached its limit before the window ended. How many messages it would have sent in
-    the rest is not known, and the messages of a faster arm would be divided by more idle time. None
-    where every publisher could send until the window ended."""
+    """Why a trial, given by its rows of `endpoints` and `events`, has no rate: a publisher that
+    sends back to back reached its limit before the window ended. How many messages it would have
+    sent in the rest is not known, and the messages of a faster arm would be divided by more idle
+    time. None where every publisher could send until the window ended."""
     limits = {row["endpoint"]: limit for row in endpoints if (limit := _limit(row)) is not None}
     if window is None or not limits:
         return None

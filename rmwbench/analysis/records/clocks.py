@@ -1,5 +1,5 @@
-"""How far one clock is from another, how well that is known (docs/formulas.md), and every stamp of a
-trial on the reference clock.
+"""How far one clock is from another, how well that is known (docs/formulas.md), and every stamp of
+a trial on the reference clock.
 
 An exchange has four stamps: asked and answered on the reference clock (the orchestrator's),
 received and sent on the other. However long either way took, the other clock was ahead by at most
@@ -14,8 +14,8 @@ a clock, the bounds widen from each reading by MOST_DRIFT.
 
 A bundle keeps every stamp as it was taken, and its `clock_map` has the offset of each host's clock
 from the reference, which `trials` and `frames` already have. Code that subtracts stamps passes its
-evidence through `on_one_clock` first; where all hosts have the reference's own clock the evidence is
-returned unchanged, at no cost. A time between two clocks is known to the sum of their bounds."""
+evidence through `on_one_clock` first; where all hosts have the reference's own clock the evidence
+is returned unchanged, at no cost. A time between two clocks is known to the sum of their bounds."""
 
 import itertools
 import re

@@ -138,9 +138,9 @@ def needed(q: float) -> int:
 
 
 def rank(n: int, q: float) -> int:
-    """The 0-based index of the quantile q in n sorted values: x(⌈n·q⌉), the inverse of the empirical
-    distribution. Nothing is interpolated, since lost messages are +inf, and between a number and
-    infinity there is nothing."""
+    """The 0-based index of the quantile q in n sorted values: x(⌈n·q⌉), the inverse of the
+    empirical distribution. Nothing is interpolated, since lost messages are +inf, and between a
+    number and infinity there is nothing."""
     return min(max(math.ceil(n * q - 1e-9) - 1, 0), n - 1)
 
 

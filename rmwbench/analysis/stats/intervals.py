@@ -43,8 +43,8 @@ def plain_t(values: np.ndarray, confidence: float = 0.95) -> Interval:
 
 
 def amount_t(values: np.ndarray, confidence: float = 0.95, *, unit: str = "") -> Interval:
-    """`plain_t` of amounts that may be zero: where all values are possible ones of an amount, or of a
-    fraction, so is the interval."""
+    """`plain_t` of amounts that may be zero. It is cut at 0, and for fractions at 1, unless a value
+    lies beyond."""
     mean, low, high = plain_t(values, confidence)
     if (values >= 0).all():
         low = max(low, 0.0)

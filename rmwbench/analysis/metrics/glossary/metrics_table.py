@@ -724,8 +724,8 @@ METRICS: tuple[Metric, ...] = (
     _start_amount(
         "discovery_packets",
         "packets until the graph was complete",
-        "Packets that all interfaces of the host sent from before the first session opened until "
-        "every endpoint saw all its peers.",
+        "Packets that all interfaces of the host sent from before the first session opened "
+        "until every endpoint saw all its peers.",
         unit="count",
         use=GROWTH,
     ),
@@ -812,7 +812,8 @@ METRICS: tuple[Metric, ...] = (
             f"CPU by second, {name}",
             "CPU time of all workers, daemons and other processes of the middleware in each second "
             "of the steady window, where a time series was asked for (`sampling: {series_hz: 1}`). "
-            f"{share} of the seconds take more. Printed from {needed(q)} seconds on; below that a bound.",
+            f"{share} of the seconds take more. Printed from {needed(q)} seconds on; below that a "
+            "bound.",
             unit="cores",
             kind="quantile",
             source="cpu_by_second",
@@ -1352,14 +1353,14 @@ METRICS: tuple[Metric, ...] = (
             (
                 "stopped_at_configure",
                 "not configured",
-                "The fraction of the lifecycle nodes that did not answer in time when they were to be "
-                "configured, or refused, or had not been configured when the window ended.",
+                "The fraction of the lifecycle nodes that did not answer in time when they were to "
+                "be configured, or refused, or had not been configured when the window ended.",
             ),
             (
                 "stopped_at_activate",
                 "not activated",
-                "The fraction of the lifecycle nodes that did not answer in time when they were to be "
-                "activated, or refused, or had not been activated when the window ended.",
+                "The fraction of the lifecycle nodes that did not answer in time when they were to "
+                "be activated, or refused, or had not been activated when the window ended.",
             ),
         )
     ),

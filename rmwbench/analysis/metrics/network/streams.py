@@ -4,12 +4,12 @@ end.
 Outages, restarts and late discovery are measured on streams: a node that comes back has new
 endpoints, but its peers see one stream with a gap.
 
-Was it discovery or delivery? The messages that a reader misses are split by their place in its life:
-before its first message, between its first and its last, and after. Without this split a loss figure
-calls a middleware lossy that was only slow to find its peer. The split exists for nodes that join
-within the window: a trial does not wait for them, while all other nodes have matched and exchanged a
-message before the window begins. Messages that were still under way when the trial ended are in no
-part."""
+Was it discovery or delivery? The messages that a reader misses are split by their place in its
+life: before its first message, between its first and its last, and after. Without this split a loss
+figure calls a middleware lossy that was only slow to find its peer. The split exists for nodes that
+join within the window: a trial does not wait for them, while all other nodes have matched and
+exchanged a message before the window begins. Messages that were still under way when the trial
+ended are in no part."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
