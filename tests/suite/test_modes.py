@@ -1,14 +1,16 @@
-"""Modes of arms: the vocabulary, levels as factors, and the error's line for an unknown one."""
+"""Modes of arms: the vocabulary, levels as factors, and the error's line for an unknown one. The
+publish mode as workers are told it: of each publisher, and on rclcpp before the session opens."""
 
 import re
 from pathlib import Path
 
 import pytest
 
+from rmwbench.campaign.plan.profile import publish_mode_option
 from rmwbench.suite.arm import MODES, NUMBERS, SWITCHES, WORDS
 from rmwbench.suite.cells import cells
 
-from .suite_text import error, suite
+from .suite_text import cells_of, error, suite
 
 ARM = "{name: b, middleware: zenoh}"
 
@@ -102,3 +104,21 @@ def test_the_harness_has_the_same_vocabulary():
         set(words_of) == set(MODES)
         and {name: tuple(words) for name, words in words_of.items() if words} == WORDS
     )
+
+
+NO_PUBLISHER = "primary_metric: rss, nodes: [{name: a}], timeline: {steady_s: 3.0}"
+
+
+@pytest.mark.parametrize(
+    ("arm", "option"),
+    [
+        ("rclcpp/rmw_fastrtps_cpp, publish_mode: async", {"publish_mode": "async"}),
+        ("rclcpp/rmw_fastrtps_cpp, publish_mode: sync", {"publish_mode": "sync"}),
+        ("rclcpp/rmw_fastrtps_cpp", {}),
+        ("fastdds, publish_mode: async", {}),
+    ],
+)
+def test_a_process_without_publishers_has_the_mode_too_where_an_rmw_takes_it(arm, option):
+    """rmw_fastrtps has it per participant: a node that publishes /rosout alone is asynchronous."""
+    (cell,) = cells_of(NO_PUBLISHER, f"middleware: {arm}")
+    assert publish_mode_option(cell, cell.sides["a"]) == option
