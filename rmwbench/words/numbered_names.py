@@ -2,7 +2,6 @@
 `scan_*`. Suites limit topics and readers by it, and answers name alike ones by it."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 
 _NUMBERED = re.compile(r"(.+?)_?\d+")
@@ -15,6 +14,6 @@ def stem(name: str) -> str:
 
 
 def common_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return `scan_*` for each stem that several of the names have. Empty names are skipped."""
-    stems = Counter(stem(name) for name in names if name)
-    return tuple(f"{name}_*" for name, count in stems.items() if count > 1)
+    """Return `scan_*` for each stem of the names with a number."""
+    stems = dict.fromkeys(stem(name) for name in names if name and stem(name) != name)
+    return tuple(f"{name}_*" for name in stems)

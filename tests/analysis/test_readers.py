@@ -116,6 +116,12 @@ def test_a_focus_may_be_a_reader():
     assert names(*rows, endpoints=held, workload=focus) == ["image", "imu"]
 
 
+def test_a_common_name_limits_unlike_topics_too():
+    """It was of alike ones alone, and of two scans of different sizes nothing had it."""
+    apart = parts(endpoint(1, "scan_1"), endpoint(2, "scan_2", size=4096))
+    assert len(apart) == 2 and all("scan_*" in topic.limit_names for topic in apart)
+
+
 def test_what_may_be_limited():
     held = [{"endpoint": 3, "hold_ns": 7}]
     _, logger = parts(CAMERA, reader(2, "control"), reader(3, "logger"), endpoints=held)
