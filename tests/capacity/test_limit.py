@@ -69,6 +69,7 @@ def test_words_are_read_and_said_back(text, shown, messages):
         ("p99 < 5 mss", "unknown unit"),
         ("p98 < 5 ms", "not measured"),
         ("p99 reponse < 5 ms", "did you mean `response`?"),
+        ("p99 callback < 5 ms", "unknown latency `callback`"),
         ("los < 1 %", "did you mean `loss`?"),
         ("loss < 1 ms", "unknown unit"),
         ("loss < 300 %", "always true"),

@@ -309,7 +309,7 @@ def _condition(part: str) -> LimitCondition:
 
 
 def _metric(phrase: str, part: str) -> str:
-    words = phrase.lower().replace("_", " ").replace("latency", " ").replace("call", " ").split()
+    words = [w for w in phrase.lower().replace("_", " ").split() if w not in ("latency", "call")]
     if (metric := NAMED.get(" ".join(words))) is not None:
         return metric.name
     percentiles = [w for w in words if re.fullmatch(r"p\d+(\.\d+)?", w) or w == "median"]

@@ -110,7 +110,7 @@ def _segment(c: Conduct) -> bool:
 
 
 def _receive_buffer(c: Conduct) -> bool:
-    return c.dropped > max(DROPPED * c.wanted, 0) and c.is_harmed
+    return c.dropped > DROPPED * c.wanted and c.is_harmed
 
 
 def _late_repair(c: Conduct) -> bool:

@@ -288,9 +288,9 @@ class ArmReport:
 
     def in_blocks(self, metric: str, topic: str | None = None) -> dict[int, Any]:
         """Return block -> the metric's value, or (events, of) for a fraction, by the rules of a
-        verdict: a block that the arm lost is counted by `with_lost_blocks`, a block on a machine that was
-        too busy for a network is left out, and an untimed trial has no times. Memory does not
-        depend on how busy a machine is; bytes of traffic do."""
+        verdict: a block that the arm lost is counted by `with_lost_blocks`, a block on a machine
+        that was too busy for a network is left out, and an untimed trial has no times. Memory does
+        not depend on how busy a machine is; bytes of traffic do."""
         entry, judged = GLOSSARY[metric], self.judged[None]
         if self.refused(entry):
             return {}
