@@ -89,13 +89,34 @@ def test_a_file_that_is_not_valid_is_one_error(tmp_path, make, words):
 
 
 def test_the_outcomes_of_a_suite_may_be_a_limits_file(tmp_path):
-    written(tmp_path, TEXT)
+    written(tmp_path, TEXT.partition("of:")[0])
     suite = tmp_path / "f.yaml"
     suite.write_text(edited(more="outcomes: limits.yaml\n"))
     limits = load(suite).outcomes
     assert limits.document() == {
         key: value for key, value in read_limits(tmp_path / "limits.yaml").document().items()
     }
+
+
+@pytest.mark.parametrize(
+    ("case", "other"),
+    [
+        ("workload: w", None),
+        ("levels: {depth: 1}", "w [depth=10]"),
+        ("workload: cameras", "w [depth=1]"),
+    ],
+)
+def test_limits_of_one_case_are_not_the_outcomes_of_another(tmp_path, case, other):
+    """They were: cells of other workloads missed limits that are not theirs."""
+    written(tmp_path, f"limits: a\nacceptable: {{undelivered: 0.1}}\nof: {{{case}}}\n")
+    suite = tmp_path / "f.yaml"
+    suite.write_text(edited(more="outcomes: limits.yaml\nfactors: {depth: [1, 10]}\n"))
+    if other is None:
+        assert load(suite).outcomes
+        return
+    with pytest.raises(UserError, match="these limits are for one case") as caught:
+        load(suite)
+    assert caught.value.where.endswith("f.yaml:13") and f"`{other}`" in caught.value.what
 
 
 def test_a_path_that_no_file_can_have_is_one_error():

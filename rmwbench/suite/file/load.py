@@ -10,7 +10,7 @@ from typing import Any
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.errors import UserError
-from rmwbench.suite.cells import cells
+from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.fault import Fault, at_key
 from rmwbench.suite.file import (
     candidate_list,
@@ -41,6 +41,7 @@ from rmwbench.suite.file.tree import (
     tree_of,
     values_of,
 )
+from rmwbench.suite.limits import LimitsCase
 from rmwbench.suite.suite import Suite
 
 
@@ -73,14 +74,31 @@ def parse(
         "middlewares": [*dict.fromkeys((*shipped_middlewares(), *middlewares))],
     }
     content = values_of(tree, where)
+    case = LimitsCase()
     if isinstance(content.get("outcomes"), str):
         limits = read_limits(directory / content["outcomes"])
         keys = {"acceptable", "topics", "nothing"}
         content["outcomes"] = limits.model_dump(by_alias=True, include=keys)
+        case = limits.of
     with error_lines(tree, where):
         suite = Suite.model_validate(content, context=context)
-        cells(suite)  # raises Fault for a contradiction between a level and a workload
+        # raises Fault for a contradiction between a level and a workload
+        _check_case(case, cells(suite))
     return suite
+
+
+def _check_case(case: LimitsCase, suite_cells: Iterable[Cell]) -> None:
+    """Raises Fault if a limits file is for a case that is not all of the suite: its outcomes are of
+    every cell."""
+    for cell in suite_cells:
+        if not case.has(cell.workload.name, cell.factors):
+            raise Fault(
+                f"these limits are for one case, and `{cell.comparison}` of the suite is another",
+                expected="a limits file whose `of:` has all workloads and levels of the suite",
+                fix="leave `of:` out of the file, or judge its case afterwards: `rmwbench show "
+                "DIR --limits FILE`",
+                at=("outcomes",),
+            )
 
 
 def plain(text: str, *, where: str, choice: Choice = NO_CHOICE) -> dict[str, Any]:
