@@ -7,7 +7,7 @@ from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.metrics.stability import stability
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.codes import CORRUPT, LATE
-from tests.analysis.test_latency import Records, message
+from tests.support.columns import Records, message
 
 TWO_CLIENTS = [
     EndpointRow(1, "client", "add"),

@@ -25,8 +25,8 @@ from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import ABSENT, Ledger
 from rmwbench.analysis.verdicts.interim import BlockFacts
 from rmwbench.codes import FAILED, LATE, LOANED, WARMUP
-from tests.analysis.test_latency import Records
 from tests.analysis.test_one_clock import Evidence, a_trial
+from tests.support.columns import Records
 
 WINDOW = SteadyWindow(0, 10_000)
 

@@ -8,8 +8,7 @@ import numpy as np
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife, history, lives, passes
-from tests.analysis.test_latency import Records, message
-from tests.support.columns import PAIR
+from tests.support.columns import PAIR, Records, message
 
 WINDOW = SteadyWindow(1000, 2000)
 ENDPOINTS = [*PAIR, EndpointRow(3, "subscription", "t")]

@@ -20,8 +20,8 @@ from rmwbench.analysis.metrics.network.network_counters import (
 )
 from rmwbench.analysis.metrics.network.network_metrics import network
 from rmwbench.analysis.records.columns import SteadyWindow
-from tests.analysis.test_latency import Records
 from tests.analysis.test_wire import log
+from tests.support.columns import Records
 
 OTHERS = names_of(MetricScope.CROSS_TRAFFIC)
 S = 1_000_000_000

@@ -23,9 +23,8 @@ from rmwbench.analysis.metrics.network.outage import (
 from rmwbench.analysis.metrics.network.streams import End, StreamPair, pairs_of
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT
-from tests.analysis.test_latency import Records, message
 from tests.analysis.test_wire import PATIENT, log
-from tests.support.columns import PAIR
+from tests.support.columns import PAIR, Records, message
 
 WINDOW = SteadyWindow(0, 1000)
 OUTAGE = Outage("network", "robot", "blackhole", 300, 600)

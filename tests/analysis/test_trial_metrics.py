@@ -15,8 +15,7 @@ from rmwbench.analysis.metrics.trial_metrics import (
     limit_reached,
 )
 from rmwbench.analysis.records.columns import SteadyWindow
-from tests.analysis.test_latency import Records, message
-from tests.support.columns import PAIR
+from tests.support.columns import PAIR, Records, message
 
 WINDOW = SteadyWindow(1_000_000_000, 6_000_000_000)
 

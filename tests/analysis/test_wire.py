@@ -23,7 +23,7 @@ from rmwbench.analysis.metrics.network.outage import Outage
 from rmwbench.analysis.records import frames as frame_log
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.frames import CLASSES, frames_of
-from tests.analysis.test_latency import Records
+from tests.support.columns import Records
 
 WINDOW = SteadyWindow(1000, 2000)
 PATIENT = settings(max_examples=60)

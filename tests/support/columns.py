@@ -24,6 +24,39 @@ class Columns:
         return self._received[column]
 
 
+UNSTAMPED = ("return_ns", "cause_endpoint", "cause_seq")
+UNSTAMPED += ("notified_ns", "callback_ns", "consumed_ns")
+
+
+class Records:
+    """Columns from two lists of dictionaries, defaults filled in."""
+
+    def __init__(self, sent, received):
+        usual, absent = {"flags": 0, "bytes": 100}, dict.fromkeys(UNSTAMPED, ABSENT)
+        self._sent = [
+            {**usual, "endpoint": 1, **absent, "begun_ns": r["intended_ns"], **r} for r in sent
+        ]
+        self._received = [{**usual, "endpoint": 2, "writer": 1, **absent, **r} for r in received]
+
+    def sent(self, column):
+        return np.array([r[column] for r in self._sent], np.uint64 if column == "seq" else np.int64)
+
+    def received(self, column):
+        return np.array(
+            [r[column] for r in self._received], np.uint64 if column == "seq" else np.int64
+        )
+
+
+def message(seq, intended, call=None, back=None, **more):
+    call = intended + 10 if call is None else call
+    return {
+        "seq": seq,
+        "intended_ns": intended,
+        "call_ns": call,
+        "return_ns": (call if call == ABSENT else call + 20) if back is None else back,
+    } | more
+
+
 PAIR = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
 
 
