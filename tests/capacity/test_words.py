@@ -2,7 +2,9 @@
 
 import pytest
 
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.results.capacity import capacity_words
+from rmwbench.results.capacity.capacity_document import steady
 from rmwbench.results.capacity.capacity_model import CapacityArm, RaisedFactor
 from tests.support.typed import typed
 
@@ -82,3 +84,8 @@ def test_a_search_that_saw_failures_is_not_said_to_have_ended_before_any():
         capacity_words.beyond(typed(CapacityArm, arm))
         == "too few trials failed to say where it breaks"
     )
+
+
+def test_one_unstable_trial_is_counted_in_the_singular():
+    median = GLOSSARY["response_latency_p50"]
+    assert steady(median, [None], [True]).no_data == "unstable in 1 of 1 trial: the queue grows"

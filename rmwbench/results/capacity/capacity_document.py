@@ -33,6 +33,7 @@ from rmwbench.results.capacity import capacity_model as model
 from rmwbench.results.capacity import capacity_words
 from rmwbench.results.machine.calibration_document import machine
 from rmwbench.results.model import CampaignIdentity, GlossaryEntry, TrialCounts
+from rmwbench.words import numbers as fmt
 
 MACHINE_BOUND_IDLE = 0.10
 """A cell that leaves less of the machine's processor time is machine-bound (rule 10)."""
@@ -243,10 +244,8 @@ def steady(entry: Metric, trials: Sequence[MeasuredTrial], unstable: Sequence[bo
     if not any(unstable):
         return aggregate(entry, trials)
     if 2 * sum(unstable) >= len(trials):
-        return NoData(
-            entry.unit,
-            no_data=f"unstable in {sum(unstable)} of {len(trials)} trials: the queue grows",
-        )
+        of = fmt.counted(len(trials), "trial")
+        return NoData(entry.unit, no_data=f"unstable in {sum(unstable)} of {of}: the queue grows")
     values = [
         np.inf if bad else trial_value(entry, t) for t, bad in zip(trials, unstable, strict=True)
     ]

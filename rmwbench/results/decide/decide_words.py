@@ -80,7 +80,9 @@ def reason(candidate: DecisionAnswer) -> str:
     if why == Why.NOT_SUPPORTED:
         return str(candidate.limits[0].no_data) if candidate.limits else "not supported"
     if why == Why.FAILED:
-        return f"within every limit, but {failed.trials} of {failed.of} trials failed"
+        return (
+            f"within every limit, but {failed.trials} of {fmt.counted(failed.of, 'trial')} failed"
+        )
     if binding is None:
         if why == Why.NO_DATA:
             return "no trial ended, so nobody knows the topics that are limited"
@@ -96,7 +98,7 @@ def reason(candidate: DecisionAnswer) -> str:
     if candidate.outcome == Outcome.OPEN:
         text += _why_open(candidate)
     if candidate.outcome == Outcome.OPEN and failed.trials:
-        text += f"; {failed.trials} of {failed.of} trials failed"
+        text += f"; {failed.trials} of {fmt.counted(failed.of, 'trial')} failed"
     if binding.campaigns_differ:
         text += "; the campaigns differ by more than chance"
     return text
