@@ -3,6 +3,7 @@
 import pytest
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.report.capacity import capacity_view
 from rmwbench.results.capacity import capacity_words
 from rmwbench.results.capacity.capacity_document import steady
 from rmwbench.results.capacity.capacity_model import CapacityArm, RaisedFactor
@@ -89,3 +90,9 @@ def test_a_search_that_saw_failures_is_not_said_to_have_ended_before_any():
 def test_one_unstable_trial_is_counted_in_the_singular():
     median = GLOSSARY["response_latency_p50"]
     assert steady(median, [None], [True]).no_data == "unstable in 1 of 1 trial: the queue grows"
+
+
+def test_a_percentile_of_a_curve_has_its_point():
+    """`p999 response`."""
+    assert capacity_view._title("response_latency_p999") == "p99.9 response"
+    assert capacity_view._title("response_latency_p50") == "p50 response"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rmwbench.analysis.metrics.aggregate import FATES, LOSSES
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.report import machine_view
 from rmwbench.report.chart import style
 from rmwbench.report.view import (
@@ -301,7 +302,5 @@ def _stem(text: str) -> str:
 
 
 def _title(metric: str) -> str:
-    stem, _, percentile = metric.rpartition("_")
-    if not percentile.startswith("p"):
-        return metric
-    return f"{percentile} {stem.removesuffix('_latency').replace('_', ' ')}"
+    entry = GLOSSARY[metric]
+    return f"p{entry.q * 100:g} {entry.words[0]}" if entry.kind == "quantile" else entry.title
