@@ -126,7 +126,7 @@ def stdout_console() -> "Console":
     """Return the console for answers."""
     from rich.console import Console
 
-    console = _printing(Console)(highlight=False)
+    console = _printing(Console)(highlight=False, emoji=False)
     # Not `is_terminal`, which FORCE_COLOR makes true of a pipe.
     if not console.file.isatty() and not os.environ.get("COLUMNS", "").isdigit():
         console.width = UNBOUNDED
@@ -175,7 +175,10 @@ def stderr_console() -> "Console":
     from rich.console import Console
 
     return _printing(Console)(
-        file=cast("IO[str]", _Progress(sys.stderr)), highlight=False, soft_wrap=True
+        file=cast("IO[str]", _Progress(sys.stderr)),
+        highlight=False,
+        emoji=False,
+        soft_wrap=True,
     )
 
 

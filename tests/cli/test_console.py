@@ -9,7 +9,7 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from rmwbench.cli.console import say, stdout_console
+from rmwbench.cli.console import say, stderr_console, stdout_console
 from rmwbench.command_name import COMMAND, as_typed
 from rmwbench.errors import UserError
 from rmwbench.suite.file.load import load
@@ -46,6 +46,14 @@ def test_a_pipe_gets_a_line_per_row(piped):
 def test_columns_asks_for_a_width(piped, monkeypatch):
     monkeypatch.setenv("COLUMNS", "70")
     assert max(map(len, piped())) <= 70
+
+
+def test_a_line_number_in_a_text_is_no_emoji(capsys):
+    """:100: and :1234: are names of pictures."""
+    for console in (stdout_console(), stderr_console()):
+        console.print("roudi.cpp:100: assertion failed")
+    printed = capsys.readouterr()
+    assert "roudi.cpp:100: assertion" in printed.out and "roudi.cpp:100: assertion" in printed.err
 
 
 def test_a_terminal_has_a_width(monkeypatch):
