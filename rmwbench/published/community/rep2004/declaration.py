@@ -83,7 +83,7 @@ Dates = Callable[[list[int]], str | None]
 def read(text: str, where: str, package: str | None = None) -> Declaration:
     """Return the declaration in a Markdown or reStructuredText document. Raise UserError if it
     contains no requirement of REP-2004 at all."""
-    sections, named = parts(text.replace("\r\n", "\n")), targets(text)
+    sections, named = parts(text), targets(text)
     findings = {number: RequirementFinding(number) for number in ITEMS}
     headings = _by_text(sections, findings, named)
     marks = _by_table(sections, findings)
