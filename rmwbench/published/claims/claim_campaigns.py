@@ -49,6 +49,7 @@ from rmwbench.published.claims.judging.decision_rules import (
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.sides import arms_of
 from rmwbench.suite.file.load import plain
+from rmwbench.words.numbers import counted
 
 FASTEST, SLOWEST = 0.7, 4.0
 """Bounds of the assumed ratio of the trials' real time to the plan's."""
@@ -203,7 +204,8 @@ class ClaimCampaigns:
         hold = ClaimStopping(claim_cells, running.campaign, share_s)
         campaign.source.hold = Hold(hold, share_s)
         self._console.print(
-            f"[bold]{escape(name)}[/bold]: {len(claim_cells)} claims, {len(plan.cells)} cells, "
+            f"[bold]{escape(name)}[/bold]: {counted(len(claim_cells), 'claim')}, "
+            f"{counted(len(plan.cells), 'cell')}, "
             f"up to {duration_text(share_s)}; {duration_text(max(0.0, self.left_s))} left in all"
         )
         begun_s = time.monotonic()

@@ -16,6 +16,7 @@ from rmwbench.report.chart import frame
 from rmwbench.report.chart.frame import TEXT
 from rmwbench.report.chart.style import PARTS, Spec
 from rmwbench.report.view import Head, Picture, Section, Table, Text, View, panel
+from rmwbench.words import numbers as fmt
 
 _SHADES = ("publisher", "schedule", "reader", "machine", "udp", "way", "process")
 """From the lowest level to the highest; further colours of a page look like one of these."""
@@ -130,17 +131,22 @@ def view(survey: SurveyResult, *, draw: bool = False) -> View:
         title="Survey",
         about=[*map(Text, _lead_sentences(survey))],
         sections=sections,
-        card=[f"{survey.people} people · {len(survey.questions)} questions"],
+        card=[f"{_people(survey)} · {fmt.counted(len(survey.questions), 'question')}"],
     )
+
+
+def _people(survey: SurveyResult) -> str:
+    return fmt.counted(survey.people, "person", "people")
 
 
 def _lead_sentences(survey: SurveyResult) -> Iterator[str]:
     groups = f"; groups by {survey.group_by!r}" if survey.group_by else ""
-    yield f"{survey.people} people, {len(survey.questions)} questions on a scale{groups}"
+    yield f"{_people(survey)}, {fmt.counted(len(survey.questions), 'question')} on a scale{groups}"
     for name, levels in survey.scales.items():
         yield f"Scale {name}, lowest first: {', '.join(levels)}"
     rest = survey.not_shown
-    yield f"{rest.columns} other columns are not shown ({rest.reason})."
+    columns = fmt.counted(rest.columns, "other column")
+    yield f"{columns} {'is' if rest.columns == 1 else 'are'} not shown ({rest.reason})."
 
 
 def _cells(answers: GroupAnswers) -> list[str]:

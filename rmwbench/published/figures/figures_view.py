@@ -236,7 +236,7 @@ def _source(source: DrawnSource, place: int, draw: bool) -> Section:
         blocks.append(Text(f"Numbers of the original: {source.data}.", "muted"))
         sections = [_figure(figure, f"f{place}-{n}") for n, figure in enumerate(figures)]
         contents = [("", TableCell(x.title, link=f"#{x.anchor}")) for x in sections]
-        blocks.append(Section(f"{len(figures)} figures", [Facts(contents)], folded=True))
+        blocks.append(Section(fmt.counted(len(figures), "figure"), [Facts(contents)], folded=True))
         blocks += sections
     title = f"{source.file.title} ({source.file.published})"
     return Section(title, blocks, anchor=f"s{place}", nav=source.file.figures, look="panel")
