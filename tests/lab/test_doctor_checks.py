@@ -257,10 +257,17 @@ def test_a_container_alone_hides_no_frequency_control():
     assert finding_of(facts, "frequency governor").level == "green"
 
 
-def test_one_core_is_one():
+def test_a_quota_of_all_cores_needs_no_fix():
+    finding = finding_of(changed("hardware/container", {"cpu_quota_cores": 8.0}), "CPU quota")
+    assert (finding.level, finding.fix) == ("green", None)
+
+
+def test_one_is_no_plural():
     facts = changed("hardware/cores_usable", 1)
     facts["hardware"]["cores_online"] = 1
     assert finding_of(facts, "cores").found == "1 core"
+    facts["shm"] |= {"unseen_processes": 1, "middleware_files": 1}
+    assert "1 process of other users" in finding_of(facts, "leftover segments").found
 
 
 def test_a_command_names_files_as_they_are_and_never_shrinks_shared_memory():

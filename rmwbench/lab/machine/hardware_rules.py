@@ -61,8 +61,9 @@ def quota(facts: MachineFacts) -> Diagnosis:
     if value is None:
         return Diagnosis("green", "none")
     text = f"{value:g} cores of {usable}"
-    level: Severity = "red" if value < usable else "green"
-    return Diagnosis(level, text, "start the container without --cpus", spoils=True)
+    if value >= usable:
+        return Diagnosis("green", text)
+    return Diagnosis("red", text, "start the container without --cpus", spoils=True)
 
 
 @rule(
@@ -341,7 +342,8 @@ def shared_memory(facts: MachineFacts) -> Diagnosis:
 )
 def leftovers(facts: MachineFacts) -> Diagnosis:
     files, unseen = fact(facts, "shm", "leftovers"), fact(facts, "shm", "unseen_processes")
-    note = f" ({unseen} processes of other users could not be looked into)" if unseen else ""
+    others = counted(unseen, "process", "processes")
+    note = f" ({others} of other users could not be looked into)" if unseen else ""
     if not files:
         level: Severity = (
             "unknown" if unseen and fact(facts, "shm", "middleware_files") else "green"
