@@ -26,6 +26,8 @@ from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.file.load import parse
 from rmwbench.suite.network.backend import check_one_backend, lacking
+from rmwbench.suite.network.network import Access, Links, Network
+from rmwbench.suite.network.spec import Spec
 from tests.lab import tools
 from tests.network.laboratory import cell, links, taps
 from tests.network.test_emulation import END_NS, SEND, Lab
@@ -492,3 +494,14 @@ def test_a_trial_over_it_says_what_it_has_not():
 def test_a_cell_that_the_kernel_cannot_carry_is_not_supported():
     reason = unsupported_reasons([cell("{backend: kernel, multicast: drop}")], {})[1]
     assert "kernel backend" in reason and "its bridge floods" in reason
+
+
+@pytest.mark.usefixtures("joined")
+def test_the_settings_of_many_hosts_are_more_than_one_message_and_are_made_and_read_back():
+    names = tuple(f"host{number}" for number in range(40))
+    spec = Spec(rate_mbps=54, queue_frames=100)
+    made = Links(None, names, Network(backend="kernel", links={"all": Access(both=spec)}))
+    with Hosts("test", names) as hosts:
+        hosts.wait_ready(60.0)
+        with TrialProcesses(hosts) as processes:
+            assert KernelNetwork(processes, hosts, made).open(1)["ports"] == len(names)

@@ -215,12 +215,12 @@ def _before_host(links: Links, host: str, ports: Ports) -> list[NetlinkMessage]:
 
 
 def dumps(links: Links) -> list[NetlinkMessage]:
-    """The messages that read the network back."""
-    messages: list[NetlinkMessage] = [
-        ("read links", netlink.GETLINK, netlink.DUMP, netlink.link(0)),
-        QUEUES,
-    ]
+    """The messages that read the network back. Each device is asked for by itself: of a hundred
+    hosts, all in one answer are more than a socket takes."""
+    messages: list[NetlinkMessage] = [QUEUES]
     for number in range(1, len(links.hosts) + 1):
+        for index in Ports(number).names():
+            messages.append(("read link", netlink.GETLINK, 0, netlink.link(index)))
         for index in (Ports(number).b, Ports(number).c):
             within = netlink.traffic_body(index, parent=netlink.INGRESS_HANDLE)
             classes = netlink.traffic_body(index)
@@ -233,8 +233,7 @@ def check(links: Links, configured: Configured) -> None:
     """Checks the network that was read back. Raises NetworkBroken."""
     if configured.failed is not None:
         raise NetworkBroken(failure(*configured.failed))
-    count = 2 + 4 * len(links.hosts)
-    answer = b"".join(configured.answers[-count:])
+    answer = b"".join(configured.answers[-len(dumps(links)) :])
     devices, rates = netlink.links_of(answer), netlink.rates_of(answer)
     programs, schedulers = netlink.programs_of(answer), netlink.schedulers_of(answer)
     for number, host in enumerate(links.hosts, start=1):

@@ -12,12 +12,12 @@ import json
 import marshal
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rmwbench.lab.host import Configured, Host, HostBroken, Hosts
-from rmwbench.lab.host.host import NetlinkMessage
+from rmwbench.lab.host.host import NetlinkMessage, Write
 from rmwbench.lab.network import bridge, netlink
 from rmwbench.lab.network.host_network import (
     DEVICES,
@@ -33,6 +33,8 @@ from rmwbench.suite.network.network import KERNEL, Access, Links, Network, Netwo
 from rmwbench.suite.network.spec import Spec
 
 TIMEOUT_S = 10.0
+MESSAGES_AT_ONCE = 16
+"""A request and its answer are each one message of a socket, of at most 200 kB."""
 _OFFLOADS = Path(__file__).with_name("offload_program.py").read_text()
 
 
@@ -207,13 +209,24 @@ class KernelNetwork:
         return self._configure("counters", [QUEUES], reads=[DEVICES])
 
     def _configure(
-        self, change: str, messages: Any, writes: Any = (), reads: Any = ()
+        self,
+        change: str,
+        messages: Sequence[NetlinkMessage],
+        writes: Sequence[Write] = (),
+        reads: Sequence[str] = (),
     ) -> Configured:
-        token = self._processes.configure(NETWORK_HOST, change, messages, writes, reads)
-        configured = self._processes.await_configured([token], TIMEOUT_S)[0]
-        if configured.failed is not None:
-            raise NetworkBroken(bridge.failure(*configured.failed))
-        return configured
+        """Configures the network's host, in requests that a socket takes, also of many hosts. The
+        result has the answers of all. Raises NetworkBroken where one fails."""
+        answers: list[bytes] = []
+        for begin in range(0, len(messages), MESSAGES_AT_ONCE):
+            piece = messages[begin : begin + MESSAGES_AT_ONCE]
+            token = self._processes.configure(NETWORK_HOST, change, piece, writes, reads)
+            [configured] = self._processes.await_configured([token], TIMEOUT_S)
+            if configured.failed is not None:
+                raise NetworkBroken(bridge.failure(*configured.failed))
+            answers += configured.answers
+            writes = ()
+        return configured._replace(answers=answers)
 
 
 JOINED, RATE, DELAY = "loss, MTU and outages", "rate", "delay"
