@@ -501,6 +501,17 @@ def test_what_several_samplers_say_becomes_one_document():
     ]
 
 
+def test_a_process_that_a_middleware_started_has_its_host_behind_its_name():
+    """Its samples were put on the first host's clock, days away on another machine."""
+
+    def document(name: str, role: str) -> dict:
+        snapshot = {"processes": {name: {"role": role, "pid": 1, "cpu_ns": 1}}, "sockets": []}
+        return {"snapshots": [snapshot], "memory": {}, "no_data": {}}
+
+    merged = merge({"robot": document("talker", "worker"), "base": document("helper", "other")})
+    assert list(merged["snapshots"][0]["processes"]) == ["talker", "helper@base"]
+
+
 def test_scheduler_events_are_those_of_every_host_that_has_them():
     """The first machine may not read them, and the second may."""
 

@@ -20,6 +20,8 @@ from rmwbench.lab.process.worker import Command, WorkerFailed, WorkerProcess, me
 from rmwbench.suite.timeline import Sampling
 
 NAME = "sampler"
+OTHER = "other"
+"""The role of a process that a middleware started."""
 CANARY_NS = 10_000_000
 
 
@@ -252,11 +254,16 @@ def _merged_snapshot(at: int, documents: Sequence[Mapping[str, Any]]) -> dict[st
 def _with_unique_names(
     document: Mapping[str, Any], host: str, used_names: set[str]
 ) -> dict[str, Any]:
-    """The document with `@HOST` behind each name of `used_names`, which it extends."""
-    names = {name for snapshot in document["snapshots"] for name in snapshot["processes"]} | set(
-        document["memory"]
-    )
-    new_names = {name: f"{name}@{host}" if name in used_names else name for name in names}
+    """The document with `@HOST` behind each name of `used_names`, which it extends, and behind that
+    of each process that a middleware started: nothing else says whose clock its samples have."""
+    roles = {
+        name: row.get("role")
+        for snapshot in document["snapshots"]
+        for name, row in snapshot["processes"].items()
+    }
+    names = {*roles, *document["memory"]}
+    further = used_names | {name for name, role in roles.items() if role == OTHER}
+    new_names = {name: f"{name}@{host}" if name in further else name for name in names}
     used_names |= set(new_names.values())
     return _with_names(document, new_names)
 
