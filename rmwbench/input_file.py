@@ -42,10 +42,10 @@ def read_input(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     return content
 
 
-def read_text(path: Path, most_bytes: int = MOST_BYTES, encoding: str = "utf-8") -> str:
-    """Return the content as text, with `\\n` at the end of lines. Raises UnicodeDecodeError (a
-    ValueError) if it is no text."""
-    return re.sub(r"\r\n?", "\n", read_input(path, most_bytes).decode(encoding))
+def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
+    """Return the content as text, with `\\n` at the end of lines and without the byte order mark of
+    some editors. Raises UnicodeDecodeError (a ValueError) if it is no text."""
+    return re.sub(r"\r\n?", "\n", read_input(path, most_bytes).decode("utf-8-sig"))
 
 
 def parse_json(raw: bytes | str) -> Any:

@@ -428,8 +428,10 @@ def test_behind_a_trace_without_rates_nothing_waits(limit):
         Spec.model_validate({limit: 5, "trace": delays})
 
 
-def test_a_trace_is_found_beside_the_suite_and_its_text_stays_out_of_the_cell(tmp_path):
-    (tmp_path / "walk.csv").write_text("t_s,loss\n0,0.1\n1,0.9\n")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_a_trace_is_found_beside_the_suite_and_its_text_stays_out_of_the_cell(tmp_path, encoding):
+    """Spreadsheets begin a CSV file with a byte order mark."""
+    (tmp_path / "walk.csv").write_text("t_s,loss\n0,0.1\n1,0.9\n", encoding=encoding)
     text = SUITE.format(
         workload=f"{TWO}\n    network: thin", more="networks: {thin: {trace: walk.csv}}"
     )

@@ -125,7 +125,7 @@ def _read(path: Path) -> Any:
     """Return the content of a JSON file; several lists after one another, as `gh api --paginate`
     prints pages, become one list."""
     try:
-        text = read_text(path, encoding="utf-8-sig")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read: {error}", where=str(path)) from None
     decoder, documents, at = json.JSONDecoder(), [], 0

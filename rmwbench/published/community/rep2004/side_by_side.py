@@ -263,7 +263,7 @@ def compare(
             searches.append(search_declarations(name or path.resolve().name, path))
             continue
         try:
-            text = read_text(path, encoding="utf-8-sig")
+            text = read_text(path)
         except OSError as error:
             raise UserError(f"cannot read: {error.strerror}", where=str(path)) from None
         except UnicodeDecodeError as error:
