@@ -110,7 +110,7 @@ def test_what_somebody_else_changed_since_is_left_as_it_is(kernel):
     fixes.apply(steps(kernel, SMALL), kernel)
     (kernel.root / RMEM).write_text("50000000\n")
     (outcome,) = fixes.undo(kernel)
-    assert "somebody changed it since, to 50000000" in outcome.problem
+    assert "it was changed since, to 50000000" in outcome.problem
     assert value(kernel, RMEM) == "50000000" and not fixes.state_file().exists()
 
 

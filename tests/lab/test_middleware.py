@@ -44,7 +44,7 @@ def test_a_worker_is_found_by_its_name_and_answers(workers):
     ("text", "complaint"),
     [
         ("echo no library >&2; exit 127", "status 127: no library"),
-        ("echo hello", "is not that of the worker protocol"),
+        ("echo hello", "does not follow the worker protocol"),
         ("echo '{\"protocol\": 1}'", "KeyError"),
         (r"printf 'caf\351\n' >&2; exit 1", "status 1: caf\N{REPLACEMENT CHARACTER}"),
         ("kill -SEGV $$", "status -11"),

@@ -66,7 +66,7 @@ FIRST_SLOT = TIMES_OFFSET + 8 * TIMES
 FIRST_FD = 10
 """The first descriptor of a ring in a worker, above its other descriptors."""
 ENOUGH = 4
-"""A trial waits for so many frames: the first one sent lies two behind the newest."""
+"""The number of frames that a trial waits for: the first one sent lies two behind the newest."""
 TIMEOUT_S = 15.0
 
 _HEADER = Struct("<8sIIQQQqqq")

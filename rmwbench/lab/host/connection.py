@@ -303,7 +303,7 @@ def connect(address: str, port: int, certificate: str, timeout_s: float) -> ssl.
 
 
 def receive_exactly(sock: socket.socket, size: int) -> bytes:
-    """Receives so many bytes, or fewer where the other end closes."""
+    """Receives `size` bytes, or fewer where the other end closes."""
     content = b""
     while len(content) < size and (data := sock.recv(size - len(content))):
         content += data

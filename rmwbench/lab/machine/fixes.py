@@ -181,7 +181,7 @@ def undo(kernel: KernelFiles) -> list[FixOutcome]:
         if now is None or step.before is None:
             continue
         if now != step.value:
-            outcomes.append(FixOutcome(step, f"somebody changed it since, to {now}: left as it is"))
+            outcomes.append(FixOutcome(step, f"it was changed since, to {now}, and is left so"))
         elif problem := kernel.set(step, step.before):
             outcomes.append(FixOutcome(step, problem))
             remaining.append(step)
@@ -212,7 +212,7 @@ def saved_steps(kernel: KernelFiles) -> list[FixStep]:
             where=str(path),
             expected="the file that it left",
             actual=str(error),
-            fix=f"rm {path}, once you have set back by hand what it names",
+            fix=f"set back by hand the values that it lists, then: rm {path}",
         ) from error
 
 

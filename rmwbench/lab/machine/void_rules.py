@@ -97,7 +97,7 @@ RULES: tuple[Rule, ...] = (
         0.5,
         "void",
         "on one processor {value} of a sleeping thread's wake-ups came more than 10 ms late (limit "
-        "{limit}): somebody else kept it",
+        "{limit}): another program kept it",
         excused_by=("own", 0.5),
     ),
     Rule(

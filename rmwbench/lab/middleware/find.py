@@ -293,7 +293,7 @@ def _parse(text: str, program: str) -> _Answer:
             description["release_date"] = description["release_date"] or None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         return _Answer(
-            [], f"the output of --describe is not that of the worker protocol: {error!r}"
+            [], f"the output of --describe does not follow the worker protocol: {error!r}"
         )
     for description in descriptions:
         if program_of(description["middleware"]) != program:

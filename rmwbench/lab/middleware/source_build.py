@@ -301,7 +301,7 @@ def _archive(recipe: Recipe) -> AptArchive:
 
 
 def _newest(recipe: Recipe) -> Newest:
-    assert recipe.newest is not None, "its crate says what it is"
+    assert recipe.newest is not None, "only recipes with an entry `newest` come here"
     return recipe.newest
 
 

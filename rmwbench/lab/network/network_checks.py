@@ -113,7 +113,7 @@ def _device_findings(
         yield NetworkFinding(f"{errors} frames could not be written to the device of {host}", True)
     if device.get("read_errors"):
         yield NetworkFinding(
-            f"the device of {host} could not be read: what it sent then is lost", True
+            f"the device of {host} could not be read, and what it sent then is lost", True
         )
     if (size := device.get("largest_frame_bytes") or 0) > most:
         yield NetworkFinding(f"a frame of {size} bytes left {host}, whose MTU allows {most}", True)

@@ -393,7 +393,7 @@ def _queue_frames(spec: Spec, frame_bits: float) -> Iterator[int]:
 
 
 def chance_bound(count: int, draws: int, chance: float, correlation: float = 0.0) -> float:
-    """An upper bound of the probability that a `count` of `draws` with this chance is at least so
+    """An upper bound of the probability that a `count` of `draws` with this chance is at least this
     far from its mean (Chernoff and Hoeffding).
 
     P(share of n draws beyond x) <= exp(-n KL(x || p)) on either side (Hoeffding 1963, theorem 1)

@@ -106,7 +106,7 @@ def sending_plan(
 
 
 def sleep_for(poll: "select.poll", rest_ns: int) -> None:
-    """Sleeps about so long, or until a datagram comes."""
+    """Sleeps about this time, or until a datagram comes."""
     if rest_ns > 2_000_000:
         poll.poll(rest_ns // 1_000_000 - 1)
     elif not poll.poll(0):

@@ -44,7 +44,7 @@ TURN_S = 1.0
 """The longest turn of a wait, which then looks at the clock."""
 STALL_S = 1.0
 """If a turn takes this much longer than planned, this process was stopped (Ctrl-Z, a machine that
-stood still). No work of ours in a turn takes so long."""
+stood still). No work of ours in a turn takes this time."""
 NETWORK_HOST = "/network"
 """The name of the network's host, which no host of a suite can have."""
 

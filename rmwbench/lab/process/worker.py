@@ -123,11 +123,11 @@ class WorkerProcess:
         self._outgoing = bytearray()
 
     def stdout(self, tail_bytes: int) -> bytes:
-        """The end of the process's standard output, at most so many bytes."""
+        """The end of the process's standard output, at most `tail_bytes` of it."""
         return file_tail(self.stdout_fd, tail_bytes)
 
     def stderr(self, tail_bytes: int) -> bytes:
-        """The end of the process's error output, at most so many bytes."""
+        """The end of the process's error output, at most `tail_bytes` of it."""
         return file_tail(self.stderr_fd, tail_bytes)
 
     def failure(
@@ -299,7 +299,7 @@ class Command:
 
 
 def file_tail(fd: int, tail_bytes: int) -> bytes:
-    """The end of a file, at most so many bytes."""
+    """The end of a file, at most `tail_bytes` of it."""
     size = os.fstat(fd).st_size
     return os.pread(fd, tail_bytes, max(0, size - tail_bytes))
 

@@ -3,9 +3,9 @@ host the devices and addresses that a file names, and makes the folders that the
 memory, where they hide those of the machine.
 
 ARGUMENTS, in order: `rename FROM TO`, `pair NAME`, `address DEVICE ADDRESS/BITS`, `folder LENGTH
-PATH`, of which so many characters are the folder that a file system is mounted on; 0 where the host
-has one there already. Descriptor 4 takes the failure, marshalled, or None. The program runs in a
-fork of the init, and uses the init's functions for netlink and mounts.
+PATH`. A file system is mounted on the folder that the first LENGTH characters of PATH are; on none
+where LENGTH is 0. Descriptor 4 takes the failure, marshalled, or None. The program runs in a fork of
+the init, and uses the init's functions for netlink and mounts.
 """
 
 import _socket
