@@ -1,7 +1,7 @@
 """What published evaluations say of a campaign, for its report.
 
 The report shows these sections and does not know the evaluations; the package `published` makes
-them (beside.py)."""
+them (published/campaign_section.py)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -74,15 +74,15 @@ def is_no_opinion(answer: str) -> bool:
 
 def scale_of(answers: Iterable[str], scales: tuple[Scale, ...] = KNOWN) -> Scale | None:
     """Return the scale that these answers are on: the first that has most of them; None if none has
-    half of the given ones. Words that occur in several scales (Neutral) do not decide."""
-    given = [a for a in answers if not is_no_opinion(a)]
-    if not given:
+    half of the opinions. Words that occur in several scales (Neutral) do not decide."""
+    opinions = [a for a in answers if not is_no_opinion(a)]
+    if not opinions:
         return None
     fits = [
-        (sum(s.level(a) is not None for a in given), -place, s) for place, s in enumerate(scales)
+        (sum(s.level(a) is not None for a in opinions), -place, s) for place, s in enumerate(scales)
     ]
     most, _, best = max(fits, key=lambda fit: fit[:2])
-    return best if 2 * most > len(given) else None
+    return best if 2 * most > len(opinions) else None
 
 
 def parse_scale(text: str) -> Scale:

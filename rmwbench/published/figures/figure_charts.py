@@ -260,7 +260,7 @@ class _Styles:
         legend: bool,
         named: bool,
     ):
-        self.names, self.drawn, self.named = names, legend, named
+        self.names, self.with_legend, self.named = names, legend, named
         self.runs = len(names) > 4 and all(name.startswith("run ") for name in names)
         families: dict[str, list[str]] = {}
         for name in names:
@@ -285,7 +285,7 @@ class _Styles:
             self.shades.append(_SHADES[(place + same_colour) % len(_SHADES)])
 
     def legend(self, symbol: str) -> Any:
-        if (len(self.names) < 2 and not self.named) or not self.drawn:
+        if (len(self.names) < 2 and not self.named) or not self.with_legend:
             return None
         return alt.Legend(
             orient="bottom",

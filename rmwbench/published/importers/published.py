@@ -82,7 +82,7 @@ def both_ends(
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownProblems:
     """What is known to be wrong with an original: for each error its text and figures, by name, and
     for each metric without data the reason."""
 
@@ -91,11 +91,11 @@ class Known:
 
 
 @cache
-def known(kind: str) -> Known:
+def known_problems(kind: str) -> KnownProblems:
     from ruamel.yaml import YAML  # here, since recognising data needs none of it
 
     read = YAML(typ="safe").load(Path(__file__).with_name("known.yaml"))[kind]
-    return Known(read.get("errors", {}), read.get("limits", {}))
+    return KnownProblems(read.get("errors", {}), read.get("limits", {}))
 
 
 @dataclass(frozen=True)
@@ -161,12 +161,12 @@ class Published:
         """Return the number of a cell; a cell that differs from all before gets a new one. `key`,
         if given, decides whether it differs."""
         row = cell.row(len(self.cells))
-        known = key or tuple(value for name, value in row.items() if name != "cell")
-        if known not in self._numbers:
-            self._numbers[known] = len(self.cells)
+        identity = key or tuple(value for name, value in row.items() if name != "cell")
+        if identity not in self._numbers:
+            self._numbers[identity] = len(self.cells)
             self.cells.append(row)
             self._runs.append(0)
-        return self._numbers[known]
+        return self._numbers[identity]
 
     def trial(
         self,
@@ -217,11 +217,11 @@ class Published:
 
     def add_known(self, kind: str, without: Collection[str] = ()) -> None:
         """Add what is known of a kind, except the errors named in `without`."""
-        known_of_kind = known(kind)
-        for name, error in known_of_kind.errors.items():
+        problems = known_problems(kind)
+        for name, error in problems.errors.items():
             if name not in without:
                 self.error(name, error["text"], error.get("figures", ""))
-        for metric, reason in known_of_kind.limits.items():
+        for metric, reason in problems.limits.items():
             self.limit(metric, reason)
 
     def limit(self, metric: str, reason: str) -> None:
@@ -280,9 +280,9 @@ def _time(parts: Sequence[np.ndarray]) -> pa.Array:
 
 
 def _repeat(texts: Sequence[str], lengths: Sequence[int]) -> pa.Array:
-    known = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-    codes = np.repeat(np.array([known[t] for t in texts], np.int32), lengths)
-    return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(list(known))).cast(pa.string())
+    places = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    codes = np.repeat(np.array([places[t] for t in texts], np.int32), lengths)
+    return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(list(places))).cast(pa.string())
 
 
 def _plain(value: float | None) -> float | None:

@@ -205,18 +205,18 @@ def _times(
 ) -> ItemTimes:
     closed = [i for i in items if i.closed or i.closed_unknown]
     merged = sum(i.merged for i in closed)
-    known = [i for i in items if not i.closed_unknown]
-    days = [_days(i.opened, i.closed or until) for i in known]
-    causes = [0 if i.closed is None else 1 if i.merged else 2 for i in known]
+    with_times = [i for i in items if not i.closed_unknown]
+    days = [_days(i.opened, i.closed or until) for i in with_times]
+    causes = [0 if i.closed is None else 1 if i.merged else 2 for i in with_times]
     return ItemTimes(
         opened=len(items),
         open=len(items) - len(closed),
         closed=len(closed),
         merged=merged if pull else None,
         closed_unmerged=len(closed) - merged if pull else None,
-        closing_time_unknown=len(items) - len(known) or None,
-        time_to_close=_waiting_times(days, [i.closed is not None for i in known]),
-        ends=_ends(days, causes) if pull and len(known) == len(items) else None,
+        closing_time_unknown=len(items) - len(with_times) or None,
+        time_to_close=_waiting_times(days, [i.closed is not None for i in with_times]),
+        ends=_ends(days, causes) if pull and len(with_times) == len(items) else None,
         first_response=(
             NoDataReason(no_data=responses) if responses else _first_response(items, until)
         ),
@@ -305,9 +305,10 @@ def _groups(items: list[ProjectItem]) -> dict[str, list[ProjectItem]]:
 
 
 def _group(items: list[ProjectItem], until: datetime) -> AuthorGroup:
-    known = [i for i in items if not i.closed_unknown]
+    with_times = [i for i in items if not i.closed_unknown]
     curve = kaplan_meier(
-        [_days(i.opened, i.closed or until) for i in known], [i.closed is not None for i in known]
+        [_days(i.opened, i.closed or until) for i in with_times],
+        [i.closed is not None for i in with_times],
     )
     return AuthorGroup(opened=len(items), median=_median(curve))
 

@@ -23,7 +23,7 @@ from rmwbench.published.importers.published import (
     PublishedCell,
     SeriesPoints,
     both_ends,
-    known,
+    known_problems,
 )
 from rmwbench.published.importers.sheet import (
     LATENCY_MS,
@@ -415,7 +415,7 @@ def _pubsub(out: Published, r: "Result") -> None:
 def _interop(out: Published, r: "Result") -> None:
     v, relay = r.values, r.side == "sub"
     point = SeriesPoints(out, "interop_relay" if relay else "interop", r.arm, r.to, 25)
-    wrong = known("build-farm").errors
+    wrong = known_problems("build-farm").errors
     for statistic in ("mean", "median"):
         value = v[f"{statistic} latency_mean (ms)"]
         note = RELAY if relay else "a round trip"

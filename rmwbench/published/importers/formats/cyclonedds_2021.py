@@ -19,7 +19,7 @@ from rmwbench.published.importers.published import (
     PublishedCell,
     SeriesPoints,
     both_ends,
-    known,
+    known_problems,
 )
 from rmwbench.published.importers.sheet import (
     COUNT,
@@ -252,7 +252,7 @@ def _add_ratio(
     elif min(a, b) <= 0:
         note = "no data: one of the two is 0, so there is no ratio"
     elif name == "jitter":
-        note = f"no data: {known('cyclonedds-2021').limits['jitter ratios']}"
+        note = f"no data: {known_problems('cyclonedds-2021').limits['jitter ratios']}"
     else:
         corrected = max(a, b) / min(a, b)
         own = max(a, b) / (min(a, b) + EPSILON)

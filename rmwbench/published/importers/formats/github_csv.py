@@ -313,8 +313,8 @@ def _steps(
 
 
 def _median_of(items: Closings) -> float | None:
-    known = [s / DAY_S for _, s, _ in items.values() if s is not None]
-    return float(np.median(known)) if known else None
+    days = [s / DAY_S for _, s, _ in items.values() if s is not None]
+    return float(np.median(days)) if days else None
 
 
 def kaplan_meier(times: np.ndarray, happened: np.ndarray) -> list[tuple[float, float]]:

@@ -184,8 +184,8 @@ def _config(item: SourceFile) -> MininetCell:
 
 def _check_condition(condition: MininetCell, where: str) -> None:
     if condition.message_type not in SIZEOF:
-        known = ", ".join(SIZEOF)
-        raise malformed(where, "an unknown message_type", known, condition.message_type)
+        types = ", ".join(SIZEOF)
+        raise malformed(where, "an unknown message_type", types, condition.message_type)
     numbers = {name: value for name, value in condition if isinstance(value, int)}
     PLAUSIBLE.check_values(numbers, where)
 

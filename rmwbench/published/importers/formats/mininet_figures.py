@@ -420,5 +420,5 @@ def _latency(runs: list[MininetRun], filled: bool) -> float:
     delivered nothing is the slowest."""
     if filled:
         return float(np.mean([run.shown_latency_ms for run in runs]))
-    known = [run.latency_ms for run in runs if run.latency_ms is not None]
-    return float(np.mean(known)) if known else float("inf")
+    latencies_ms = [run.latency_ms for run in runs if run.latency_ms is not None]
+    return float(np.mean(latencies_ms)) if latencies_ms else float("inf")

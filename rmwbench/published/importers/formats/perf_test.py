@@ -16,7 +16,12 @@ import numpy as np
 from rmwbench.published.importers.data_source import Source, SourceFile, malformed
 from rmwbench.published.importers.formats import perf_log
 from rmwbench.published.importers.formats.perf_log import SIZEOF, Log
-from rmwbench.published.importers.published import Published, PublishedCell, SeriesPoints, known
+from rmwbench.published.importers.published import (
+    Published,
+    PublishedCell,
+    SeriesPoints,
+    known_problems,
+)
 from rmwbench.published.importers.sheet import Once
 
 _JSON_HEADER = {
@@ -149,7 +154,7 @@ def _received_rate(point: SeriesPoints, log: Log, rate: float | None, size: int 
     """Add the rate of received messages. `rate`: messages per second if the log has counts."""
     c, note = log.columns, None
     if rate is None and size is None:
-        cut = known("perf-test").errors["rates cut to whole numbers"]["text"]
+        cut = known_problems("perf-test").errors["rates cut to whole numbers"]["text"]
         note = f"no data: the size of the type is unknown, so {cut}"
     elif rate is None and size is not None:
         rate = float(np.mean(c["data_received"])) / size
@@ -182,7 +187,7 @@ def _lost_share(point: SeriesPoints, log: Log, counts: np.ndarray) -> None:
     total = lost + float(received)
     note = "no data: nothing was received"
     if total:
-        limit = known("perf-test").limits["loss after the last message that came"]
+        limit = known_problems("perf-test").limits["loss after the last message that came"]
         note = (
             f"published: lost ÷ sent of one process; corrected: lost ÷ (lost + received), {limit}"
         )

@@ -115,10 +115,10 @@ def _check(
 ) -> None:
     if len(cells) != len(header):
         raise malformed(where, "a row of another length", f"{len(header)} cells", len(cells))
-    known = (*DOCUMENTED, NO_OPINION, "")
+    valid = (*DOCUMENTED, NO_OPINION, "")
     for i, text in questions:
-        if cells[i] not in known:
-            expected = ", ".join(known[:-1])
+        if cells[i] not in valid:
+            expected = ", ".join(valid[:-1])
             raise malformed(where, f"an unknown answer to [{text}]", expected, cells[i][:40])
     for name, allowed in ANSWERS.items():
         column = _find(header, PROFILE[name])

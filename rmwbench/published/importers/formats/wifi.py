@@ -15,7 +15,12 @@ import numpy as np
 from rmwbench.published.importers.data_source import Source, SourceFile
 from rmwbench.published.importers.formats import perf_log
 from rmwbench.published.importers.formats.perf_log import SIZEOF, Log
-from rmwbench.published.importers.published import Published, PublishedCell, SeriesPoints, known
+from rmwbench.published.importers.published import (
+    Published,
+    PublishedCell,
+    SeriesPoints,
+    known_problems,
+)
 from rmwbench.published.importers.sheet import Once
 
 VERSION = "Performance Test Version"
@@ -186,7 +191,7 @@ def _figures(out: Published, cell: _Cell) -> None:
     of_rows("empty_seconds", "s", float((received == 0).sum()), empty)
     stalls = float(sum(_longest_run(x < 0.5) >= STALL_S for x in cell.restored))
     point("stalled_runs", "runs", None, stalls, f"≥ {STALL_S} s without a message")
-    no_latency = f"no data: {known('tsc-2020-wifi').limits['latency']}"
+    no_latency = f"no data: {known_problems('tsc-2020-wifi').limits['latency']}"
     replace(point, count=None)("latency", "ms", None, None, no_latency)
 
 
