@@ -10,7 +10,7 @@ import typer
 
 from rmwbench.cli.console import Html, Out, page, print_json, print_view, say_written
 from rmwbench.cli.options import json_option, with_options
-from rmwbench.cli.published.forms import campaigns_in
+from rmwbench.cli.published.forms import campaigns_in, require_one_form
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -93,6 +93,14 @@ def figures(options: FiguresOptions) -> None:
     files = [load(name) for name in names]
     imported = _imported(options.data or (), files)
     if options.extract is not None:
+        require_one_form(
+            {
+                "--extract": options.extract,
+                "--out": path,
+                "--pictures": options.pictures,
+                "--json": options.as_json,
+            }
+        )
         _extract(options.extract, files, imported, bool(options.data))
         typer.echo(options.extract)
         return

@@ -463,6 +463,7 @@ def test_the_verb_prints_the_document_and_the_table(capsys):
         (["gscam-2026"], "no source is called `gscam-2026`"),
         (["gscam-2025", "--figure", "no such thing"], "no figure has that text"),
         (["gscam-2025", "--extract", "x.csv"], "extracted for one source from its data"),
+        (["gscam-2025", "--extract", "x.csv", "--json"], "one form at a time"),
         (["gscam-2025", "--data", "no-such-place"], "no such file or directory"),
         (["gscam-2025", "-o", "no/such/place.html"], "the directory of this output does not exist"),
     ],
