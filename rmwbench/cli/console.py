@@ -150,9 +150,7 @@ def print_answer(
     """Print the JSON document of a typed answer, or its view, on stdout. Before that, write it to
     the file `page`, with `page_view` if the page shows more than a terminal."""
     if page is not None:
-        from rmwbench.report.render.html import write_html
-
-        write_html((page_view or view)(answer), page)
+        write_page((page_view or view)(answer), page)
     if as_json:
         from rmwbench.results.model import document
 
@@ -161,6 +159,18 @@ def print_answer(
     print_view(view(answer))
     if page is not None:
         say_written(page)
+
+
+def write_page(view: "View", path: Path) -> None:
+    """Write a view as one HTML file, or as Markdown with its charts beside it if the path ends so."""
+    if path.suffix.lower() == ".md":
+        from rmwbench.report.render.markdown import write_markdown
+
+        write_markdown(view, path)
+    else:
+        from rmwbench.report.render.html import write_html
+
+        write_html(view, path)
 
 
 def print_blocks(*blocks: "Block") -> None:
@@ -246,7 +256,10 @@ class _Progress:
 Out = Annotated[
     Path | None,
     typer.Option(
-        "--out", "-o", metavar="FILE", help="Write it as a page: one HTML file, with charts."
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="Write it as a page: one HTML file with charts, or Markdown if FILE ends in .md.",
     ),
 ]
 Html = Annotated[Path | None, typer.Option("--html", hidden=True)]

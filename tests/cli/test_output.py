@@ -96,6 +96,15 @@ def test_a_document_is_alone_on_stdout_also_beside_a_page(place, tmp_path, verb)
     assert json.loads(done.stdout) and b"<html" in page.read_bytes()
 
 
+@pytest.mark.parametrize("verb", ["compare", "claims", "decide", "community"])
+def test_a_file_that_ends_in_md_gets_markdown(place, tmp_path, verb):
+    """It got HTML."""
+    page = tmp_path / "page.md"
+    rmwbench(place, *VERBS[verb], page)
+    text = page.read_text()
+    assert text.startswith("# ") and "<html" not in text
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_format_that_is_not_made_is_refused(place, tmp_path, verb):
     error = is_refused(rmwbench(place, *VERBS[verb], tmp_path / "page.pdf"))

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from rmwbench.cli.console import print_json, print_view, say, say_written, stderr_console
+from rmwbench.cli.console import (
+    print_json,
+    print_view,
+    say,
+    say_written,
+    stderr_console,
+    write_page,
+)
 from rmwbench.cli.options import (
     Candidates,
     With,
@@ -24,7 +31,7 @@ from rmwbench.cli.published.forms import deliver
 from rmwbench.cli.runs import resume_command, run_stoppable
 from rmwbench.command_name import command_line
 from rmwbench.errors import UserError, not_one_of
-from rmwbench.whole_file import make_directory, write_whole
+from rmwbench.whole_file import make_directory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -214,8 +221,6 @@ def compare_reports(
     """Compare the verdicts of two runs of an evaluation, and exit. For `rmwbench compare`. Raises
     UserError for an option in `judged_by` that has a value: the runs' own verdicts are compared."""
     from rmwbench.published.committee.agreement import compare_runs, view
-    from rmwbench.report.render.html import render_html
-    from rmwbench.report.render.markdown import render_markdown
 
     for option, value in judged_by.items():
         if value:
@@ -227,8 +232,7 @@ def compare_reports(
     runs = compare_runs(first, second)
     runs_view = view(runs)
     if out is not None:
-        render = render_markdown if out.suffix.lower() == ".md" else render_html
-        write_whole(out, render(runs_view))
+        write_page(runs_view, out)
     if as_json:
         print_json(runs.document())
     else:

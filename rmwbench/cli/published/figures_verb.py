@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import Html, Out, page, print_json, print_view, say_written
+from rmwbench.cli.console import Html, Out, page, print_json, print_view, say_written, write_page
 from rmwbench.cli.options import json_option, with_options
 from rmwbench.cli.published.forms import campaigns_in, require_one_form
 from rmwbench.errors import UserError
@@ -132,9 +132,7 @@ def _deliver(drawn: "DrawnFigures", out: Path | None, pictures: Path | None, as_
     from rmwbench.published.figures.figures_view import view, write_pictures
 
     if out is not None:
-        from rmwbench.report.render.html import write_html
-
-        write_html(view(drawn, draw=True), out)
+        write_page(view(drawn, draw=True), out)
     files = write_pictures(drawn, pictures) if pictures is not None else []
     if as_json:
         return print_json(drawn.document())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from rmwbench.cli.console import print_view, say_written
+from rmwbench.cli.console import print_view, say_written, write_page
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 def deliver(view: "View", path: Path | None = None, *, markdown: bool = False) -> None:
     """Write the view as a page to `path` and print the path; without a path print the view."""
     if path is not None:
-        from rmwbench.report.render.html import write_html
-
-        write_html(view, path)
+        write_page(view, path)
         say_written(path)
     elif markdown:
         from rmwbench.report.render.markdown import render_markdown

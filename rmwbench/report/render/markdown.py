@@ -43,7 +43,6 @@ def write_markdown(
 
     path = Path(path)
     directory = charts_directory(path)
-    make_directory(directory)
     written: list[Path] = [path]
     images: dict[tuple[str, str], str] = {}
     for picture in pictures((*view.answer, *view.sections)):
@@ -52,6 +51,7 @@ def write_markdown(
         card = list(picture.card or view.card)
         title = ": ".join(filter(None, (picture.of, picture.title)))
         svg = svg_of(with_card(picture.spec, title, card))
+        make_directory(directory)
         target = directory / f"{file_name('-'.join(filter(None, (picture.of, picture.key))))}.svg"
         write_whole(target, svg)
         written.append(target)
