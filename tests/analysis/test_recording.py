@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics.recording import PLACES, recorded, total
+from rmwbench.analysis.metrics.recording import PLACES, measure_recording, total
 
 WARMUP, FAILED, FOREIGN = 4, 1, 16
 TOPICS = ("image_1", "image_2")
@@ -46,7 +46,7 @@ NOBODY = rows(writer=[], seq=[], flags=[])
 
 def of_topic_1(in_bag, counters, received=NOBODY, published=HUNDRED):
     in_bag = rows(endpoint=[1] * len(in_bag), seq=in_bag)
-    return recorded(ENDPOINTS, ("image_1",), published, received, in_bag, counters)
+    return measure_recording(ENDPOINTS, ("image_1",), published, received, in_bag, counters)
 
 
 def of_one(in_bag, counters, *more):
@@ -102,7 +102,7 @@ def test_topics_stand_apart_and_add_up():
         *account(2, 7, 7, 3),
         counter("rosbag2.lost_in_transport", 0),
     ]
-    fates = recorded(ENDPOINTS, TOPICS, sent(*published), NOBODY, in_bag, counters)
+    fates = measure_recording(ENDPOINTS, TOPICS, sent(*published), NOBODY, in_bag, counters)
     first, second = fates.topics
     assert (first.topic, first.kept, first.lost) == ("image_1", 10, 0)
     assert (second.topic, second.kept, second.cache, second.before) == ("image_2", 7, 3, 0)

@@ -62,7 +62,7 @@ class RecordingFates:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recorded:
+class TrialRecording:
     """The recorder of one trial. `transport`: how many messages of all topics its RMW reported as
     lost, warm-up included, or None where this rosbag2 does not count them; `cpu_ns`: of the steady
     state. A value that was not read is None."""
@@ -92,14 +92,14 @@ def total(parts: Sequence[RecordingFates]) -> RecordingFates:
     )
 
 
-def recorded(
+def measure_recording(
     endpoints: Iterable[Mapping[str, Any]],
     topics: Sequence[str],
     sent: Columns,
     received: Columns,
     in_bag: Columns,
     counters: Iterable[Mapping[str, Any]],
-) -> Recorded | None:
+) -> TrialRecording | None:
     """The recorder's fates from the bundle's tables of one trial: `sent` (endpoint, seq, flags, and
     `called`, False for a message without a publish call), `received` (writer, seq, flags), `in_bag`
     (endpoint, seq), `counters`. None where no recorder's bag was read."""
@@ -121,7 +121,7 @@ def recorded(
         values.get((name, None, "end"))
         for name in ("rosbag2.lost_in_transport", "bag.size", "rosbag2.stop", "peak_rss")
     )
-    return Recorded(
+    return TrialRecording(
         topics=placed,
         transport=_count(transport),
         bag_bytes=_count(bag_bytes),

@@ -11,7 +11,13 @@ from typing import Any, Literal
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.comparisons import json_column
-from rmwbench.analysis.metrics.recording import PLACES, Recorded, RecordingFates, recorded, total
+from rmwbench.analysis.metrics.recording import (
+    PLACES,
+    RecordingFates,
+    TrialRecording,
+    measure_recording,
+    total,
+)
 from rmwbench.analysis.records.ledger import ABSENT
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
@@ -91,13 +97,13 @@ def _joined(*texts: str) -> str:
 
 def of_trial(
     bundle: Bundle, trial: int, topics: Sequence[str], small: SmallTables
-) -> Recorded | None:
+) -> TrialRecording | None:
     """Return the recorded messages of a trial by its tables, None if no bag was read."""
     sent = bundle.columns("sent", trial, ["endpoint", "seq", "flags", "call_ns"])
     received = bundle.columns("received", trial, ["writer", "seq", "flags"])
     in_bag = bundle.columns("recorded", trial, ["endpoint", "seq"])
     columns = {**sent, "called": sent["call_ns"] != ABSENT}
-    return recorded(
+    return measure_recording(
         small.endpoints[trial], topics, columns, received, in_bag, small.counters[trial]
     )
 
@@ -149,7 +155,7 @@ def recordings(
 def _arm(
     cell: Mapping[str, Any],
     answer: RecorderAnswer,
-    trials: Sequence[Recorded],
+    trials: Sequence[TrialRecording],
     timeline: Mapping[str, float],
 ) -> RecordingsArm:
     """Return an arm with the counts of all trials together, and the mean of each cost, None if a
