@@ -42,6 +42,9 @@ from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.seed import derive_seed
 
+ERROR = "error"
+"""What stops a campaign that raises an exception."""
+
 
 @dataclass(frozen=True)
 class Ending:
@@ -113,7 +116,8 @@ class TrialSource(Protocol):
         Return whether more trials are to run."""
 
     def close(self, stopped_by: str | None) -> None:
-        """End, after the last trial and before the journal says that the campaign is finished."""
+        """End, after the last trial and before the journal says that the campaign is finished.
+        `stopped_by` is the signal, or ERROR, that ended it early."""
 
 
 S_co = TypeVar("S_co", bound=TrialSource, covariant=True)
@@ -142,7 +146,7 @@ class Runner(Generic[S_co]):
         self.lab.write_machines(self.writer, self.machine, at_end=False)
         gc.collect()
         gc.freeze()  # a collection before each window then takes 1 ms instead of 30
-        stopped_by = None
+        stopped_by: str | None = ERROR
         with StopSignals() as signals:
             try:
                 cells, kernels = self.source.plan.cells, self.lab.kernels()
@@ -150,6 +154,7 @@ class Runner(Generic[S_co]):
                     console, socket_buffers.ungranted_lines(cells, self.workers, kernels)
                 )
                 self._loop(signals)
+                stopped_by = None
             except StopSignal as stopped:
                 stopped_by = stopped.name
                 self._write()

@@ -9,6 +9,8 @@ from pydantic import TypeAdapter
 from rich.console import Console
 
 from rmwbench.bundle import Bundle
+from rmwbench.bundle.journal import SearchEnded
+from rmwbench.errors import UserError
 from rmwbench.report.capacity.capacity_view import view
 from rmwbench.report.render.terminal import print_view
 from rmwbench.results.capacity.capacity_document import summarise
@@ -237,3 +239,16 @@ def test_an_arm_with_long_probes_does_not_spend_the_time_of_the_others(tmp_path)
     assert used_s["crawls"] <= 1.5 * used_s["serves 1 kHz"] + 3 * probe_s(200.0) + 110
     capacity = arm(document, "crawls").capacity
     assert capacity.low <= 13 * 1.02 and capacity.high >= 13
+
+
+def test_a_search_that_an_error_ends_has_not_come_to_the_end_of_its_budget(tmp_path, monkeypatch):
+    made, lab = campaign(tmp_path / "broken", {"fast": Law()})
+
+    def breaks(signals):
+        raise UserError("no space left on the device")
+
+    monkeypatch.setattr(lab, "wait", breaks)
+    with made.writer, pytest.raises(UserError):
+        made.run(QUIET)
+    lines = Bundle(made.writer.directory).journal.lines
+    assert [line.ended for line in lines if isinstance(line, SearchEnded)] == ["stopped"]
