@@ -136,9 +136,7 @@ def _probes(bundle: Bundle, limit: CapacityLimit, arms: dict[str, ArmProbes]) ->
         if (row["probe"], row["at"]) == ("idle", "window")
     }
     lines = [line for line in bundle.trials() if line.cell in whose]
-    evidence_of = {
-        e.trial: e for e in bundle.evidence([line for line in lines if line.status == "done"])
-    }
+    done = bundle.evidence(line for line in lines if line.status == "done")
     for line in lines:
         arm, level = whose[line.cell]
         probe = MeasuredProbe(
@@ -149,7 +147,7 @@ def _probes(bundle: Bundle, limit: CapacityLimit, arms: dict[str, ArmProbes]) ->
                 "failed", ((line.reason or "the trial failed").splitlines()[0],)
             )
         elif line.status == "done":
-            evidence = evidence_of.pop(line.trial)
+            evidence = next(done)
             probe.trial = measure_trial(evidence)
             context = Context.of(evidence)
             probe.stability = stability(context.evidence.records, context.endpoints, context.window)
