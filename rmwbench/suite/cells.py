@@ -101,7 +101,7 @@ class Cell:
     def processes(self) -> tuple[Process, ...]:
         """The workers of a trial, in the order of the nodes, then those that follow killed ones."""
         nodes_by_process: dict[str, list[Node]] = {}
-        for node in self.workload.written_out:
+        for node in self.workload.all_nodes:
             nodes_by_process.setdefault(node.process_name, []).append(node)
         processes = []
         for name, nodes in nodes_by_process.items():
@@ -142,11 +142,11 @@ class Cell:
         return () if self.links is None else tuple(port.device for port in self.links.ports)
 
     @property
-    def beside(self) -> dict[str, tuple[str, ...]]:
+    def devices_beside(self) -> dict[str, tuple[str, ...]]:
         """Host -> its devices in the networks beside."""
         if self.links is None:
             return {}
-        return {host: self.links.beside(host) for host in self.links.hosts}
+        return {host: self.links.devices_beside(host) for host in self.links.hosts}
 
     @property
     def daemons_host(self) -> str:
@@ -183,7 +183,7 @@ class Cell:
                     endpoints_by_change.setdefault(
                         (at_s, joins, e.process, e.node, killed), []
                     ).append(e.endpoint)
-        for node in self.workload.written_out:
+        for node in self.workload.all_nodes:
             if node.is_empty and node.joins_s is not None:
                 endpoints_by_change[node.joins_s, 1, node.process_name, node.name, False] = []
         return tuple(
@@ -294,9 +294,7 @@ class Cell:
         # A node whose endpoints all come later is created with them; an empty one at the start of
         # the trial, or when it joins.
         empty_nodes = {
-            node.name
-            for node in self.workload.written_out
-            if node.is_empty and node.joins_s is None
+            node.name for node in self.workload.all_nodes if node.is_empty and node.joins_s is None
         }
         created_empty = empty_nodes if only is None else {joining}
         return [
@@ -621,7 +619,7 @@ def _check_factors_matter(suite: Suite, cells: Sequence[Cell]) -> None:
         if graph is None:
             wires = [endpoint.wire(suite.arms[0], 0) for endpoint in cell.endpoints]
             places = [(process.name, process.host, process.nodes) for process in cell.processes]
-            nodes = [(node.lifecycle, node.manages) for node in cell.workload.written_out]
+            nodes = [(node.lifecycle, node.manages) for node in cell.workload.all_nodes]
             lives = [endpoint.life for endpoint in cell.endpoints]
             itself = cell.workload.definition(), cell.workload.beside
             text = repr((wires, places, nodes, lives, itself))

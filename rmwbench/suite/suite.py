@@ -236,7 +236,7 @@ class Suite(Strict):
         known = dict.fromkeys(
             name
             for workload in self.workloads
-            for name in limited_names(workload.written_out, workload.focus)
+            for name in limited_names(workload.all_nodes, workload.focus)
         )
         shown = [name for name in known if " " not in name]  # a reader is listed by itself
         for name in limits.topics:

@@ -71,10 +71,10 @@ def test_size_subscribers_and_topics_change_what_they_say():
     assert {e.type.payload_bytes for e in cell.endpoints} == {4096}
     assert cell.factors == {"payload_bytes": 4096}
     cell = cells("chain", "subscribers").cell(LOADED.arms[0], 7.0)
-    assert len([n for n in cell.workload.written_out if n.name.startswith("listener")]) == 7
+    assert len([n for n in cell.workload.all_nodes if n.name.startswith("listener")]) == 7
     cell = cells("chain", "topics").cell(LOADED.arms[0], 3.0)
-    assert [n.name for n in cell.workload.written_out] == [
-        n.name for n in WORKLOADS["chain"].written_out
+    assert [n.name for n in cell.workload.all_nodes] == [
+        n.name for n in WORKLOADS["chain"].all_nodes
     ]
     assert len({e.topic for e in cell.endpoints}) == 6  # three of the talker, three of the relay
     relays = [e for e in cell.endpoints if e.relay_from]

@@ -40,7 +40,9 @@ class Lab:
     def __init__(self, wanted: Links, seed: int = 7):
         self.links, self.noted = wanted, []
         self.hosts = Hosts(
-            "test", wanted.hosts, beside={host: wanted.beside(host) for host in wanted.hosts}
+            "test",
+            wanted.hosts,
+            beside={host: wanted.devices_beside(host) for host in wanted.hosts},
         )
         try:
             self.hosts.wait_ready()

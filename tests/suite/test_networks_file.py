@@ -35,7 +35,7 @@ def over(text: str, network: str | None) -> Suite:
 
 
 def hosts(suite: Suite, workload: int = 0) -> dict[str, str]:
-    return {node.name: node.host for node in suite.workloads[workload].written_out}
+    return {node.name: node.host for node in suite.workloads[workload].all_nodes}
 
 
 @pytest.mark.parametrize("name", shipped_networks())
@@ -83,7 +83,7 @@ def test_a_chain_of_relays_crosses_the_network_once():
         + "  - {name: flow, rate_hz: 10, message: Bytes(64)}\n"
     )
     longer = cells(over(alone + "factors: {relays: [0, 3]}\n", "wifi"))
-    assert [[node.host for node in cell.workload.written_out] for cell in longer] == [
+    assert [[node.host for node in cell.workload.all_nodes] for cell in longer] == [
         ["robot", "base"],
         ["robot", "robot", "robot", "robot", "base"],
     ]

@@ -13,7 +13,7 @@ outcomes:
 """
 
 
-TOPIC = suite().workloads[0].written_out[0].topics[0]
+TOPIC = suite().workloads[0].all_nodes[0].topics[0]
 """The topic of the suite that these tests change."""
 
 
@@ -24,7 +24,7 @@ def test_limits_of_topics_reach_the_plan_and_may_stand_alone():
     assert document["topics"] == {TOPIC: [{"metric": "response_latency_p50", "at_most": 20e6}]}
 
 
-READER = suite().workloads[0].written_out[-1].name
+READER = suite().workloads[0].all_nodes[-1].name
 
 
 def limiting(name: str) -> str:

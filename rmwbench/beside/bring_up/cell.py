@@ -8,7 +8,7 @@ from rmwbench.suite.cells import Cell
 
 def managed_nodes_of(cell: Cell) -> ManagedNodes | None:
     """Return the nodes that the cell's manager brings up, None if it has no manager."""
-    return managed_nodes(cell.workload.written_out)
+    return managed_nodes(cell.workload.all_nodes)
 
 
 def definition(cell: Cell) -> dict[str, Any]:

@@ -19,8 +19,8 @@ METRIC = "bring_up_time"
 def check(value: None, workload: Any) -> None:
     """Raises Fault with a place relative to the workload."""
     with at_key("nodes"):
-        check_lifecycle(workload.written_out)
-    if workload.primary_metric == METRIC and managed_nodes(workload.written_out) is None:
+        check_lifecycle(workload.all_nodes)
+    if workload.primary_metric == METRIC and managed_nodes(workload.all_nodes) is None:
         raise Fault(
             f"`{METRIC}` is about lifecycle nodes that a manager brings up, and there is "
             "no manager here",

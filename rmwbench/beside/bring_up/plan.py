@@ -35,7 +35,7 @@ def options(cell: Cell, process: str) -> dict[str, str | int]:
     if group is None:
         return {}
     worker_options: dict[str, str | int] = {}
-    process_nodes = [node for node in cell.workload.written_out if node.process_name == process]
+    process_nodes = [node for node in cell.workload.all_nodes if node.process_name == process]
     times = {node.name: node.lifecycle for node in process_nodes if node.lifecycle is not None}
     if times:
         worker_options["lifecycle_nodes"] = " ".join(

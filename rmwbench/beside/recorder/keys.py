@@ -43,7 +43,7 @@ def check(recorder: Recorder | None, workload: Any) -> None:
     """Raises Fault if the recorder cannot run beside the nodes of this workload."""
     if recorder is None:
         return
-    nodes, hosts = workload.written_out, workload.host_names
+    nodes, hosts = workload.all_nodes, workload.host_names
     if recorder.host is not None and recorder.host not in hosts:
         raise unknown("host", recorder.host, list(hosts), at=("recorder", "host"))
     if any(node.process_name == NAME for node in nodes):

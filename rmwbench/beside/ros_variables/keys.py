@@ -129,7 +129,7 @@ def check(level: str | None, workload: Any) -> None:
         return
     check_hosts(level, len(workload.host_names))
     kinds_of_process: dict[str, set[str]] = {}
-    for node in workload.written_out:
+    for node in workload.all_nodes:
         kinds = kinds_of_process.setdefault(node.process_name, set())
         kinds |= {
             kind

@@ -147,7 +147,7 @@ class Topics(Axis):
     least, most = 1, 500
 
     def own(self, workload: Workload) -> float:
-        if not any(node.publishers for node in workload.written_out):
+        if not any(node.publishers for node in workload.all_nodes):
             raise _unfit(workload, self, "it has no topics to copy")
         return 1.0
 
@@ -155,7 +155,7 @@ class Topics(Axis):
         copies = range(1, round(level) + 1)
         if len(copies) == 1:
             return workload
-        nodes = tuple(_with_copies(node, copies) for node in workload.written_out)
+        nodes = tuple(_with_copies(node, copies) for node in workload.all_nodes)
         return workload.model_copy(update={"nodes": nodes} | dict.fromkeys(EXCLUDES["nodes"]))
 
 

@@ -111,7 +111,7 @@ def hosts_ahead(name: str, cell: Cell) -> Hosts | None:
 def _new_hosts(name: str, cell: Cell) -> Hosts:
     """Return new hosts. Raises HostBroken."""
     try:
-        return Hosts(name, cell.all_hosts, beside=cell.beside)
+        return Hosts(name, cell.all_hosts, beside=cell.devices_beside)
     except OSError as error:
         raise HostBroken("start its init", error.errno) from None
 

@@ -356,7 +356,7 @@ HOST_FIELDS = {"ip_fragments", "congestion_control"}
 
 def rehearse_host(links: Links, host: str) -> None:
     """Configures one host and ends it. Raises NetworkBroken if its kernel lacks a setting."""
-    with Host("check", tap=True, beside=links.beside(host)) as alone:
+    with Host("check", tap=True, beside=links.devices_beside(host)) as alone:
         alone.wait_ready()
         devices = HostDevices(
             host, links.hosts.index(host) + 1, alone.device or 0, alone.beside_devices

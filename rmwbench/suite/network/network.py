@@ -480,7 +480,7 @@ class Links:
         """The host's ports in the networks beside, in the order of the networks."""
         return tuple(port for port in self.ports if port.host == host and port.network)
 
-    def beside(self, host: str) -> tuple[str, ...]:
+    def devices_beside(self, host: str) -> tuple[str, ...]:
         """The host's devices in the networks beside."""
         return tuple(port.device for port in self.ports_beside(host))
 

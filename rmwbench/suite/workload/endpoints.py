@@ -219,7 +219,7 @@ def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
     on one topic, qualities of service that never match) or a node joins or leaves outside of the
     steady state.
     """
-    nodes = workload.written_out
+    nodes = workload.all_nodes
     _check_events(workload, nodes, timeline)
     _check_lives(workload, nodes, timeline)
     drafts = _with_peers(workload, _drafts(workload, nodes))

@@ -24,7 +24,7 @@ Hosts = Sequence[str]
 
 # A large suite needs the same nodes thousands of times, and nodes never change.
 @lru_cache(maxsize=256)
-def chain(
+def chain_nodes(
     topic: str,
     subscribers: int,
     relays: int,
@@ -55,7 +55,9 @@ def chain(
 
 
 @lru_cache(maxsize=256)
-def calls(service: str, clients: int, processes: Placement, hosts: Hosts) -> tuple[Node, ...]:
+def service_nodes(
+    service: str, clients: int, processes: Placement, hosts: Hosts
+) -> tuple[Node, ...]:
     """The nodes client_1 … client_n ⇄ service, each client at the workload's rate. The service is
     on the first host, and the clients are on the others in turn."""
     shared = SHARED if processes == "one" else None
@@ -68,7 +70,7 @@ def calls(service: str, clients: int, processes: Placement, hosts: Hosts) -> tup
 
 
 @lru_cache(maxsize=256)
-def brought_up(bring_up: BringUp) -> tuple[Node, ...]:
+def bring_up_nodes(bring_up: BringUp) -> tuple[Node, ...]:
     """The lifecycle nodes node_1 … node_N, and their manager."""
     times = {"configure_s": bring_up.configure_s, "activate_s": bring_up.activate_s}
     timeout = {"service_timeout_s": bring_up.service_timeout_s}

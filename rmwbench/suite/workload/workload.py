@@ -28,7 +28,13 @@ from rmwbench.suite.workload.arrival import Arrival, Periodic, RateHz, Relay
 from rmwbench.suite.workload.camera import Source
 from rmwbench.suite.workload.qos import Qos
 from rmwbench.suite.workload.schedule import Schedule
-from rmwbench.suite.workload.shapes import Graph, brought_up, calls, chain, check_hosts
+from rmwbench.suite.workload.shapes import (
+    Graph,
+    bring_up_nodes,
+    chain_nodes,
+    check_hosts,
+    service_nodes,
+)
 from rmwbench.suite.workload.topology import (
     LOCAL_HOST,
     BringUp,
@@ -213,12 +219,12 @@ class Workload(Strict):
         elif self.bring_up is None:
             self._check_shorthand()
         if self.hosts is not None:
-            check_hosts(self.hosts, self.written_out, one_process=self.processes == "one")
+            check_hosts(self.hosts, self.all_nodes, one_process=self.processes == "one")
         self._check_places()
         self._check_chain()
         for part in BESIDE:
             part.check(part.KEY and getattr(self.beside, part.KEY), self)
-        known = topics_and_readers(self.written_out)
+        known = topics_and_readers(self.all_nodes)
         for index, name in enumerate(self.focus):
             check_known("topic, service or reader", name, known, at=("focus", index))
         return self
@@ -261,7 +267,7 @@ class Workload(Strict):
                 check_known("host", host_name, known, at=(key,))
 
     def _check_chain(self) -> None:
-        nodes = self.written_out
+        nodes = self.all_nodes
         relays = any(
             isinstance(publisher.arrival, Relay) for node in nodes for publisher in node.publishers
         )
@@ -352,24 +358,24 @@ class Workload(Strict):
         return Periodic(kind="periodic", rate_hz=self.rate_hz)
 
     @property
-    def written_out(self) -> tuple[Node, ...]:
+    def all_nodes(self) -> tuple[Node, ...]:
         """The nodes of the list or the shorthand."""
         if self.nodes is not None:
             return self.nodes
         if self.graph is not None:
             return self.graph.node_list(self.name, self.hosts or ONE_HOST)
         if self.bring_up is not None:
-            return brought_up(self.bring_up)
+            return bring_up_nodes(self.bring_up)
         placement = (self.processes or "per_node", self.hosts or ONE_HOST)
         if self.clients is not None:
-            return calls(self.name, self.clients, *placement)
+            return service_nodes(self.name, self.clients, *placement)
         length = (self.subscribers or 1, self.relays or 0)
-        return chain(self.name, *length, *placement, self.relays_host)
+        return chain_nodes(self.name, *length, *placement, self.relays_host)
 
     @property
     def host_names(self) -> tuple[str, ...]:
         """The hosts, in the order of their addresses."""
-        return self.hosts or tuple(dict.fromkeys(node.host for node in self.written_out))
+        return self.hosts or tuple(dict.fromkeys(node.host for node in self.all_nodes))
 
     @property
     def display_title(self) -> str:

@@ -54,7 +54,7 @@ def carried_between(outcome: TrialOutcome) -> list[CarriedBytes]:
     main = " + ".join(dict.fromkeys(devices.values())) or DEVICE
     for host, document in outcome.sampling.sampled_at.items():
         if edges := window_edges(document["snapshots"]):
-            leading = (devices.get(host, DEVICE), *outcome.order.cell.beside.get(host, ()))
+            leading = (devices.get(host, DEVICE), *outcome.order.cell.devices_beside.get(host, ()))
             edges = trial_edges(outcome, host, *edges)
             for transport, used_devices, size in _of_host(edges, leading):
                 key = (
