@@ -109,13 +109,18 @@ def _check_options(options: DoctorOptions) -> None:
     if options.fix and options.undo:
         raise UserError("--fix and --undo contradict each other", fix="give one of them")
     if options.only and not options.fix:
-        raise UserError("--only says what --fix is to change", expected="--fix besides")
+        raise UserError("--only names what --fix changes", expected="--only together with --fix")
     if options.yes and not changes:
-        raise UserError("--yes answers what --fix or --undo asks", expected="one of them besides")
+        raise UserError(
+            "--yes answers the question of --fix or --undo",
+            expected="--yes together with one of them",
+        )
     if options.live and changes:
         raise UserError("--live changes nothing", fix="leave --fix and --undo out")
     if options.domain is not None and not options.live:
-        raise UserError("--domain says where --live is to look", expected="--live besides")
+        raise UserError(
+            "--domain limits --live to a ROS domain", expected="--domain together with --live"
+        )
 
 
 def _live(domain: int | None, *, as_json: bool) -> NoReturn:

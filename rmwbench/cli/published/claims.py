@@ -210,7 +210,7 @@ def _save(
     refuse_beside_save(choices)
     if not campaigns:
         raise UserError(
-            "what is to be saved?", where="--save", fix="name the campaigns with --campaign DIR"
+            "no campaign is named to be saved", where="--save", fix="add --campaign DIR"
         )
     # Skip a source if these campaigns ran none of its suites: saving it was not asked for.
     summaries = [

@@ -158,7 +158,7 @@ def _machines(cluster: str | None, out: Path | None) -> int | None:
         raise UserError(
             "how many machines?",
             where="--cluster",
-            expected="a number of machines to plan for; an address needs -o DIR besides",
+            expected="a number of machines to plan for; an address needs -o DIR, too",
             actual=cluster,
             fix="rmwbench published report tsc --cluster 8",
         )

@@ -65,7 +65,9 @@ def questionnaire(
         refuse_beside_save({"--question": question})
         if not campaign:
             raise UserError(
-                "there is nothing to save", where="--save", expected="--campaign DIR besides"
+                "there is nothing to save",
+                where="--save",
+                expected="--save together with --campaign DIR",
             )
         _save(questions, campaign, save)
         return typer.echo(f"kept: {save}")

@@ -76,7 +76,9 @@ def _make_plan(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     path = find(options.required_suite("plan"))
     gang, cluster = options.gang, options.cluster
     if gang and cluster is None:
-        raise UserError("--gang is about the machines of a cluster", expected="--cluster N besides")
+        raise UserError(
+            "--gang is about the machines of a cluster", expected="--gang together with --cluster N"
+        )
     text = read(path)
     request = options.request(str(path.absolute()), placed="--gang" if gang else None)
     choice = options.choice_for(str(path)) if cluster is None else options.choice

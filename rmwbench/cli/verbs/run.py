@@ -87,7 +87,7 @@ def run(options: RunOptions) -> None:
         raise UserError(
             "only a campaign on a cluster writes to another filesystem",
             where="--out",
-            expected="a directory, or --cluster ADDRESS besides",
+            expected="a directory, or --cluster ADDRESS with it",
             actual=out,
             fix="run it into a directory, then copy that",
         )
@@ -95,7 +95,7 @@ def run(options: RunOptions) -> None:
         option = "--gang" if options.place is None else "--place"
         raise UserError(
             f"{option} is about the machines of a cluster",
-            expected="--cluster ADDRESS besides",
+            expected=f"{option} together with --cluster ADDRESS",
             fix="see docs/cluster.md; without both, hosts are namespaces of this machine",
         )
     request = options.request(suite, sampling=_sampling(options))

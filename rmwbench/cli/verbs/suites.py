@@ -114,7 +114,9 @@ def _reports(options: SuitesOptions, names: list[str]) -> None:
 
     reports = [report for report in shipped_reports() if report.suite in names]
     if options.save is not None and options.measure is None:
-        raise UserError("what is to be saved?", where="--save", fix="--measure DIR besides")
+        raise UserError(
+            "nothing is measured that could be saved", where="--save", fix="add --measure DIR"
+        )
     if options.measure is None:
         judged_reports = [judged(report) for report in reports]
     else:
