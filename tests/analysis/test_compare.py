@@ -441,3 +441,25 @@ def test_a_rate_of_0_is_called_0_and_no_infinite_quantile():
     assert judged([live, once])["once"].reason == (
         "once is 0 in some blocks, in too few to decide by sign"
     )
+
+
+@pytest.mark.parametrize(
+    ("metric", "why"),
+    [
+        ("response_latency_p50", "messages that did not arrive reach its quantile"),
+        ("publish_call_max", "a publish call never returned"),
+        ("match_time", "it did not happen before the trial ended"),
+    ],
+)
+def test_an_infinite_value_has_the_reason_of_its_metric(metric, why):
+    endless = JudgedArm("endless", dict.fromkeys(range(6), math.inf), order=words(metric))
+    other = JudgedArm("other", dict.fromkeys(range(6), 100.0), order=words(metric))
+    verdict = judged([endless, other])["endless"]
+    assert verdict.verdict == "worse" and verdict.reason.endswith(f"it is infinite, because {why}")
+    assert why.replace("its", "the") in verdict.ratio.no_data
+
+
+def test_delivery_is_judged_before_what_the_arms_are_judged_by():
+    lossy = near("lossy", 50, 0.05, 1, lost=[80] * 6, order=words("pss"))
+    sound = near("sound", 100, 0.05, 2, order=words("pss"))
+    assert judged([lossy, sound])["lossy"].reason.endswith("delivery is judged before memory (PSS)")

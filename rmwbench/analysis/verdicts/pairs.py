@@ -13,6 +13,7 @@ import numpy as np
 from scipy import special
 
 from rmwbench.analysis.verdicts import variances
+from rmwbench.analysis.verdicts.ranking_words import RankingWords
 from rmwbench.analysis.verdicts.ratio import (
     half_width,
     have_both,
@@ -66,16 +67,16 @@ class Pairs(_RawPairs):
         return differences
 
     def ratio(
-        self, i: int, j: int, level: float, min_blocks: int, *, reciprocals: bool
+        self, i: int, j: int, level: float, min_blocks: int, order: RankingWords
     ) -> BlockRatio | NoRatio:
-        """The ratio of the two arms, as `ratio.ratio` gives it. `reciprocals`: whether the values
-        are those of a metric of which a larger value is better; its 0 is infinite here."""
+        """The ratio of the two arms, as `ratio.ratio` gives it. If a larger value of the metric is
+        better, these are reciprocals, and its 0 is infinite."""
         n = int(self.blocks[i, j])
         if n < min_blocks:
             return NoRatio(no_data=f"{have_both(n)}, {min_blocks} are needed")
         if infinite := int(self.infinite[i, j]):
-            zero = reciprocals or bool(np.isneginf(self.logs[[i, j]]).any())
-            return no_ratio(infinite, n, zero=zero)
+            zero = order.higher or bool(np.isneginf(self.logs[[i, j]]).any())
+            return no_ratio(infinite, n, order, zero=zero)
         of_logs = (self.mean, self.error, self.freedom, self.spare, self.extra)
         mean, error, freedom, spare, extra = (float(matrix[i, j]) for matrix in of_logs)
         half = half_width(error, freedom, level)

@@ -24,7 +24,8 @@ class RankingWords:
     by: str
     higher: bool = False
     infinite: str = ""
-    """Why the metric may be infinite; empty where lost messages are the reason."""
+    """Why a value is infinite, or, where a larger value is better, why its reciprocal is; empty where
+    lost messages are the reason."""
 
     def amount(self, arms: int, ratio: str) -> str:
         """`takes 2× as long` for one arm, `take 2× as long` for several."""
@@ -80,9 +81,19 @@ def words(metric: str) -> RankingWords:
     unit = "cores" if entry.unit == "ns" and entry.scope is MetricScope.PROCESSES else entry.unit
     best = "has the highest {}" if higher else _BEST.get(unit, "has the lowest {}")
     ranking = _by_name(phrase(entry), best, _SO_MUCH.get(unit, "has {} as much"), higher=higher)
-    if entry.scope is MetricScope.NODES and entry.failed_value == inf:
-        return replace(ranking, infinite="a node is never active")
-    return ranking
+    return replace(ranking, infinite=_why_infinite(entry))
+
+
+def _why_infinite(metric: Metric) -> str:
+    if metric.better is Better.HIGHER:
+        return "it is 0 in some blocks"
+    if metric.scope is MetricScope.NODES and metric.failed_value == inf:
+        return "a node is never active"
+    if metric.scope is MetricScope.START:
+        return "it did not happen before the trial ended"
+    if metric.source == "publish_call" or metric.name == "publish_call_max":
+        return "a publish call never returned"
+    return ""
 
 
 def _by_name(title: str, best: str, so_much: str, *, higher: bool) -> RankingWords:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy import special
 
+from rmwbench.analysis.verdicts.ranking_words import TIME, RankingWords
 from rmwbench.analysis.verdicts.verdict import BlockRatio, JudgedArm, NoRatio
 from rmwbench.words.numbers import counted
 
@@ -23,16 +24,17 @@ def ratio(
     j: Mapping[int, float],
     *,
     bounds: tuple[Bounds, Bounds] = ({}, {}),
+    order: RankingWords = TIME,
 ) -> BlockRatio | NoRatio:
     """The geometric mean of i/j over common blocks, with the 95 % t interval on the logarithms,
     which is at least as wide as the steps of a coarse clock make it. The `bounds` of i and j widen
-    it."""
+    it. `order` has the words for a value without a ratio."""
     blocks = sorted(set(i) & set(j))
     if len(blocks) < 2:
         return NoRatio(no_data=f"{have_both(len(blocks))}, 2 are needed")
     a, b = (np.array([x[k] for k in blocks], float) for x in (i, j))
     if not have_ratios(a, b):
-        return without_ratio(a, b)
+        return without_ratio(a, b, order)
     logs = np.log(a / b)
     half = half_width(max(standard_error(logs), rounding_error(a, b)), len(logs) - 1, 0.025)
     clocks = shifts(a, b, bounds_in(bounds, blocks))
@@ -70,21 +72,21 @@ def have_ratios(*samples: np.ndarray) -> bool:
     return all(((x > 0) & np.isfinite(x)).all() for x in samples)
 
 
-def without_ratio(i: np.ndarray, j: np.ndarray) -> NoRatio:
+def without_ratio(i: np.ndarray, j: np.ndarray, order: RankingWords) -> NoRatio:
     """Why two samples of the same blocks have no ratio, shapes (n,)."""
     both = np.stack([i, j])
     without = (~np.isfinite(both) | ~(both > 0)).any(axis=0)
-    return no_ratio(int(without.sum()), len(without), zero=not both.all())
+    return no_ratio(int(without.sum()), len(without), order, zero=not both.all())
 
 
-def no_ratio(without: int, blocks: int, *, zero: bool) -> NoRatio:
+def no_ratio(without: int, blocks: int, order: RankingWords, *, zero: bool) -> NoRatio:
     """Why there is no ratio over `blocks` blocks, `without` of which have none. `zero`: whether a
     value of the metric is 0."""
     why = (
         "a value is 0 or infinite: that has no ratio"
         if zero
-        else "messages that did not arrive reach the quantile, or a trial failed: an infinite value "
-        "has no ratio"
+        else f"{order.why_infinite('the quantile')}, or a trial failed: an infinite value has no "
+        "ratio"
     )
     return NoRatio(no_data=f"in {without} of {blocks} blocks {why}")
 

@@ -30,6 +30,7 @@ from rmwbench.analysis.stats.resolution import (
     blocks_for_equivalence,
     sd_upper,
 )
+from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.analysis.verdicts.ratio import (
     NOT_INTERLEAVED,
     Bounds,
@@ -247,7 +248,7 @@ def _effect(q: Statement, rules: Rules, prior: Prior, alike: Likeness) -> _Test 
     rules = _rules_of(q, rules)
     if not have_ratios(first, second):
         if q.by_ratio:
-            return without_ratio(first, second).no_data
+            return without_ratio(first, second, words(q.metric.name)).no_data
         return _by_order(first, second, q, rules)
     mean, error, freedom = _mean(np.log(first), np.log(second), q.paired, prior=prior, alike=alike)
     error = max(error, rounding_error(first, second))
@@ -446,7 +447,7 @@ def _order_answer(q: Statement, e: _Test, claim: Direction | None) -> StatementA
         in_all = "in every block that both have" if q.paired else "in every trial"
         return StatementAnswer("equivalent", None, f"{right[0]:g} {in_all}")
     why = (
-        "in some trials messages that did not arrive reach this quantile, or they failed"
+        f"in some trials {words(q.metric.name).why_infinite('this quantile')}, or they failed"
         if endless
         else "it is 0 in some trials"
     )

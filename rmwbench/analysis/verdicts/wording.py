@@ -70,9 +70,8 @@ class TestedArm:
     def _ratio(self, other: str, level: float, rules: Rules) -> BlockRatio | NoRatio:
         """The ratio of the primary metric itself: below 1 if it is worse and a larger value is
         better."""
-        reciprocals = self.arm.order.higher
-        places = self.at, self.places[other]
-        ratio = self.pairs.ratio(*places, level, rules.min_blocks, reciprocals=reciprocals)
+        order, place = self.arm.order, self.places[other]
+        ratio = self.pairs.ratio(self.at, place, level, rules.min_blocks, order)
         return self.cost(ratio) if isinstance(ratio, BlockRatio) else ratio
 
     def cost(self, ratio: BlockRatio) -> BlockRatio:
@@ -121,7 +120,7 @@ def _worse(j: TestedArm, order: list[str], rules: Rules) -> Verdict | None:
         more = points(float(pairs.loss_difference[j.at, j.places[against]]))
         reason = (
             f"{_undelivered(j.arm, fates)}: {more} less delivered than by {against}; delivery is "
-            "judged before latency"
+            f"judged before {j.arm.order.by}"
         )
         return Verdict("worse", against, ratio, reason, by=By.DELIVERY, fates=fates)
     by_latency = j.fair & (pairs.slower[j.at] <= level)
@@ -307,7 +306,7 @@ def _why_by_sign(arm: JudgedArm, other: str) -> str:
         return f"{len(arm.failed)} of its trials failed, and a failed trial has no ratio"
     values = arm.values().values()
     if math.inf in values:
-        return f"its quantile is infinite, because {arm.order.why_infinite('it')}"
+        return f"it is infinite, because {arm.order.why_infinite('its quantile')}"
     return f"{'it' if 0 in values else other} is 0 in some blocks, and there is no ratio to 0"
 
 

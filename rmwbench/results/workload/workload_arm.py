@@ -434,7 +434,8 @@ class ArmReport:
         if topic is None and self.topics and self.primary in POOLED:
             return Ratio(no_data=why_not_pooled(self.topics))
         mine, its = self.judged[topic], floor.judged[topic]
-        return ratio.ratio(mine.values(), its.values(), bounds=(mine.bounds, its.bounds))
+        bounds = mine.bounds, its.bounds
+        return ratio.ratio(mine.values(), its.values(), bounds=bounds, order=mine.order)
 
 
 def described_of(cell: Mapping[str, Any], bundle: Bundle) -> DescribedMiddleware | None:
