@@ -4,6 +4,8 @@ back."""
 import json
 import os
 import resource
+import shlex
+import shutil
 import subprocess
 import sys
 
@@ -147,6 +149,15 @@ def test_a_limit_is_set_in_the_shell_that_called_and_in_no_other(kernel):
         shell.kill()
         shell.communicate()
     assert fixes.undo(kernel) == [] and not fixes.state_file().exists()
+
+
+def test_the_shell_is_behind_sudo_and_its_like(tmp_path):
+    shutil.copy("/bin/sh", tmp_path / "sudo")
+    script = "from rmwbench.lab.machine import fixes; print(fixes.KernelFiles().shell)"
+    command = shlex.join([sys.executable, "-c", script])
+    words = [tmp_path / "sudo", "-c", f"{command}; true"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert int(done.stdout) == os.getpid()
 
 
 class Terminal:

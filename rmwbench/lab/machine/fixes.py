@@ -17,7 +17,8 @@ from typing import Any
 from rmwbench import home
 from rmwbench.errors import UserError, not_one_of
 from rmwbench.lab.host.marker import started_ticks
-from rmwbench.lab.kernel_files import kernel_value
+from rmwbench.lab.host.shared_files import parent_of
+from rmwbench.lab.kernel_files import file_text, kernel_value
 from rmwbench.lab.machine import machine_facts
 from rmwbench.lab.machine.finding import Finding, FixChange
 from rmwbench.whole_file import make_directory, write_whole
@@ -26,6 +27,8 @@ SCHEMA, VERSION = "rmwbench/doctor-fix", 1
 BOOT_ID = "proc/sys/kernel/random/boot_id"
 UNLIMITED = "unlimited"
 CAP_SYS_RESOURCE = 24
+CALLERS = ("sudo", "doas", "su", "uv", "env")
+"""Programs that run another one and are no shell: a limit of theirs would end with them."""
 LIMITS = {"memlock": resource.RLIMIT_MEMLOCK, "nofile": resource.RLIMIT_NOFILE}
 
 
@@ -81,7 +84,7 @@ class KernelFiles:
 
     def __init__(self, root: Path = Path("/"), shell: int | None = None):
         self.root = root
-        self.shell = os.getppid() if shell is None else shell
+        self.shell = calling_shell() if shell is None else shell
 
     def steps(self, change: FixChange) -> list[FixStep]:
         """The steps of a change: one for each file that matches its pattern, or one for a limit."""
@@ -107,7 +110,7 @@ class KernelFiles:
         """Sets the value. Returns the reason why that failed, or an empty text."""
         try:
             if step.kind == "limit":
-                pid = step.process[0] if step.process else os.getppid()
+                pid = step.process[0] if step.process else self.shell
                 resource.prlimit(pid, LIMITS[step.target], _pair(value))
             else:
                 self._path(step).write_text(value)
@@ -132,6 +135,14 @@ class KernelFiles:
 
     def _path(self, step: FixStep) -> Path:
         return self.root / step.target.lstrip("/")
+
+
+def calling_shell() -> int:
+    """The PID of the shell that called rmwbench, past the programs through which it did."""
+    pid = os.getppid()
+    while file_text(f"/proc/{pid}/comm") in CALLERS and (parent := parent_of(pid)):
+        pid = parent
+    return pid
 
 
 def command_of(step: FixStep, value: str | None = None, sudo: bool = False) -> str:
