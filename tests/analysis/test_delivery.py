@@ -17,8 +17,8 @@ from rmwbench.analysis.metrics.network.streams import (
     DISCOVERY,
     TAIL,
     UNMATCHED,
+    joiner_losses,
     pairs_of,
-    split,
 )
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife, passes
@@ -36,7 +36,7 @@ def matched(at_ns):
 
 def test_a_slow_match_is_not_a_loss_of_the_stream():
     taken = [None, None, None, None, 405, 505, None, 705, 805, None]
-    got = split([pair(taken, lives=LATE)], matched(250))
+    got = joiner_losses([pair(taken, lives=LATE)], matched(250))
     assert got == {
         DISCOVERY: (4, 10),
         UNMATCHED: (3, 10),
@@ -47,18 +47,18 @@ def test_a_slow_match_is_not_a_loss_of_the_stream():
 
 
 def test_nothing_delivered_is_all_discovery_and_no_stream():
-    got = split([pair([None] * 5, lives=LATE)], [])
+    got = joiner_losses([pair([None] * 5, lives=LATE)], [])
     assert got[DISCOVERY] == got[UNMATCHED] == (5, 5)
     assert got[AFTER_FIRST] == (0, 0)
 
 
 def test_what_came_before_the_match_was_noticed_is_not_lost():
-    got = split([pair([5, 105, 205], lives=LATE)], matched(150))
+    got = joiner_losses([pair([5, 105, 205], lives=LATE)], matched(150))
     assert got[DISCOVERY] == got[UNMATCHED] == (0, 3)
 
 
 def test_only_readers_tell_when_they_matched():
-    got = split([pair([None, 105], lives=WRITER_LATE)], [])
+    got = joiner_losses([pair([None, 105], lives=WRITER_LATE)], [])
     assert got[DISCOVERY] == (1, 2)
     assert "only readers" in got[UNMATCHED]
 
@@ -66,10 +66,10 @@ def test_only_readers_tell_when_they_matched():
 def test_a_late_client_is_not_asked_when_it_matched():
     call = pair([None, 105], lives=LATE)
     call = replace(call, reader=replace(call.reader, endpoint=call.writer.endpoint))
-    got = split([call], [])
+    got = joiner_losses([call], [])
     assert got[DISCOVERY] == (1, 2)
     assert "only readers" in got[UNMATCHED]
-    got = split([call, pair([None, 105, 205], lives=LATE)], matched(50))
+    got = joiner_losses([call, pair([None, 105, 205], lives=LATE)], matched(50))
     assert got[UNMATCHED] == (1, 3)
 
 
@@ -86,7 +86,7 @@ def test_what_is_under_way_is_not_lost(reliable, lost, waiting):
     columns, ends, window = recorded(400, 0.15, reliable=reliable)
     (stream,) = pairs_of(columns, JOINED, ends, window)
     assert np.count_nonzero(stream.late) == waiting
-    got = split([stream], matched(window.begin_ns))
+    got = joiner_losses([stream], matched(window.begin_ns))
     assert got[TAIL] == (lost, 30) and got[AFTER_FIRST] == (lost, 30)
     assert got[DISCOVERY] == got[DELIVERY] == (0, 30)
 
@@ -100,13 +100,13 @@ def test_what_comes_after_the_drain_is_late_and_not_lost(reliable):
     ledger = measure(columns, ends, replace(window, drain_end_ns=drained_ns)).ledger
     assert (ledger.lost, ledger.late) == (0, 7)
     (stream,) = pairs_of(columns, JOINED, ends, replace(window, drain_end_ns=drained_ns))
-    got = split([stream], matched(window.begin_ns))
+    got = joiner_losses([stream], matched(window.begin_ns))
     assert got[TAIL] == got[AFTER_FIRST] == (0, 30)
 
 
 def test_what_was_overtaken_is_lost_however_much_is_under_way():
     columns, ends, window = recorded(400, 0.15, lost=(WARMUP + 5,))
-    got = split(pairs_of(columns, JOINED, ends, window), [])
+    got = joiner_losses(pairs_of(columns, JOINED, ends, window), [])
     assert got[DELIVERY] == (1, 30) and got[TAIL] == (0, 30)
 
 
@@ -117,7 +117,7 @@ def test_what_a_content_filter_keeps_back_was_not_published_for_the_reader():
     (stream,) = pairs_of(columns, JOINED, ends, window, filtered)
     wanted = int(np.count_nonzero(passed[WARMUP:]))
     assert 0 < wanted < 30
-    got = split([stream], matched(window.begin_ns))
+    got = joiner_losses([stream], matched(window.begin_ns))
     assert got[DISCOVERY] == got[DELIVERY] == got[TAIL] == (0, wanted)
 
 
@@ -134,7 +134,7 @@ def test_the_parts_add_up_to_what_is_missing(streams):
         pair([None if d is None else i * 100 + d for i, d in enumerate(s)], lives=LATE)
         for s in streams
     ]
-    got = split(pairs, matched(120))
+    got = joiner_losses(pairs, matched(120))
     missing = sum(d is None for s in streams for d in s)
     assert sum(got[name][0] for name in (DISCOVERY, DELIVERY, TAIL)) == missing
     assert got[UNMATCHED][0] <= got[DISCOVERY][0]

@@ -12,9 +12,9 @@ from rmwbench.analysis.records.ledger import (
     Ledger,
     Pace,
     WriterPlaces,
-    arranged,
+    arrange,
     is_steady,
-    late,
+    late_messages,
     longest_run,
     place_order,
     reconcile,
@@ -107,7 +107,7 @@ def naive(writer: WriterPlaces, arrivals: Arrivals) -> tuple[dict, list[int]]:
 def test_same_as_a_dictionary(case):
     writer, arrivals = case
     expected, first = naive(writer, arrivals)
-    in_order_of_arrival = arranged(writer, arrivals)
+    in_order_of_arrival = arrange(writer, arrivals)
     ledger, got, rows = (
         reconcile(writer, in_order_of_arrival),
         in_order_of_arrival.first,
@@ -127,7 +127,7 @@ def test_same_as_a_dictionary(case):
 @given(cases())
 def test_every_wanted_message_has_exactly_one_fate(case):
     writer, arrivals = case
-    ledger = reconcile(writer, arranged(writer, arrivals))
+    ledger = reconcile(writer, arrange(writer, arrivals))
     not_delivered = ledger.vanished + ledger.after_drain + ledger.corrupt
     not_sent = ledger.failed + ledger.not_attempted
     assert ledger.wanted == ledger.delivered + not_delivered + not_sent
@@ -141,8 +141,8 @@ def test_messages_under_way_are_those_that_came_late_and_some_of_those_behind_th
 ):
     writer, arrivals = case
     writer = replace(writer, depth=kept)
-    known = arranged(writer, arrivals)
-    waiting = int(np.count_nonzero(late(writer, known, pace)))
+    known = arrange(writer, arrivals)
+    waiting = int(np.count_nonzero(late_messages(writer, known, pace)))
     ledger = reconcile(writer, known)
     behind = replace(writer, steady=writer.steady & (np.arange(len(known.first)) > last(known)))
     vanished = reconcile(behind, known).vanished if pace is not Pace.ENDED else 0
@@ -165,7 +165,7 @@ def test_a_silent_stream_that_only_warmed_up_has_nothing_late():
     none = np.zeros(3, bool)
     writer = WriterPlaces(first_seq=0, steady=none, attempted=~none, failed=none, depth=1)
     nothing = Arrivals(*(np.empty(0, kind) for kind in (np.uint64, np.int64, np.uint32)))
-    assert not late(writer, arranged(writer, nothing), Pace.SILENT).any()
+    assert not late_messages(writer, arrange(writer, nothing), Pace.SILENT).any()
 
 
 def last(known) -> int:

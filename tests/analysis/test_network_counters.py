@@ -16,7 +16,7 @@ from rmwbench.analysis.metrics.network.network_counters import (
     TOO_SHORT,
     cross_traffic,
     hosts_of,
-    stray,
+    stray_measures,
 )
 from rmwbench.analysis.metrics.network.network_metrics import network
 from rmwbench.analysis.records.columns import SteadyWindow
@@ -129,15 +129,17 @@ def test_stray_bytes_are_those_of_further_interfaces_and_of_the_loopback():
         )
         for at, value in (("before_open", before), ("complete", 12345), ("steady_end", after))
     ]
-    assert stray(rows, FURTHER) == {"stray_bytes": 500, "loopback_bytes": 7010}
+    assert stray_measures(rows, FURTHER) == {"stray_bytes": 500, "loopback_bytes": 7010}
     further = {host: [{"name": "docker0"}] for host in ("robot", "traffic")}
     of_all = {"network": {"hosts": ["robot", "base"], "interfaces": further}}
-    assert stray(rows, of_all) == stray(rows, FURTHER), "nothing reads hosts of cross traffic"
-    got = stray(rows[1:], FURTHER)
+    assert stray_measures(rows, of_all) == stray_measures(rows, FURTHER), (
+        "nothing reads hosts of cross traffic"
+    )
+    got = stray_measures(rows[1:], FURTHER)
     assert set(got.values()) == {NOT_READ}
 
 
 def test_without_further_interfaces_nothing_is_stray():
-    got = stray([], {"network": {"hosts": ["robot"]}})
+    got = stray_measures([], {"network": {"hosts": ["robot"]}})
     assert set(got.values()) == {NO_FURTHER}
-    assert stray([], {}) == got
+    assert stray_measures([], {}) == got

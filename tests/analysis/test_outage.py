@@ -16,7 +16,7 @@ from rmwbench.analysis.metrics.network.outage import (
     NONE_DUE_AFTER,
     NOT_BACK,
     Outage,
-    around,
+    outage_measures,
     outages,
     recoveries,
 )
@@ -57,7 +57,7 @@ def event(time_ns, name, process="robot", text=None):
 
 
 def told(pairs, outages_of, frames=None):
-    return around(pairs, outages_of, recoveries(pairs, outages_of), frames, WINDOW)
+    return outage_measures(pairs, outages_of, recoveries(pairs, outages_of), frames, WINDOW)
 
 
 def test_changes_of_a_link_are_put_together():

@@ -20,7 +20,14 @@ from rmwbench.analysis.metrics.network.streams import AFTER_FIRST
 from rmwbench.analysis.metrics.stability import Stability
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
-from rmwbench.analysis.records.ledger import Arrivals, Ledger, Pace, WriterPlaces, arranged, late
+from rmwbench.analysis.records.ledger import (
+    Arrivals,
+    Ledger,
+    Pace,
+    WriterPlaces,
+    arrange,
+    late_messages,
+)
 from rmwbench.codes import LATE
 from tests.support.columns import Columns, received_columns, sent_columns
 
@@ -157,7 +164,7 @@ def test_what_was_sent_after_a_reader_left_is_no_history_of_its():
     half = np.arange(100) < 50
     sent = WriterPlaces(0, half, np.ones(100, bool), np.zeros(100, bool), depth=10)
     came = Arrivals(np.arange(20).astype(np.uint64), np.arange(20) + 1, np.zeros(20, np.int64))
-    waiting = late(sent, arranged(sent, came), Pace.SILENT)
+    waiting = late_messages(sent, arrange(sent, came), Pace.SILENT)
     assert np.flatnonzero(waiting).tolist() == list(range(40, 50))
 
 

@@ -7,7 +7,7 @@ alike (`scan_1` … `scan_8`: the same name but for a number at its end, the sam
 as in a graph of many nodes) stay one sample: separate verdicts for a hundred topics would have too
 little power.
 
-The same holds for the readers of one topic: where they differ (`readers.alike`), each group of
+The same holds for the readers of one topic: where they differ (`readers.alike_readers`), each group of
 alike readers is judged with its writers as a topic is, under the name of its node (`control`).
 """
 
@@ -154,7 +154,7 @@ def _parts(
 ) -> Iterator[Topic]:
     """The topic, or, where its readers differ, each group of alike readers with its writers.
     `alone`: the workload has no other topic, so the name of a reader is enough."""
-    groups = readers.alike(rows, definition)
+    groups = readers.alike_readers(rows, definition)
     if len(groups) < 2 or any(relays(r) for r in rows):  # the hops of a chain stay together
         yield topic
         return

@@ -15,21 +15,21 @@ import numpy as np
 from rmwbench.analysis.metrics.periods import PUBLISHER, SUBSCRIPTION, longest, of_endpoint
 from rmwbench.analysis.metrics.sample import Sample, blocks, make_sample
 from rmwbench.analysis.metrics.stability import Drift, drift
-from rmwbench.analysis.records.calls import answered, legs, writers_with_readers
+from rmwbench.analysis.records.calls import legs, match_replies, writers_with_readers
 from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import (
     ABSENT,
-    Arranged,
+    Arrangement,
     Arrivals,
     Ledger,
     Pace,
     UnsentBy,
     WriterPlaces,
-    arranged,
+    arrange,
     grouped,
     is_steady,
-    late,
+    late_messages,
     longest_run,
     place_order,
     reconcile,
@@ -119,7 +119,7 @@ def measure(
     are some of these; `stuck`: the writers whose last publish call never returned. Raises
     ValueError where the records contradict their format."""
     messages = Messages()
-    recorded, columns = columns, answered(columns, endpoints)
+    recorded, columns = columns, match_replies(columns, endpoints)
     writers, pairs = _pairs(
         columns, endpoints, window, lives, messages, _held_by(columns, beside or endpoints, stuck)
     )
@@ -223,7 +223,7 @@ def paired(
     lives: Mapping[int, ReaderLife] = ALL_THE_TIME,
 ) -> "list[_Pair]":
     """Every writer with each of its readers, first arrivals in place. Raises as `measure`."""
-    columns = answered(columns, endpoints)
+    columns = match_replies(columns, endpoints)
     heard = _writers_with_readers(columns, endpoints, window)
     return [pair for pair, _ in _each(columns, heard, lives, Messages())]
 
@@ -246,14 +246,14 @@ def _each(
     heard: _WritersWithReaders,
     lives: Mapping[int, ReaderLife],
     messages: Messages,
-) -> "Iterator[tuple[_Pair, Arranged]]":
+) -> "Iterator[tuple[_Pair, Arrangement]]":
     """Each writer with each of its readers; rows without a writer are counted in `messages`."""
     received_rows = _pair_selector(columns, messages)
     flags, seq, taken = (columns.received(c) for c in ("flags", "seq", "taken_ns"))
     for w, r in ((w, r) for w, readers in heard for r in readers):
         rows, life = received_rows(r.endpoint, w.endpoint), lives.get(r.endpoint)
         places = expected_by(w.places, w.intended_ns, life)
-        arrangement = arranged(places, Arrivals(seq[rows], taken[rows], flags[rows]))
+        arrangement = arrange(places, Arrivals(seq[rows], taken[rows], flags[rows]))
         yield _Pair(w, r, rows, places, life, arrangement.first, taken), arrangement
 
 
@@ -281,7 +281,7 @@ def _pairs(
             pace = pace_of(
                 arrangement, p.taken_ns, p.writer.intended_ns, p.life, window, reliable=True
             )
-            waiting = late(p.places, arrangement, pace)
+            waiting = late_messages(p.places, arrangement, pace)
             ledger = ledger.still_under_way(int(np.count_nonzero(waiting)))
             missing &= ~waiting
         if ledger.not_attempted:
@@ -482,7 +482,7 @@ long)."""
 
 
 def pace_of(
-    arrangement: Arranged,
+    arrangement: Arrangement,
     taken_ns: np.ndarray,
     intended_ns: np.ndarray,
     life: ReaderLife | None,

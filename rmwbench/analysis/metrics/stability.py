@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rmwbench.analysis.records.calls import answered, writers_with_readers
+from rmwbench.analysis.records.calls import match_replies, writers_with_readers
 from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT, is_sound
 
@@ -78,7 +78,7 @@ def stability(
     """The stability of a trial, from its records. Each reader counts each writer's messages."""
     if window is None or window.length_ns <= 0:
         return Stability(0.0, 0.0, 0, 0, 0.0)
-    columns = answered(columns, endpoints)
+    columns = match_replies(columns, endpoints)
     instants = np.linspace(window.begin_ns, window.end_ns, INSTANTS)
     queue, unsent = np.zeros(INSTANTS), np.zeros(INSTANTS)
     due = never_sent = 0

@@ -14,7 +14,7 @@ from rmwbench.analysis.metrics.context import Context, Evidence
 from rmwbench.analysis.metrics.glossary import METRICS, Clocks, MetricScope, names_of
 from rmwbench.analysis.metrics.judged_topics import Topic, judged_topics, same_readers
 from rmwbench.analysis.metrics.latency import Messages, measure
-from rmwbench.analysis.metrics.network.network_counters import cross_traffic, stray
+from rmwbench.analysis.metrics.network.network_counters import cross_traffic, stray_measures
 from rmwbench.analysis.metrics.network.network_metrics import NetworkMetrics, network
 from rmwbench.analysis.metrics.sample import make_sample
 from rmwbench.analysis.records.calls import writers_with_readers
@@ -182,7 +182,7 @@ def _parts(context: Context, records: _Records) -> Iterator[Measures]:
     )
     yield cost.setup(context.before)
     yield leftovers(evidence.events)
-    yield stray(evidence.counters, context.definition)
+    yield stray_measures(evidence.counters, context.definition)
     yield cross_traffic(evidence.counters, context.definition)
     yield discovery.graph(context.before, evidence.counters)
     yield sending.sending(

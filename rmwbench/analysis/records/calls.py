@@ -1,7 +1,7 @@
 """Requests and their replies: a reply counts as the arrival of the request that it answers.
 
 A client's replies are recorded under the service's sequence numbers, and the service's records name
-the request that caused each reply. In the records of `answered` a client receives its own requests:
+the request that caused each reply. In the records of `match_replies` a client receives its own requests:
 a lost message is a request that was never answered, a duplicate is a request that was answered
 twice, and the latency is from the intended time of the request until the client has taken the
 reply. So the analysis of topics serves services too. The two legs have metrics of their own."""
@@ -32,7 +32,7 @@ def writers_with_readers(
             )
 
 
-def answered(columns: Columns, endpoints: Sequence[EndpointRow]) -> Columns:
+def match_replies(columns: Columns, endpoints: Sequence[EndpointRow]) -> Columns:
     """The records, with each reply as the arrival of the request that it answers; unchanged without
     clients."""
     clients = [e.endpoint for e in endpoints if e.kind == "client"]

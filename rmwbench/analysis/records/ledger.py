@@ -124,7 +124,7 @@ class Ledger:
 
     def still_under_way(self, waiting: int) -> "Ledger":
         """The ledger of one pair's reliable stream with `waiting` messages reclassified as under
-        way, as many as `late` gives: all of `after_drain`, and the others from `vanished_end`, or
+        way, as many as `late_messages` gives: all of `after_drain`, and the others from `vanished_end`, or
         from `vanished_start` where nothing was delivered."""
         behind = waiting - self.after_drain
         at_end = min(behind, self.vanished_end)
@@ -256,7 +256,7 @@ def is_steady(
 
 
 @dataclass(frozen=True)
-class Arranged:
+class Arrangement:
     """A reader's m rows of a writer of n messages, by place and time. *Sound* rows are in time."""
 
     arrivals: Arrivals
@@ -289,7 +289,7 @@ class Arranged:
         return places
 
 
-def arranged(writer: WriterPlaces, arrivals: Arrivals) -> Arranged:
+def arrange(writer: WriterPlaces, arrivals: Arrivals) -> Arrangement:
     """The rows of one pair, arranged for its ledger."""
     n, m = len(writer.steady), len(arrivals.seq)
     # 32 bits, where they suffice, halve the memory traffic
@@ -310,10 +310,10 @@ def arranged(writer: WriterPlaces, arrivals: Arrivals) -> Arranged:
     rows = _arrival_order(arrivals.taken_ns, sound)
     places = (place if rows is None else place[rows]).astype(index)
     first = _first_rows(n, places, rows, index)
-    return Arranged(arrivals, first, rows, places, place, odd, known)
+    return Arrangement(arrivals, first, rows, places, place, odd, known)
 
 
-def reconcile(writer: WriterPlaces, arrangement: Arranged) -> Ledger:
+def reconcile(writer: WriterPlaces, arrangement: Arrangement) -> Ledger:
     """The ledger of one pair."""
     n, first, places = len(writer.steady), arrangement.first, arrangement.places
     delivered = first >= 0
@@ -356,7 +356,7 @@ def reconcile(writer: WriterPlaces, arrangement: Arranged) -> Ledger:
     )
 
 
-def late(writer: WriterPlaces, arrangement: Arranged, pace: Pace) -> np.ndarray:
+def late_messages(writer: WriterPlaces, arrangement: Arrangement, pace: Pace) -> np.ndarray:
     """Which steady messages were late, shape (n,): messages that arrived after the drain, and, on a
     reliable stream that had not come to its end, messages after the last delivery, steady or not
     (all where nothing was delivered). On a silent stream these are at most as many as its writer's
@@ -405,7 +405,7 @@ def _first_rows(n: int, places: np.ndarray, rows: np.ndarray | None, index: np.d
     return first
 
 
-def _reordered(arrangement: Arranged, steady: np.ndarray, *, unique: bool) -> int:
+def _reordered(arrangement: Arrangement, steady: np.ndarray, *, unique: bool) -> int:
     first, rows, places = arrangement.first, arrangement.rows, arrangement.places
     if len(places) < 2 or not (places[1:] < places[:-1]).any():
         return 0

@@ -55,7 +55,7 @@ class AlikeReaders:
         return tuple(dict.fromkeys(row["host"] for row in self.rows))
 
 
-def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReaders]:
+def alike_readers(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReaders]:
     """The subscriptions among these `endpoints` rows, which are of one topic or of several alike
     topics, in groups of alike readers, in their order. `definition`: the cell's, which has the
     links and how long each reader holds a message."""

@@ -311,7 +311,7 @@ class Tracer:
                 self._reliable.get(link.writer),
             )
             places = expected_by(whole, sent.intended_ns, life)
-            arrangement = ledger.arranged(
+            arrangement = ledger.arrange(
                 places,
                 Arrivals(
                     *(self._columns.received(name)[rows] for name in ("seq", "taken_ns", "flags"))
@@ -331,7 +331,7 @@ class Tracer:
                     self._window,
                     reliable=self._is_reliable(link),
                 )
-                stamps[LATE] = ledger.late(places, arrangement, pace)
+                stamps[LATE] = ledger.late_messages(places, arrangement, pace)
             self._arrivals[link] = stamps
         return self._arrivals[link]
 

@@ -93,7 +93,9 @@ BEFORE_OPEN = "before_open"
 LOOPBACK = "lo"
 
 
-def stray(counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]) -> Measures:
+def stray_measures(
+    counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]
+) -> Measures:
     """Bytes that all hosts of a trial sent into unconnected interfaces, and over their loopback,
     from before the first session until the end of the steady state. `definition` is the cell's."""
     further = (definition.get("network") or {}).get("interfaces") or {}

@@ -70,8 +70,8 @@ def network(context: Context) -> NetworkMetrics:
         pairs = pairs_of(context.evidence.records, rows, context.judged, window, context.lives)
     created = {row["endpoint"] for row in events if row["event"] == "created"}
     recovered = outage.recoveries(pairs, interruptions, created)
-    measures = streams.split(pairs, events)
-    measures |= outage.around(pairs, interruptions, recovered, frames, window)
+    measures = streams.joiner_losses(pairs, events)
+    measures |= outage.outage_measures(pairs, interruptions, recovered, frames, window)
     if not interruptions and not late:
         measures["stall_outside_outages"] = UNINTERRUPTED
     if frames is None and interruptions:

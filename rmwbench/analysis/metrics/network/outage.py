@@ -183,7 +183,7 @@ def _never_came_up(outage: Outage, parts: Sequence[StreamPair], created: Contain
     )
 
 
-def around(
+def outage_measures(
     pairs: Sequence[StreamPair],
     interruptions: Sequence[Outage],
     recovered: Sequence[StreamRecovery],

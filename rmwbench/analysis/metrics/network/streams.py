@@ -20,10 +20,10 @@ import numpy as np
 from rmwbench.analysis.metrics.discovery import times
 from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 from rmwbench.analysis.metrics.latency import ALL_THE_TIME, pace_of, paired
-from rmwbench.analysis.records.calls import answered
+from rmwbench.analysis.records.calls import match_replies
 from rmwbench.analysis.records.columns import Columns, EndpointRow, Row, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
-from rmwbench.analysis.records.ledger import ABSENT, Arrivals, arranged, is_sound, late
+from rmwbench.analysis.records.ledger import ABSENT, Arrivals, arrange, is_sound, late_messages
 from rmwbench.analysis.stats.estimate import Measures
 
 
@@ -104,7 +104,7 @@ def pairs_of(
     as `latency.measure`."""
     ends = {row["endpoint"]: _end(row, window) for row in rows}
     services = [row for row in rows if row["kind"] == "service"]
-    heard = answered(columns, endpoints)
+    heard = match_replies(columns, endpoints)
     seq, taken, flags = (heard.received(c) for c in ("seq", "taken_ns", "flags"))
     pairs = []
     for pair in paired(columns, endpoints, window, _filters(lives)):
@@ -123,9 +123,9 @@ def pairs_of(
             reliable = pair.writer.reliable and pair.reader.reliable
             life = lives.get(pair.reader.endpoint)
             places = replace(pair.places, steady=due_for_both)
-            arrangement = arranged(places, arrivals)
+            arrangement = arrange(places, arrivals)
             pace = pace_of(arrangement, pair.taken_ns, due, life, window, reliable=reliable)
-            waiting = late(places, arrangement, pace)
+            waiting = late_messages(places, arrangement, pace)
         pairs.append(
             StreamPair(
                 topic=pair.writer.topic,
@@ -184,7 +184,7 @@ WAITED = (
 NO_MATCH_SEEN = "the late nodes have no reader, and only readers report when they matched"
 
 
-def split(pairs: Sequence[StreamPair], events: Iterable[Mapping[str, Any]]) -> Measures:
+def joiner_losses(pairs: Sequence[StreamPair], events: Iterable[Mapping[str, Any]]) -> Measures:
     """Name -> (messages lost in that part, messages sent for the late readers). `lost_after_first`
     counts both from each reader's first delivered message on."""
     late_pairs = [pair for pair in pairs if pair.writer.late or pair.reader.late]
