@@ -440,17 +440,13 @@ def _answer(q: Statement, e: _Test, different: Holm, equal: Holm, rules: Rules) 
 def _order_answer(q: Statement, e: _Test, claim: Direction | None) -> StatementAnswer:
     left, right = q.values()
     endless = any(math.isinf(value) for value in (*left, *right))
+    infinite = words(q.metric.name).why_infinite("this quantile")
     if e.mean == 0:
         if endless:
-            reason = "no trial delivered enough to reach this quantile"
-            return StatementAnswer("undecided", None, reason)
+            return StatementAnswer("undecided", None, f"in every trial {infinite}, or it failed")
         in_all = "in every block that both have" if q.paired else "in every trial"
         return StatementAnswer("equivalent", None, f"{right[0]:g} {in_all}")
-    why = (
-        f"in some trials {words(q.metric.name).why_infinite('this quantile')}, or they failed"
-        if endless
-        else "it is 0 in some trials"
-    )
+    why = f"in some trials {infinite}, or they failed" if endless else "it is 0 in some trials"
     reason = f"{why}: compared by order only"
     return StatementAnswer(claim or "undecided", NoRatio(no_data=why), reason)
 
