@@ -107,6 +107,9 @@ def test_an_arm_without_trials_has_no_data_and_does_not_stand_in_the_way():
     verdicts = judged([near("a", 100, 0.05, 1), near("b", 300, 0.05, 2), JudgedArm("dead", {})])
     assert verdicts["dead"].verdict == "no data"
     assert verdicts["a"].verdict == "best"
+    assert verdicts["dead"].reason == "no trial of this arm was completed"
+    unread = JudgedArm("unread", {}, busy={0: False}, order=words("pss"))
+    assert judged([unread])["unread"].reason == "its completed trials give no memory (PSS)"
 
 
 def test_the_floor_is_a_reference_and_beats_nobody():

@@ -83,7 +83,8 @@ def _verdict(
         return earlier[arm.name]  # its blocks are left out by now
     if never_works(arm):
         return never(arm, _leader(arms, verdicts), rules)
-    why = arm.barred or "no trial of this arm was completed with enough messages"
+    without_value = f"its completed trials give no {arm.order.by}" if arm.busy else ""
+    why = arm.barred or without_value or "no trial of this arm was completed"
     return Verdict("no data", None, None, why)
 
 
