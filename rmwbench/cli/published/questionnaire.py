@@ -70,7 +70,7 @@ def questionnaire(
                 expected="--save together with --campaign DIR",
             )
         _save(questions, campaign, save)
-        return typer.echo(f"kept: {save}")
+        return typer.echo(f"saved: {save}")
     questions = _selected(questions, question or [])
     campaigns = campaigns_in(campaign, WHO) if campaign else measured_here(SOURCE)
     answers = answer_questions(questions, evidence, campaigns)
