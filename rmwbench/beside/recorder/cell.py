@@ -6,8 +6,10 @@ from rmwbench.beside.recorder.keys import KEY, Recorder
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.workload.endpoints import Endpoint
 
+MCAP_BYTES = 31 + 16
+"""The bytes that MCAP adds to each message: its header, and its entry in an index."""
 BAG_MARGIN = 1.05
-"""MCAP's chunks and index come on top of the messages."""
+"""MCAP's chunks come on top of the messages."""
 
 
 def recorder_of(cell: Cell) -> Recorder | None:
@@ -40,7 +42,8 @@ def recorded_bytes(cell: Cell) -> int:
 
 def bag_bytes(cell: Cell) -> int:
     """Return the largest size of a trial's bag."""
-    return int(BAG_MARGIN * recorded_bytes(cell))
+    messages = sum(endpoint.sent for endpoint in recorded_publishers(cell))
+    return int(BAG_MARGIN * (recorded_bytes(cell) + MCAP_BYTES * messages))
 
 
 def host_of(cell: Cell) -> str:
