@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
+NO_MEMORY_LIMIT = 1 << 60
+"""Version 1 of control groups has a number near 2^63 for no limit."""
 
 
 def file_text(path: str | Path) -> str | None:
@@ -59,3 +61,20 @@ def limiting_groups(controller: str) -> Iterator[tuple[Path, Path]]:
     for root, directory in own_groups(controller).items():
         depth = len(directory.relative_to(root).parts)
         yield from ((root, group) for group in [directory, *directory.parents][: depth + 1])
+
+
+def group_memory_bytes() -> int | None:
+    """The memory that the control groups of this process still give it, by their limits and their
+    use, of which the cache of files can be taken back; None without a limit."""
+    amounts = []
+    for root, group in limiting_groups("memory"):
+        version1 = root.name == "memory"
+        limit = file_number(group / ("memory.limit_in_bytes" if version1 else "memory.max"))
+        used = file_number(group / ("memory.usage_in_bytes" if version1 else "memory.current"))
+        if limit is not None and limit < NO_MEMORY_LIMIT:
+            lines = (file_text(group / "memory.stat") or "").splitlines()
+            bytes_of = {name: int(size) for name, size in map(str.split, lines)}
+            prefix = "total_" if version1 else ""
+            cached = sum(bytes_of.get(f"{prefix}{kind}_file", 0) for kind in ("active", "inactive"))
+            amounts.append(max(0, limit - max(0, (used or 0) - cached)))
+    return min(amounts, default=None)

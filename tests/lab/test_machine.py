@@ -11,6 +11,7 @@ import pytest
 
 from rmwbench.codes import Code
 from rmwbench.lab import kernel_files, machine
+from rmwbench.lab.host.host import available_memory_bytes
 from rmwbench.lab.machine import RULES, flags, machine_card, violations, voids
 from rmwbench.lab.machine.probe import (
     EdgeReading,
@@ -100,6 +101,27 @@ def test_the_limits_of_the_groups_above_hold_too(monkeypatch, tmp_path):
     limits = machine_card.hardware()["container"]
     assert limits == {"cpu_quota_cores": 1.5, "memory_bytes": 1 << 30}
     assert machine_card.container_processes() == 99
+
+
+@pytest.mark.parametrize(
+    ("root", "limit", "used", "prefix"),
+    [
+        ("user", "memory.max", "memory.current", ""),
+        ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
+    ],
+)
+def test_the_available_memory_is_that_of_the_container(
+    monkeypatch, tmp_path, root, limit, used, prefix
+):
+    """Of 3 MiB, 2 are used, and one of them by the cache of files."""
+    group = tmp_path / root
+    group.mkdir()
+    (group / limit).write_text(f"{3 << 20}\n")
+    (group / used).write_text(f"{2 << 20}\n")
+    cached = f"{prefix}active_file {1 << 19}\n{prefix}inactive_file {1 << 19}\n"
+    (group / "memory.stat").write_text(f"anon 5\n{cached}")
+    monkeypatch.setattr(kernel_files, "own_groups", lambda controller: {group: group})
+    assert available_memory_bytes() == 2 << 20
 
 
 def test_ticks_are_those_of_the_processors_that_a_trial_may_use():

@@ -73,7 +73,8 @@ class MachineLimits:
     @staticmethod
     def here() -> "MachineLimits":
         facts = hardware()
-        return MachineLimits(int(facts["cores_usable"]), int(facts["memory_bytes"] or 0))
+        memory_bytes = facts["container"].get("memory_bytes") or facts["memory_bytes"] or 0
+        return MachineLimits(int(facts["cores_usable"]), int(memory_bytes))
 
     def beyond(self, cell: Cell) -> Excess | None:
         """Return the largest excess of the cell by its factor; None if the machine has enough."""

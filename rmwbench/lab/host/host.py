@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 from rmwbench.errors import UserError
 from rmwbench.lab import trial_view
 from rmwbench.lab.host import marker
-from rmwbench.lab.kernel_files import file_text, meminfo_bytes
+from rmwbench.lab.kernel_files import file_text, group_memory_bytes, meminfo_bytes
 
 _MESSAGE_BYTES = 1 << 18
 _INIT = str(Path(__file__).with_name("init.py"))
@@ -484,8 +484,9 @@ def tmpfs_bytes() -> tuple[int, int]:
 
 
 def available_memory_bytes() -> int:
-    """The available memory. Raises HostBroken where the kernel does not tell."""
-    available = meminfo_bytes().get("MemAvailable")
+    """The memory that is available to this process, within the limits of its container. Raises
+    HostBroken where the kernel does not tell."""
+    available, in_group = meminfo_bytes().get("MemAvailable"), group_memory_bytes()
     if available is None:
         raise HostBroken("no MemAvailable in /proc/meminfo")
-    return available
+    return available if in_group is None else min(available, in_group)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.lab.kernel_files import (
+    NO_MEMORY_LIMIT,
     file_number,
     file_text,
     kernel_value,
@@ -267,7 +268,7 @@ def _container_limits() -> dict[str, Any]:
     for root, group in limiting_groups("memory"):
         name = "memory.limit_in_bytes" if root.name == "memory" else "memory.max"
         size = file_number(group / name)
-        if size is not None and size < 1 << 60:  # version 1 says "no limit" near 2^63
+        if size is not None and size < NO_MEMORY_LIMIT:
             sizes.append(size)
     limits: dict[str, Any] = {"cpu_quota_cores": min(quotas)} if quotas else {}
     return limits | ({"memory_bytes": min(sizes)} if sizes else {})
