@@ -74,7 +74,7 @@ FORMAT_OF_SUFFIX = {
     ".toml": "toml",
 }
 MAX_PROFILE_BYTES = 256 * 1024
-"""A profile is sent in one protocol line of at most 1 MiB."""
+"""Each cell of a campaign stores the text of its profile."""
 
 INSTALLED = ("rclcpp/", "rclpy/")
 """Prefixes of middlewares that a ROS 2 brings along. They depend on the machine, so any name with

@@ -19,7 +19,7 @@ COLUMNS = ("rate_mbps", "delay_ms", "loss")
 MAHIMAHI_BYTES = 1504
 MAX_TRACE_BYTES = 4 * 1024 * 1024
 MAX_TRACE_LINES = 15_000
-"""A trace is sent in one protocol line of at most 1 MiB."""
+"""More than four hours with a line per second; the link holds all of them in memory."""
 LONGEST_NS = 86_400 * 10**9
 """The last time that the link takes (native/link/src/spec.rs): a day."""
 

@@ -21,7 +21,7 @@ MIN_PERIOD_NS = 500
 measure itself."""
 
 MAX_TRACE_MESSAGES = 50_000
-"""A trace is sent in one protocol line of at most 1 MiB."""
+"""Each cell of a campaign stores all times of its traces."""
 
 
 def _holdable(rate_hz: float) -> float:
@@ -189,7 +189,7 @@ class TraceArrival(Strict):
             )
         if len(self.offsets_ns) > MAX_TRACE_MESSAGES:
             raise Fault(
-                "the trace is too long for one protocol line",
+                "the trace is too long",
                 expected=f"at most {MAX_TRACE_MESSAGES} offsets",
                 actual=len(self.offsets_ns),
                 at=("offsets_ns",),
