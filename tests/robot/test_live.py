@@ -17,6 +17,7 @@ from rmwbench.robot.live.live_model import (
     SharedFile,
     Socket,
 )
+from rmwbench.robot.live.live_processes import loaded_rmw
 from rmwbench.robot.live.live_rules import endpoints, findings
 
 ROOT = os.geteuid() == 0
@@ -307,6 +308,18 @@ def test_shared_memory_of_many_is_one_finding_for_two_places():
     )
     [finding] = found(*here, *there)
     assert (finding.code, len(finding.processes)) == (LiveCode.SHM_OTHER_PLACE, 6)
+
+
+def test_the_loaded_rmw_is_none_of_the_libraries_around_it():
+    """Libraries that are loaded later are mapped below, and stand first."""
+    around = ("dds_common__rosidl_typesupport_cpp", "dds_common", "fastrtps_shared_cpp")
+    names = ("implementation", *around, "fastrtps_cpp")
+    lines = [
+        f"7f0{at}000-7f0{at}fff r-xp 0 08:01 7 /opt/ros/jazzy/lib/librmw_{name}.so\n"
+        for at, name in enumerate(names)
+    ]
+    assert loaded_rmw("".join(lines)) == "rmw_fastrtps_cpp"
+    assert loaded_rmw("".join(lines[:-1])) is None
 
 
 @pytest.mark.parametrize(

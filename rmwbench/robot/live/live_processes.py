@@ -35,8 +35,9 @@ from rmwbench.robot.live.live_model import (
 )
 
 RMW = re.compile(r"/librmw_(\w+)\.so")
-NO_RMW = re.compile(r"implementation|.*_common|.*_shared_cpp|.*_common_cpp")
-"""Other libraries with names like an RMW's."""
+NO_RMW = re.compile(r"implementation|.*_common|.*_shared_cpp|.*_common_cpp|.*__.*")
+"""Other libraries with names like an RMW's, such as the type support of rmw_dds_common's messages,
+librmw_dds_common__rosidl_typesupport_cpp.so."""
 VARIABLES = re.compile(r"(ROS|RMW|ZENOH|CYCLONEDDS|FASTRTPS|FASTDDS|NDDS)_")
 CLIENT_LIBRARY = "/librcl.so"
 PROC, SHM = Path("/proc"), "/dev/shm/"
@@ -99,7 +100,7 @@ def _process(entry: Path, tables: _Tables) -> LiveProcess | None:
         return None
     maps = (entry / "maps").read_text(errors="replace")
     environment = _environment((entry / "environ").read_bytes())
-    rmw = _rmw(maps)
+    rmw = loaded_rmw(maps)
     if rmw is None and not is_of_middleware(words, maps) and not any(_shared_names(maps)):
         return None
     if rmw is None and CLIENT_LIBRARY in maps:  # the process has no node yet
@@ -158,7 +159,7 @@ def _configuration(entry: Path, path: str) -> str | None:
     return file_text(file) if os.path.isfile(file) else None
 
 
-def _rmw(maps: str) -> str | None:
+def loaded_rmw(maps: str) -> str | None:
     names = dict.fromkeys(RMW.findall(maps))
     return next((f"rmw_{name}" for name in names if not NO_RMW.fullmatch(name)), None)
 
