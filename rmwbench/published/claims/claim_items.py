@@ -170,10 +170,10 @@ def picture(test: ClaimTest, cells: Sequence[CellAnswer]) -> dict[str, Any] | No
     bar = bar_of(test)
     if not shown:
         return None
-    if test.by == "difference":
-        place = _both_sides(bar, shown)
-    else:
-        place = _logarithmic(bar, shown, test) if bar > 0 else _linear_axis(shown)
+    if test.by != "difference" and bar > 0:
+        place = _logarithmic(bar, shown, test)
+    else:  # differences and exponents may be negative
+        place = _linear_axis(shown) if test.by == "ratio" else _both_sides(bar, shown)
     bottom = TOP + ROW * len(shown)
     return {
         "width": WIDTH,
@@ -208,7 +208,8 @@ def _linear_axis(cells: Sequence[CellAnswer]) -> Place:
 
 def _both_sides(bar: float, cells: Sequence[CellAnswer]) -> Place:
     """Return an axis with 0 in the middle that reaches equally far to both sides."""
-    half = max(abs(bar), *(abs(x) for cell in cells for x in _ends(cell))) or 1.0
+    ends = (abs(x) for cell in cells for x in _ends(cell) if math.isfinite(x))
+    half = max(abs(bar), *ends) or 1.0
     return lambda x: WIDTH / 2 + (WIDTH / 2 - EDGE) * x / half
 
 
@@ -219,7 +220,7 @@ def _ends(cell: CellAnswer) -> tuple[float, float, float]:
 
 
 def _bars(test: ClaimTest, bar: float) -> list[float]:
-    return [bar / test.factor, bar * test.factor] if test.relation in RANGES else [bar]
+    return sorted((bar / test.factor, bar * test.factor)) if test.relation in RANGES else [bar]
 
 
 def _shade(test: ClaimTest, bar: float, place: Place) -> tuple[float, float]:

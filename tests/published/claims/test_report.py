@@ -1,6 +1,7 @@
 """Claims in the report of a campaign, on the ledger's page, and in the short forms; and their
 pictures."""
 
+import math
 import re
 from dataclasses import replace
 
@@ -213,3 +214,12 @@ def test_an_interval_without_ends_is_infinite_to_both_sides_in_the_document():
     made = document(ledger([claims], [campaign(("w", arm("rclcpp/a", [10.0])))]))
     (cell,) = made["sources"][0]["claims"][0]["today"][0]["cells"]
     assert (cell["low"], cell["high"]) == ("-inf", "inf")
+
+
+def test_exponents_below_0_stand_left_of_0():
+    test = ClaimTest.model_construct(relation="less", right="b", by="exponent", level=0.0)
+    cell = CellAnswer("w", "holds", "a", "b", value=-1.0, low=-math.inf, high=-0.5)
+    drawn = picture(test, [cell])
+    ((zero, _),), (row,) = drawn["bars"], drawn["rows"]
+    assert row["low"] < row["value"] < row["high"] < zero == WIDTH / 2
+    assert row["open_left"] and not row["open_right"]
