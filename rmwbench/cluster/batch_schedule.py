@@ -232,7 +232,7 @@ def time_document(plan: Plan, machines: int, per_trial: int = 1) -> dict[str, An
     gangs = machines // per_trial
     if not gangs:
         raise UserError(
-            f"one trial takes {per_trial} machines",
+            f"one trial takes {counted(per_trial, 'machine')}",
             where="--cluster",
             expected=f"{per_trial} or more",
             actual=str(machines),
@@ -285,7 +285,8 @@ def machine_budget_s(make: Callable[[float | None], Plan], machines: int, budget
     if needed_s > budget_s * (1 + 1e-9):
         raise UserError(
             f"the budget is too small for suite `{plan.suite.suite}`",
-            expected=f"at least {duration_text(needed_s)} on {machines} machines: {blocks} blocks",
+            expected=f"at least {duration_text(needed_s)} on {counted(machines, 'machine')}: "
+            f"{blocks} blocks",
             actual=duration_text(budget_s),
             fix=f"give it --budget {budget_text(needed_s)} or more, or more machines",
         )

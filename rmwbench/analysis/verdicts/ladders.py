@@ -173,7 +173,7 @@ def _difference(base: _Shape, other: _Shape) -> str | None:
 
 
 def _key(value: Any) -> str:
-    """A key that is the same for equal levels, whatever type they have."""
+    """A hashable key of a level, or of the levels of several factors."""
     if isinstance(value, Mapping):
         return repr(sorted((name, _key(level)) for name, level in value.items()))
     return repr(value)
