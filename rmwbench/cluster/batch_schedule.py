@@ -201,18 +201,14 @@ def duration_s(plan: Plan, machines: int) -> float:
     schedule, clock_s, idle = Schedule(plan), 0.0, deque(str(number) for number in range(machines))
     busy: list[tuple[float, str]] = []
     while True:
-        for _ in range(len(idle)):
-            machine = idle.popleft()
-            trial = schedule.take(machine)
-            if trial:
-                heapq.heappush(busy, (clock_s + trial.estimated_s, machine))
-            else:
-                idle.append(machine)
+        # if the first idle machine gets no trial, no other one does
+        while idle and (trial := schedule.take(idle[0])):
+            heapq.heappush(busy, (clock_s + trial.estimated_s, idle.popleft()))
         if busy:
             clock_s, machine = heapq.heappop(busy)
             if part := schedule.ended_on(machine, "done"):
                 schedule.written(part)
-            idle.append(machine)
+            idle.appendleft(machine)  # the rest of its part comes first
         elif schedule.look_due and (look := schedule.next_look) is not None:
             schedule.looked(look, decided=False)
         else:
