@@ -130,11 +130,9 @@ def loss(s: Subject) -> Checks:
     yield s.worker_counted("injected_lost", lambda t: t.fates.lost.sum())
     unsound = {t.trial: float((~t.fates.sound).mean()) for t in s.trials}
     yield s.each_trial("loss", _equal_to("loss in each trial", unsound))
-    of, hit = (
-        sum(len(t.fates.lost) for t in s.trials),
-        sum(int((~t.fates.sound).sum()) for t in s.trials),
-    )
-    yield recovery.holds("loss, as injected", s.metric("loss"), hit / of)
+    sent = sum(len(t.fates.lost) for t in s.trials)
+    lost = sum(int((~t.fates.sound).sum()) for t in s.trials)
+    yield recovery.holds("loss, as injected", s.metric("loss"), lost / sent)
     yield recovery.holds_law("loss, the law's own", s.metric("loss"), _taken_away(s))
 
 

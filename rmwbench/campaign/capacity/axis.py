@@ -176,10 +176,8 @@ def levels(
     it lies inside. They are own_level · 2^(k/n), rounded as the axis rounds, with n so large that
     neighbours are at most `resolution` apart; twice a level is then a level, too."""
     step = math.log(2) / math.ceil(math.log(2) / math.log1p(resolution) - 1e-9)
-    first, last = (
-        math.ceil(math.log(least / own_level) / step - 1e-9),
-        math.floor(math.log(most / own_level) / step + 1e-9),
-    )
+    first = math.ceil(math.log(least / own_level) / step - 1e-9)
+    last = math.floor(math.log(most / own_level) / step + 1e-9)
     digits = 3 if resolution >= 0.02 else 4
     rounded_levels = {
         along.rounded(own_level * math.exp(step * k), digits) for k in range(first, last + 1)

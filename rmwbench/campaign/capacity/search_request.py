@@ -360,10 +360,8 @@ def parse_level(text: str, along: Axis, where: str) -> float:
 
 
 def _range(along: Axis, own_level: float, request: SearchRequest) -> tuple[float, float]:
-    least, most = (
-        max(along.least, own_level / RANGE_BELOW),
-        min(along.most, own_level * RANGE_ABOVE),
-    )
+    least = max(along.least, own_level / RANGE_BELOW)
+    most = min(along.most, own_level * RANGE_ABOVE)
     if request.least is not None:
         least = parse_level(request.least, along, "--from")
     if request.most is not None:

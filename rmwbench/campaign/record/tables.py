@@ -316,10 +316,8 @@ def frames_columns(
     columns["from_host"] = _words(frames["from_port"], hosts)
     columns["to_host"] = _words(frames["to_port"], hosts, absent=frames["to_port"] == NOWHERE)
     columns["interface"] = _words(frames["from_port"], interfaces)
-    columns["verdict"], columns["class"] = (
-        _words(frames["verdict"], VERDICTS),
-        _words(frames["class"], CLASSES),
-    )
+    columns["verdict"] = _words(frames["verdict"], VERDICTS)
+    columns["class"] = _words(frames["class"], CLASSES)
     columns |= {name: (frames["flags"] & bit) != 0 for name, bit in FLAGS.items()}
     up, down = ((frames["flags"] & ENDED[way]) != 0 for way in ("up", "down"))
     columns["direction"] = _words(down, ("up", "down"), absent=~(up | down))

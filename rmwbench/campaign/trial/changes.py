@@ -71,12 +71,8 @@ class Changes:
         spawner: Spawner | None = None,
     ):
         self._network, self._spawner = network, spawner
-        self._outcome, self._processes, self._workers, self._window = (
-            outcome,
-            processes,
-            workers,
-            window,
-        )
+        self._outcome, self._processes = outcome, processes
+        self._workers, self._window = workers, window
         self._due = deque(outcome.order.cell.changes)
         self._endpoints = {e.endpoint: e for e in outcome.order.cell.endpoints}
         self._unopened = {p.name for p in outcome.order.cell.processes if p.opens_s is not None}

@@ -7,14 +7,13 @@ gives no result for that level."""
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rmwbench.campaign.plan.profile import NeededDaemon, Workers, address_environment
 from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.lab.camera.frame_source import FrameSources
 from rmwbench.lab.host import Container, Scheduling
 from rmwbench.lab.process.trial_processes import TrialProcesses
-from rmwbench.lab.process.worker import WorkerProcess
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.process_conditions import CONTAINERS, OTHER_UID, PRIORITY, REAL_TIME
 
@@ -80,39 +79,30 @@ def spawn_daemon(processes: TrialProcesses, cell: Cell, daemon: NeededDaemon, la
     processes.spawn_daemon(daemon.name, worker.executable, environment, label, daemon.host)
 
 
+@dataclass(frozen=True)
 class Spawner:
     """The starter of one trial's workers. `files` maps process → its records file."""
 
-    def __init__(
-        self,
-        outcome: TrialOutcome,
-        processes: TrialProcesses,
-        workers: Workers,
-        files: Mapping[str, int],
-        sources: FrameSources,
-    ):
-        self._outcome, self._processes, self._workers, self._files = (
-            outcome,
-            processes,
-            workers,
-            files,
-        )
-        self._sources = sources
+    outcome: TrialOutcome
+    processes: TrialProcesses
+    workers: Workers
+    files: Mapping[str, int]
+    sources: FrameSources
 
-    def spawn(self, process: str) -> WorkerProcess:
+    def spawn(self, process: str) -> None:
         """Start a worker without waiting for its hello. Raises UserError if the program does not
         exist."""
-        cell = self._outcome.order.cell
-        worker = self._workers[cell.sides[process].middleware]
+        cell = self.outcome.order.cell
+        worker = self.workers[cell.sides[process].middleware]
         host = next(p.host for p in cell.processes if p.name == process)
-        return self._processes.spawn(
+        self.processes.spawn(
             process,
             worker.executable,
-            self._files[process],
+            self.files[process],
             environment={**worker.environment, **address_environment(cell, host)},
             host=host,
             additions=replace(
-                self._sources.additions_for(process),
+                self.sources.additions_for(process),
                 count_allocations=cell.sampling.allocations,
                 container=container(cell, process),
                 scheduling=scheduling(cell, process),

@@ -5,7 +5,7 @@ All rules are in one list. None depends on a latency or a loss: a rule that depe
 select them.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,16 +24,15 @@ what it asked for."""
 
 def void_reasons(outcome: TrialOutcome, attested: list[dict[str, Any]]) -> list[Reason]:
     """Return all reasons; empty for a good trial."""
-    rules: tuple[Callable[[], Iterable[Reason]], ...] = (
-        lambda: _overflow(outcome),
-        lambda: _granted(outcome),
-        lambda: machine_reasons(outcome),
-        lambda: (Reason(Code.WORKER_CLOCK, text) for text in wrong_clocks(outcome)),
-        lambda: trial_network.network_voids(outcome),
-        lambda: beside_trial.source_voids(outcome),
-        lambda: _path(outcome, attested),
-    )
-    return [reason for rule in rules for reason in rule()]
+    return [
+        *_overflow(outcome),
+        *_granted(outcome),
+        *machine_reasons(outcome),
+        *(Reason(Code.WORKER_CLOCK, text) for text in wrong_clocks(outcome)),
+        *trial_network.network_voids(outcome),
+        *beside_trial.source_voids(outcome),
+        *_path(outcome, attested),
+    ]
 
 
 def machine_reasons(outcome: TrialOutcome) -> list[Reason]:
@@ -85,10 +84,8 @@ def wrong_clocks(outcome: TrialOutcome) -> Iterator[str]:
             if usage.get("at") != "now":
                 continue
             clock = outcome.clock_of(process)
-            time_ns, bound_ns = (
-                int(clock.to_reference(usage["time_ns"])),
-                int(clock.bound([answered_ns])[0]),
-            )
+            time_ns = int(clock.to_reference(usage["time_ns"]))
+            bound_ns = int(clock.bound([answered_ns])[0])
             if asked_ns - bound_ns <= time_ns <= answered_ns + bound_ns:
                 continue
             off_ns = time_ns - (answered_ns if time_ns > answered_ns else asked_ns)

@@ -138,10 +138,8 @@ def _of_host(
     """Yield each transport with its devices and bytes. `devices` lead to other hosts. If both
     transports were used on several devices, it is unknown which of them carried which transport."""
     by_device = {device: growth(edges, "interfaces", device, "tx_bytes") or 0 for device in devices}
-    sent_bytes, used_devices = (
-        sum(by_device.values()),
-        [device for device, size in by_device.items() if size],
-    )
+    sent_bytes = sum(by_device.values())
+    used_devices = [device for device, size in by_device.items() if size]
     packets = sum(growth(edges, "interfaces", device, "tx_packets") or 0 for device in devices)
     segments = min(packets, growth(edges, "tcp", "out_segments") or 0)
     tcp = min(sent_bytes, tcp_payload(edges) + TCP_HEADER_BYTES * segments)
