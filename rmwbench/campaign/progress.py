@@ -55,8 +55,10 @@ class Progress:
     def end(self, trial: Trial, status: str, reason: str | None, took_s: float) -> None:
         """Note the end of a trial that the course has noted already. `took_s` includes the writing
         of its tables."""
+        spoilt = self._course.spoilt
         self._count(trial, status, took_s)
-        self._print_reason(trial, status, reason, self._course.spoilt)
+        self._void += len(spoilt.voids) if spoilt else 0
+        self._print_reason(trial, status, reason, spoilt)
         if self._course.begins_block and not self._console.is_terminal:
             goes_on = self._course.next and not self._course.look_due
             remaining = f", {self._remaining_text()}" if goes_on else ""

@@ -20,6 +20,7 @@ from rmwbench.campaign import blocks, trial_lab
 from rmwbench.campaign.blocks import BlockSource, Hold
 from rmwbench.campaign.course import SPOILT_TOLERANCE, Course
 from rmwbench.campaign.looks import look_at
+from rmwbench.campaign.progress import Progress
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.campaign.trial_lab import Lab, StopSignal
@@ -303,6 +304,18 @@ def test_a_look_that_cannot_judge_costs_the_look_and_not_the_campaign(virtual, m
         "look after block 8",
         "look after block 12",
     ]
+
+
+def test_trials_that_are_void_with_their_block_are_counted_as_void():
+    made = plan()
+    course, console = Course(made), Console(file=io.StringIO(), force_terminal=True, width=200)
+    progress = Progress(made, console, course)
+    for status, cause in (("done", None), ("done", None), ("void", "machine")):
+        trial = course.next
+        course.ended(trial, status, cause, may_repeat=True)
+        progress.end(trial, status, None, 1.0)
+    progress.begin(course.next)
+    assert ", 3 void, " in console.file.getvalue()
 
 
 def test_a_longer_window_that_cannot_be_measured_costs_no_campaign(monkeypatch):
