@@ -335,7 +335,7 @@ def test_an_account_that_adds_up_has_no_problem():
         ),
         (a_recording(STOPPED, None), "ended with exit code 0: where .* is not known"),
         (a_recording("", Metadata({}, 0), exit_code=None), "was killed"),
-        (a_recording(STOPPED, Metadata({}, 0), exit_code=-11), "exit code -11"),
+        (a_recording(STOPPED, Metadata({}, 0), exit_code=-11), "was ended by signal 11"),
         (
             a_recording(
                 STOPPED, Metadata({}, 0), contents=BagContents(damaged="bag_0.mcap: EndOfFile")

@@ -23,7 +23,7 @@ from pathlib import Path
 from rmwbench.beside import Broken
 from rmwbench.beside.recorder.cell import host_of, recorded_topics, recorder_of
 from rmwbench.beside.recorder.keys import NAME
-from rmwbench.beside.recorder.recording import RecorderLog, parse_log
+from rmwbench.beside.recorder.recording import RecorderLog, ending_text, parse_log
 from rmwbench.codes import Code
 from rmwbench.lab.host import Host
 from rmwbench.lab.kernel_files import file_text
@@ -175,7 +175,7 @@ class RecorderProcess:
         elif (status := self.program.wait_status) is None:
             problem = "it cannot be executed"
         else:
-            problem = f"it ended with exit code {os.waitstatus_to_exitcode(status)}"
+            problem = f"it {ending_text(os.waitstatus_to_exitcode(status))}"
         return f"recorder: {problem}" + (f"; it said: {last[0][:300]}" if last else "")
 
     def stop(self, timeout_s: float) -> None:

@@ -186,6 +186,12 @@ def parse_log(text: str, version: tuple[int, ...] = ()) -> RecorderLog:
     )
 
 
+def ending_text(exit_code: int) -> str:
+    """Return a text such as `ended with exit code 1` or `was ended by signal 11`."""
+    by_signal = exit_code < 0
+    return f"was ended by signal {-exit_code}" if by_signal else f"ended with exit code {exit_code}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recording:
     """A bag and the end of its recorder. `publishers`: those whose messages it should have kept;
@@ -207,9 +213,7 @@ class Recording:
     def problems(self) -> Iterator[str]:
         """Yield the faults of the bag and of rosbag2's own account, in words."""
         if not self.in_order:
-            ending = (
-                "was killed" if self.exit_code is None else f"ended with exit code {self.exit_code}"
-            )
+            ending = "was killed" if self.exit_code is None else ending_text(self.exit_code)
             yield (
                 f"the recorder {ending}: where messages were lost behind its subscriptions is not "
                 "known"
