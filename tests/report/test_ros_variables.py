@@ -76,8 +76,9 @@ ONLY_WARM_UP = seen(0, 0, 0, at_all=(True, True, False))
         (LENT, GOOD, GOOD, "no data", "lent nothing though it was allowed to"),
         (NOT_LENT, GOOD, seen(50, lent=70), "obeyed", ""),
         (NOT_LENT, seen(50, lent=70), seen(50, lent=70), "not obeyed", ""),
-        (NOT_LENT, GOOD, GOOD, "no data", "lent nothing where it was allowed to either"),
+        (NOT_LENT, GOOD, GOOD, "no data", "lent nothing if it was allowed to either"),
         (NOT_LENT, SILENT, seen(50, lent=70), "no data", "nothing was heard"),
+        (NOT_LENT, seen(50, 0, 50), seen(50, lent=70), "no data", "heard in only 2 of 3 trials"),
     ],
 )
 def test_silence_counts_only_beside_a_control_that_heard_everything(

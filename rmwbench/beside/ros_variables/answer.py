@@ -143,9 +143,11 @@ def _judge_loans(expected: str, counts: CaseCounts, control: CaseCounts | None) 
         )
     if control is None or not control.trials or 0 in control.lent:
         return VariablesAnswer(
-            NO_DATA, f"it lent nothing where it was allowed to either (case `{LOANS}`)"
+            NO_DATA, f"it lent nothing if it was allowed to either (case `{LOANS}`)"
         )
-    return VariablesAnswer(OBEYED)
+    # A trial in which nothing was heard does not show that a message was copied.
+    silence = _in_only("heard", sum(counts.heard_at_all), counts)
+    return VariablesAnswer(NO_DATA, silence) if silence else VariablesAnswer(OBEYED)
 
 
 def _require_enough_trials(answer: VariablesAnswer, counts: CaseCounts) -> VariablesAnswer:
