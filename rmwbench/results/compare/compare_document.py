@@ -315,20 +315,23 @@ def _measured_sides(
 ) -> tuple[_MeasuredSide, _MeasuredSide]:
     """Return both sides with the cells that are compared; one campaign is read once."""
     cells_a, cells_b = {m.a["cell"] for m in matches}, {m.b["cell"] for m in matches}
-    of_sides = (readers_apart(side.bundle, SmallTables(side.bundle)) for side in (a, b))
-    apart = list({topic.name: topic for topics in of_sides for topic in topics}.values())
+    small_a, small_b = SmallTables(a.bundle), SmallTables(b.bundle)
+    topics = (*readers_apart(a.bundle, small_a), *readers_apart(b.bundle, small_b))
+    apart = list({topic.name: topic for topic in topics}.values())
     if a.is_of_campaign(b):
-        arms_a = arms_b = _measured(a.bundle, cells_a | cells_b, apart)
+        arms_a = arms_b = _measured(a.bundle, small_a, cells_a | cells_b, apart)
     else:
-        arms_a, arms_b = (_measured(x.bundle, c, apart) for x, c in ((a, cells_a), (b, cells_b)))
+        arms_a = _measured(a.bundle, small_a, cells_a, apart)
+        arms_b = _measured(b.bundle, small_b, cells_b, apart)
     return (
         _MeasuredSide(a, arms_a, [x for x in a.bundle.trials() if x.cell in cells_a]),
         _MeasuredSide(b, arms_b, [x for x in b.bundle.trials() if x.cell in cells_b]),
     )
 
 
-def _measured(bundle: Bundle, cells: set[int], apart: Sequence[Topic]) -> dict[int, ArmReport]:
-    small = SmallTables(bundle)
+def _measured(
+    bundle: Bundle, small: SmallTables, cells: set[int], apart: Sequence[Topic]
+) -> dict[int, ArmReport]:
     lines: dict[int, list[TrialLine]] = defaultdict(list)
     for line in bundle.trials():
         lines[line.cell].append(line)
