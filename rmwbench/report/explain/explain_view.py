@@ -286,10 +286,10 @@ def _median_clause(median: MedianAnswer) -> str:
         head += f" ({median.verdict})" if median.verdict in ("undecided", "equivalent") else ""
     else:
         head = f"takes {value.text} at the median"
-    known = [phase for phase in median.phases if phase.share is not None and phase.phase in WHERE]
-    if not known:
+    phases = [phase for phase in median.phases if phase.share is not None and phase.phase in WHERE]
+    if not phases:
         return head
-    most = max(known, key=lambda phase: phase.share or 0.0)
+    most = max(phases, key=lambda phase: phase.share or 0.0)
     return f"{head}: {fmt.percent(most.share or 0.0)} of it passes {WHERE[most.phase]}"
 
 

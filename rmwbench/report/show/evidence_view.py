@@ -117,8 +117,8 @@ def _facts(
     doc: SuiteAnswer, workload: WorkloadAnswer, arm: WorkloadArm
 ) -> Iterator[tuple[str, TableCell | Verbatim | str]]:
     campaign, verdict, trials = doc.campaign, arm.verdict, arm.trials
-    floor, what = fmt.ratio(arm.times_floor), verdict_basis(arm, whole=True)
-    answer = f"{what}. {verdict.reason}" if what else verdict.reason
+    floor, basis = fmt.ratio(arm.times_floor), verdict_basis(arm, whole=True)
+    answer = f"{basis}. {verdict.reason}" if basis else verdict.reason
     if verdict.verdict == "alone" and workload.workload in level_view.compared(doc):
         answer += "; its levels are compared with each other"
     if verdict.minutes_to_decide:

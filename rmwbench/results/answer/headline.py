@@ -102,8 +102,8 @@ def _of_family(workload: Part) -> Headline:
     text = facts.sentence(others, order, advise=advise)
     tone = first.tone
     if worst:
-        each = "Each arm" if isinstance(first, facts.NoneInAll) else "Each other arm"
-        detail = f"{each} at its worst: {facts.sentence(worst, order)}"
+        arms = "Each arm" if isinstance(first, facts.NoneInAll) else "Each other arm"
+        detail = f"{arms} at its worst: {facts.sentence(worst, order)}"
         return Headline(text or detail, detail if text else "", tone, (*family_facts,))
     several = len(others) > 1
     return Headline(

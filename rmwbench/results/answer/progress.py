@@ -84,7 +84,9 @@ def voids_per_arm(workload: WorkloadAnswer) -> list[str]:
     whose trials are void by their own fault; empty if no trial is void."""
     void_of = {a.arm: [x for x in undone_trials(a) if x.status == "void"] for a in workload.arms}
     spoilt = {arm: [x for x in trials if x.cause == "machine"] for arm, trials in void_of.items()}
-    own = {arm: [x for x in trials if x.cause != "machine"] for arm, trials in void_of.items()}
+    by_arm_fault = {
+        arm: [x for x in trials if x.cause != "machine"] for arm, trials in void_of.items()
+    }
     out = []
     if any(spoilt.values()):
         text = "; ".join(f"{arm} {_counted(trials)}" for arm, trials in spoilt.items())
@@ -92,8 +94,10 @@ def voids_per_arm(workload: WorkloadAnswer) -> list[str]:
             f"Trials that the machine spoilt, by arm: {text}. Each voids its block for every arm "
             "of the workload, so that no arm keeps its quiet moments only."
         )
-    if any(own.values()):
-        text = "; ".join(f"{arm} {_counted(trials)}" for arm, trials in own.items() if trials)
+    if any(by_arm_fault.values()):
+        text = "; ".join(
+            f"{arm} {_counted(trials)}" for arm, trials in by_arm_fault.items() if trials
+        )
         out.append(
             f"Trials that are void for what the arm did: {text}. Its numbers are those of its "
             "other trials."

@@ -247,8 +247,8 @@ def steady(entry: Metric, trials: Sequence[MeasuredTrial], unstable: Sequence[bo
     values = [
         np.inf if bad else trial_value(entry, t) for t, bad in zip(trials, unstable, strict=True)
     ]
-    known = np.array([v for v in values if v is not None], float)
-    (value, low, high), coverage = median_range(known)
+    present = np.array([v for v in values if v is not None], float)
+    (value, low, high), coverage = median_range(present)
     if not np.isfinite(value):
         return NoData(
             entry.unit,
@@ -256,10 +256,10 @@ def steady(entry: Metric, trials: Sequence[MeasuredTrial], unstable: Sequence[bo
         )
     count = sum(t.messages.samples[entry.source].count for t in trials)
     how = (
-        f"median and range of {len(known)} trials ({coverage * 100:.3g} %), {sum(unstable)} of "
+        f"median and range of {len(present)} trials ({coverage * 100:.3g} %), {sum(unstable)} of "
         "them unstable"
     )
-    return Measured(entry.unit, value, low, high, count, len(known), how)
+    return Measured(entry.unit, value, low, high, count, len(present), how)
 
 
 def _tail(limit: CapacityLimit) -> str:
@@ -271,7 +271,9 @@ def _tail(limit: CapacityLimit) -> str:
 
 
 def _knee(levels: Sequence[model.SearchLevel], unit: Unit) -> model.KneeAnswer:
-    points = [LoadPoint(at.level, at.metrics[MEDIAN].value, at.unstable) for at in levels]
+    points = [
+        LoadPoint(level.level, level.metrics[MEDIAN].value, level.unstable) for level in levels
+    ]
     answer = knee(points)
     if answer is not None:
         return model.KneeAnswer(
@@ -281,7 +283,7 @@ def _knee(levels: Sequence[model.SearchLevel], unit: Unit) -> model.KneeAnswer:
             base_ns=answer.base_ns,
             by=answer.by,
         )
-    medians_ns = [ns for at in levels if (ns := at.metrics[MEDIAN].value) is not None]
+    medians_ns = [ns for level in levels if (ns := level.metrics[MEDIAN].value) is not None]
     if len(medians_ns) < 2:
         return model.KneeAnswer(no_data="too few levels with a latency")
     if not np.isfinite(medians_ns).any():

@@ -93,10 +93,10 @@ def compare(
         _CellPair(m, sides[0].arms[m.a["cell"]], sides[1].arms[m.b["cell"]], paired, metrics)
         for m in comparable
     ]
-    asked = [(pair, question) for pair in pairs for question in pair.statements()]
-    answers = judge([question for _, question in asked], rules)
+    questions = [(pair, question) for pair in pairs for question in pair.statements()]
+    answers = judge([question for _, question in questions], rules)
     rows, verdicts = [], []
-    for (pair, question), answer in zip(asked, answers, strict=True):
+    for (pair, question), answer in zip(questions, answers, strict=True):
         if pair.is_shown(question, answer):
             rows.append(pair.row(question, answer))
             if pair.counts(question, answer):

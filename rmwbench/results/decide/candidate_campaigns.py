@@ -307,17 +307,17 @@ def limits_of(
     all limits are for the whole workload, which may have its own by any of these `names`; else the
     general limits of messages hold for each topic that has none of its own."""
     general = {limit["metric"]: limit["at_most"] for limit in document["acceptable"]}
-    own = {
+    by_topic = {
         topic: {limit["metric"]: limit["at_most"] for limit in limits}
         for topic, limits in (document.get("topics") or {}).items()
     }
     if not topics:
-        mine = {k: v for name in names for k, v in own.get(name, {}).items()}
-        return {(None, metric): most for metric, most in {**general, **mine}.items()}
+        own = {k: v for name in names for k, v in by_topic.get(name, {}).items()}
+        return {(None, metric): most for metric, most in {**general, **own}.items()}
     limits: dict[LimitKey, float] = {}
     for topic in topics:
-        mine = {k: v for name in topic.limit_names for k, v in own.get(name, {}).items()}
-        of_topic = {k: v for k, v in general.items() if k in OF_TOPICS} | mine
+        own = {k: v for name in topic.limit_names for k, v in by_topic.get(name, {}).items()}
+        of_topic = {k: v for k, v in general.items() if k in OF_TOPICS} | own
         limits |= {(topic.name, metric): most for metric, most in of_topic.items()}
     return limits | {
         (None, metric): most for metric, most in general.items() if metric not in OF_TOPICS
@@ -336,13 +336,13 @@ def blocks_of(data: CandidateData, limit: LimitKey) -> BlockValues | None:
     places = sorted({*values_at, *failed})
     totals: tuple[float, ...] = ()
     if kind == "fraction":
-        usual = sorted(total for _, total in values_at.values())
-        wanted = usual[len(usual) // 2] if usual else 1
-        pairs = [values_at.get(place, (wanted, wanted)) for place in places]
+        usual_totals = sorted(total for _, total in values_at.values())
+        usual = usual_totals[len(usual_totals) // 2] if usual_totals else 1
+        pairs = [values_at.get(place, (usual, usual)) for place in places]
         values, totals = tuple(float(k) for k, _ in pairs), tuple(float(n) for _, n in pairs)
     else:
-        each: dict[Place, Any] = dict.fromkeys(failed, entry.failed_value) | values_at
-        values = tuple(float(each[place]) for place in places)
+        value_at: dict[Place, Any] = dict.fromkeys(failed, entry.failed_value) | values_at
+        values = tuple(float(value_at[place]) for place in places)
     counts = data.under_way.get(limit, {}).values()
     messages = sum(total for _, total in counts)
     return BlockValues(

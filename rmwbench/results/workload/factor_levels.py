@@ -120,8 +120,8 @@ def _parts(arms: Mapping[str, Sequence[ArmReport]]) -> Iterator[_Part]:
 
 def _judged(questions: Sequence[Sequence[_Question]], rules: Rules) -> list[list[LevelStep]]:
     """Return the steps of each part, judged all at once: they share one probability of error."""
-    asked = [question.statement for of_part in questions for question in of_part]
-    answers = iter(statements.judge(asked, rules))
+    statement_list = [question.statement for of_part in questions for question in of_part]
+    answers = iter(statements.judge(statement_list, rules))
     return [[_step(question, next(answers), rules) for question in part] for part in questions]
 
 

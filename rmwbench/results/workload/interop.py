@@ -72,8 +72,8 @@ def _cell(arm: WorkloadArm, talker: str, listener: str) -> PairCell:
 def _outcome(arm: WorkloadArm) -> tuple[PairOutcome, str, tuple[str, ...]]:
     if arm.not_supported:
         return "not supported", arm.not_supported, ()
-    own = [failure for failure in arm.trials.failures if lost_by_its_arm(failure)]
-    failed, done = len(own), arm.trials.done
+    own_failures = [failure for failure in arm.trials.failures if lost_by_its_arm(failure)]
+    failed, done = len(own_failures), arm.trials.done
     undelivered, losses = arm.metrics.get(UNDELIVERED), arm.losses
     if done and undelivered is not None and undelivered.no_data is not None:
         return "no data", OUTCOMES["no data"], ()
@@ -83,7 +83,7 @@ def _outcome(arm: WorkloadArm) -> tuple[PairOutcome, str, tuple[str, ...]]:
         flags = [f"failed in {failed} of {fmt.counted(done + failed, 'trial')}"] if failed else []
         flags += _flags(arm.metrics)
         return "degraded" if flags else "delivers", "; ".join(flags), tuple(flags)
-    failures = own or arm.trials.failures
+    failures = own_failures or arm.trials.failures
     if not failures:
         return "not run", "", ()
     silent = failures[0].cause in SILENT
