@@ -42,7 +42,7 @@ def kernel(tmp_path, monkeypatch):
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return fixes.KernelFiles(root, os.getpid())
+    return fixes.MachineSettings(root, os.getpid())
 
 
 def steps(kernel, *facts, only=()):
@@ -153,7 +153,7 @@ def test_a_limit_is_set_in_the_shell_that_called_and_in_no_other(kernel):
 
 def test_the_shell_is_behind_sudo_and_its_like(tmp_path):
     shutil.copy("/bin/sh", tmp_path / "sudo")
-    script = "from rmwbench.lab.machine import fixes; print(fixes.KernelFiles().shell)"
+    script = "from rmwbench.lab.machine import fixes; print(fixes.MachineSettings().shell)"
     command = shlex.join([sys.executable, "-c", script])
     words = [tmp_path / "sudo", "-c", f"{command}; true"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
@@ -171,7 +171,7 @@ class Terminal:
 @pytest.fixture
 def called(kernel, monkeypatch):
     """The verb on that kernel: (exit code, stdout, stderr) by what is answered."""
-    monkeypatch.setattr(fixes, "KernelFiles", lambda: kernel)
+    monkeypatch.setattr(fixes, "MachineSettings", lambda: kernel)
 
     def call(what="fix", *, answer=None, yes=False, as_json=False, facts=(SMALL,)):
         monkeypatch.setattr(verb.sys, "stdin", Terminal(answer is not None))
@@ -259,7 +259,7 @@ def test_the_kernel_itself_takes_and_gives_back_a_value(tmp_path):
     words = (
         "from rmwbench.lab.machine import fixes\n"
         "from rmwbench.lab.machine.finding import FixChange\n"
-        "kernel = fixes.KernelFiles()\n"
+        "kernel = fixes.MachineSettings()\n"
         "steps = kernel.steps(FixChange('file', '/proc/sys/net/ipv4/ipfrag_time', '7'))\n"
         "print(steps[0].before, [one.problem for one in fixes.apply(steps, kernel)])\n"
         "print(kernel.now(steps[0]), [one.problem for one in fixes.undo(kernel)])\n"

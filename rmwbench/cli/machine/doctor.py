@@ -222,9 +222,9 @@ def fix_findings(
 ) -> int:
     """Run the steps that mend these findings, and return the exit code. If this user may not take
     one of the steps, none is taken, and all commands are printed."""
-    from rmwbench.lab.machine.fixes import KernelFiles, apply, command_of, fixable, steps_of
+    from rmwbench.lab.machine.fixes import MachineSettings, apply, command_of, fixable, steps_of
 
-    kernel = KernelFiles()
+    kernel = MachineSettings()
     to_fix = fixable(findings, only)
     steps = steps_of(to_fix, kernel)
     if not steps:
@@ -244,9 +244,9 @@ def fix_findings(
 
 def undo_fixes(*, yes: bool, as_json: bool) -> int:
     """Set back what --fix has changed, and return the exit code."""
-    from rmwbench.lab.machine.fixes import KernelFiles, command_of, saved_steps, undo
+    from rmwbench.lab.machine.fixes import MachineSettings, command_of, saved_steps, undo
 
-    kernel = KernelFiles()
+    kernel = MachineSettings()
     steps = [step for step in reversed(saved_steps(kernel)) if step.before is not None]
     if not steps:
         text = "Nothing is to be set back: --fix has changed nothing."

@@ -56,7 +56,7 @@ class FixOutcome:
     problem: str = ""
 
 
-def steps_of(findings: Sequence[Finding], kernel: "KernelFiles") -> list[FixStep]:
+def steps_of(findings: Sequence[Finding], kernel: "MachineSettings") -> list[FixStep]:
     """The needed steps of these findings, each once, in the order of the findings."""
     steps = [
         step for finding in findings for change in finding.changes for step in kernel.steps(change)
@@ -79,8 +79,9 @@ def fixable(findings: Sequence[Finding], only: Sequence[str] = ()) -> list[Findi
     ]
 
 
-class KernelFiles:
-    """The kernel's files below `root`, and the limits of the process `shell`."""
+class MachineSettings:
+    """The settings that steps change: the kernel's files below `root`, and the limits of the process
+    `shell`."""
 
     def __init__(self, root: Path = Path("/"), shell: int | None = None):
         self.root = root
@@ -161,7 +162,7 @@ def sysctl_name(target: str) -> str:
     return target.removeprefix("/proc/sys/").replace("/", ".")
 
 
-def apply(steps: Sequence[FixStep], kernel: KernelFiles) -> list[FixOutcome]:
+def apply(steps: Sequence[FixStep], kernel: MachineSettings) -> list[FixOutcome]:
     """Takes the steps in order. The old values are written to the state file first; for a step that
     an earlier run took, the file keeps the oldest value."""
     earlier_steps = saved_steps(kernel)
@@ -182,7 +183,7 @@ def apply(steps: Sequence[FixStep], kernel: KernelFiles) -> list[FixOutcome]:
     return outcomes
 
 
-def undo(kernel: KernelFiles) -> list[FixOutcome]:
+def undo(kernel: MachineSettings) -> list[FixOutcome]:
     """Takes the steps of the state file back, the last one first. A step is dropped where its file
     or shell is gone, and where its value has been changed since, which is left as it is. A step
     that could not be taken back stays in the file."""
@@ -206,7 +207,7 @@ def state_file() -> Path:
     return home.state() / "doctor-fix.json"
 
 
-def saved_steps(kernel: KernelFiles) -> list[FixStep]:
+def saved_steps(kernel: MachineSettings) -> list[FixStep]:
     """The steps of the state file, which can be taken back; empty where the machine was rebooted
     since. Raises UserError where the state file cannot be read."""
     path = state_file()
@@ -232,7 +233,7 @@ def _step(row: dict[str, Any]) -> FixStep:
     return FixStep(**row | {"process": process and (int(process[0]), int(process[1]))})
 
 
-def _save(steps: Sequence[FixStep], kernel: KernelFiles) -> None:
+def _save(steps: Sequence[FixStep], kernel: MachineSettings) -> None:
     path = state_file()
     if not steps:
         path.unlink(missing_ok=True)
