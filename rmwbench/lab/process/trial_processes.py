@@ -4,6 +4,7 @@ One selector watches all of them. A step first sends its commands to all process
 the answers, so that its fixed cost is that of the slowest worker and not the sum.
 """
 
+import itertools
 import os
 import selectors
 import signal
@@ -90,6 +91,7 @@ class TrialProcesses:
         self.network: WorkerProcess | None = None
         self.configured: dict[str, Configured] = {}
         """The results of `configure`, by their tokens."""
+        self._request_numbers = itertools.count(1)
         self._programs: dict[tuple[int, str], Program] = {}
         self._selector = selectors.DefaultSelector()
         for host in self.hosts.all:
@@ -218,7 +220,7 @@ class TrialProcesses:
         reads: Sequence[str] = (),
     ) -> str:
         """Requests changes of a host's network. Returns the token of their result."""
-        token = f"{host} {change} {len(self.configured)} {time.monotonic_ns()}"
+        token = f"{host.lstrip('/')}: {change} {next(self._request_numbers)}"
         self._host(host).configure(token, messages, writes, reads)
         return token
 
@@ -228,7 +230,7 @@ class TrialProcesses:
         tokens = list(tokens)
         if not self.turn_until(lambda: self.configured.keys() >= set(tokens), timeout_s):
             missing = next(token for token in tokens if token not in self.configured)
-            raise HostBroken(f"no answer within {timeout_s:g} s to: {missing}")
+            raise HostBroken(f"no answer within {timeout_s:g} s from host {missing}")
         return [self.configured.pop(token) for token in tokens]
 
     def run_programs(
