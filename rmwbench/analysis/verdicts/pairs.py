@@ -54,9 +54,8 @@ class Pairs(_RawPairs):
     beyond: np.ndarray
     lossier: np.ndarray  # p of "i does not lose more than j"
     loss_difference: np.ndarray  # mean difference of the undelivered fractions
-    # by how much two hosts' clocks may have shifted the mean: log(i/j) may be this much smaller …
-    spare: np.ndarray
-    extra: np.ndarray  # … or larger; 0 where one clock took all stamps
+    excess: np.ndarray  # how much too large two hosts' clocks may have made the mean …
+    shortfall: np.ndarray  # … or too small; 0 where one clock took all stamps
     prior: variances.Prior  # the prior of the variances of this workload
     likeness: Likeness  # of neighbouring blocks
 
@@ -77,10 +76,10 @@ class Pairs(_RawPairs):
         if infinite := int(self.infinite[i, j]):
             zero = order.higher or bool(np.isneginf(self.logs[[i, j]]).any())
             return no_ratio(infinite, n, order, zero=zero)
-        of_logs = (self.mean, self.error, self.freedom, self.spare, self.extra)
-        mean, error, freedom, spare, extra = (float(matrix[i, j]) for matrix in of_logs)
+        of_logs = (self.mean, self.error, self.freedom, self.excess, self.shortfall)
+        mean, error, freedom, excess, shortfall = (float(matrix[i, j]) for matrix in of_logs)
         half = half_width(error, freedom, level)
-        return ratio_of_logs(mean, half, (spare, extra), n)
+        return ratio_of_logs(mean, half, (excess, shortfall), n)
 
 
 def pairs(groups: Mapping[Group, Sequence[JudgedArm]], rules: Rules) -> dict[Group, Pairs]:
@@ -156,13 +155,13 @@ def _tested(
     with np.errstate(invalid="ignore", divide="ignore"):
         error, freedom = _error(raw, finite_blocks, prior, alike)
         bound = _bounds(arms)
-        spare, extra = _shifts(raw.values, bound, finite_blocks)
+        excess, shortfall = _shifts(raw.values, bound, finite_blocks)
         enough = finite_blocks >= max(rules.min_blocks, 2)
         only_first = _only_first_infinite(logs)
         apart = (infinite == 0) | (only_first & (mean > math.log1p(rules.least())))
-        slower = _p_above(mean - spare, error, freedom, math.log1p(rules.aa_floor))
+        slower = _p_above(mean - excess, error, freedom, math.log1p(rules.aa_floor))
         slower = np.where(enough & apart, slower, 1.0)
-        beyond = 1 - _p_above(mean + extra, error, freedom, math.log1p(rules.margin))
+        beyond = 1 - _p_above(mean + shortfall, error, freedom, math.log1p(rules.margin))
         beyond = np.where(enough & (infinite == 0), beyond, 1.0)
     for i, j in np.argwhere((n >= rules.min_blocks) & (infinite > 0)).tolist():
         p = p_of_signs(raw.values[i], raw.values[j], rules.least(), (bound[i], bound[j]))
@@ -180,8 +179,8 @@ def _tested(
         beyond=beyond,
         lossier=lossier,
         loss_difference=loss_difference,
-        spare=spare,
-        extra=extra,
+        excess=excess,
+        shortfall=shortfall,
         prior=prior,
         likeness=alike,
     )

@@ -57,8 +57,8 @@ def ratio_of_logs(
 ) -> BlockRatio:
     """The ratio of a mean log-ratio with its interval; `clocks`: by how much the mean may be too
     large and too small for the hosts' clocks (`shifts`)."""
-    spare, extra = clocks
-    low, high = math.exp(mean - half - spare), bounded_exp(mean + half + extra)
+    excess, shortfall = clocks
+    low, high = math.exp(mean - half - excess), bounded_exp(mean + half + shortfall)
     return BlockRatio(math.exp(mean), low, high, blocks, caution)
 
 

@@ -146,8 +146,8 @@ class _Test:
     p_better: float
     p_equivalent: float
     by_order: bool = False
-    spare: float = 0.0  # by how much the hosts' clocks may have made `mean` too large …
-    extra: float = 0.0  # … or too small
+    excess: float = 0.0  # by how much the hosts' clocks may have made `mean` too large …
+    shortfall: float = 0.0  # … or too small
 
 
 def judge(statements: Sequence[Statement], rules: Rules) -> list[StatementAnswer]:
@@ -253,18 +253,26 @@ def _effect(q: Statement, rules: Rules, prior: Prior, alike: Likeness) -> _Test 
     mean, error, freedom = _mean(np.log(first), np.log(second), q.paired, prior=prior, alike=alike)
     error = max(error, rounding_error(first, second))
     floor, margin = math.log1p(rules.aa_floor), math.log1p(rules.margin)
-    spare, extra = shifts(second, first, (of_left, of_right))
+    excess, shortfall = shifts(second, first, (of_left, of_right))
     above = _p_above(mean, error, freedom)
     below = _p_above(-mean, error, freedom)
     # Where identical arms may differ by more than the margin, no interval of these trials shows
     # that two arms do not.
     p_equivalent = (
-        max(1 - above(margin - extra), 1 - below(margin - spare)) if floor <= margin else 1.0
+        max(1 - above(margin - shortfall), 1 - below(margin - excess)) if floor <= margin else 1.0
     )
-    p_worse, p_better = above(floor + spare), below(floor + extra)
+    p_worse, p_better = above(floor + excess), below(floor + shortfall)
     trials = min(len(left), len(right))
     return _Test(
-        mean, error, freedom, trials, p_worse, p_better, p_equivalent, spare=spare, extra=extra
+        mean,
+        error,
+        freedom,
+        trials,
+        p_worse,
+        p_better,
+        p_equivalent,
+        excess=excess,
+        shortfall=shortfall,
     )
 
 
@@ -424,7 +432,7 @@ def _answer(q: Statement, e: _Test, different: Holm, equal: Holm, rules: Rules) 
     inside = (
         "; a difference, but one that the margin or the machine's noise allows" if claim else ""
     )
-    clocks = max(e.spare, e.extra)
+    clocks = max(e.excess, e.shortfall)
     if clocks and abs(e.mean) <= clocks:
         reason = f"{_times(effect)}: less than the hosts' clocks are known to"
         return StatementAnswer("undecided", effect, reason)
@@ -536,7 +544,7 @@ def _ratio(q: Statement, e: _Test, level: float) -> BlockRatio:
     judged, widened by the bounds of the hosts' clocks."""
     mean = -e.mean if q.metric.better is Better.HIGHER else e.mean
     half, caution = half_width(e.error, e.freedom, level), None if q.paired else NOT_INTERLEAVED
-    return ratio_of_logs(mean, half, (e.spare, e.extra), e.trials, caution)
+    return ratio_of_logs(mean, half, (e.excess, e.shortfall), e.trials, caution)
 
 
 def _change(e: _Test, level: float) -> FractionChange:
