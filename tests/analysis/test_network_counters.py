@@ -104,10 +104,19 @@ def test_frames_of_cross_traffic_are_nobodys_bytes():
             judged=[],
             lives={},
         )
-        return network(context).network.wire
+        of_network = network(context)
+        return of_network.network.wire, of_network.measures["frames_lost"]
 
-    alone, beside = of(*mine), of(*mine, *theirs)
+    (alone, _), (beside, _) = of(*mine), of(*mine, *theirs)
     assert beside.sent == alone.sent and beside.lost == alone.lost == {} and beside.bytes == 210
+    # The network floods what is sent to everybody, also over links that cross traffic fills.
+    to_base = (4, "robot", "base", "delivered", "discovery", 90)
+    to_laptop = (4, "robot", "laptop", "lost_down", "discovery", 90)
+    gone = (5, "robot", None, "lost_up", "discovery", 90)
+    wanted = of(*mine, to_base, gone)
+    assert wanted[1] == (1, 4)
+    for flooded in ((to_base, to_laptop), (to_laptop, to_base)):
+        assert of(*mine, *theirs, *flooded, gone) == wanted
 
 
 FURTHER = {"network": {"hosts": ["robot", "base"], "interfaces": {"robot": [{"name": "docker0"}]}}}

@@ -11,7 +11,7 @@ bundle's `counters`, role `machine`, at `window`, with the link's name as proces
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,8 @@ from rmwbench.analysis.records.columns import Row
 CLASSES = ("data", "acknowledgement", "discovery", "resolution", "other")
 """What a frame carries (docs/formats/link.md), most useful first."""
 
-DELIVERED, UNDER_WAY = "delivered", "under_way"
-NOT_LOST = (DELIVERED, UNDER_WAY, "multicast_unwanted")
+DELIVERED, UNDER_WAY, UNWANTED = "delivered", "under_way", "multicast_unwanted"
+NOT_LOST = (DELIVERED, UNDER_WAY, UNWANTED)
 """Verdicts of frames that the network did not lose, such as a multicast frame that its receiver had
 not asked for."""
 
@@ -74,6 +74,21 @@ class Frames:
             for name, column in vars(self).items()
         }
         return Frames(**columns)
+
+    def without(self, hosts: Iterable[str]) -> "Frames":
+        """The frames without those that these hosts sent, such as the hosts of cross traffic; copies
+        that went on to these hosts have no destination, and are unwanted there."""
+        excluded = tuple(hosts)
+        frames = self.where(~self.sender.among(*excluded))
+        to_them, verdict = frames.receiver.among(*excluded), frames.verdict
+        codes = np.where(to_them, len(verdict.names), verdict.codes)
+        return replace(
+            frames,
+            receiver=TextColumn(
+                np.where(to_them, -1, frames.receiver.codes), frames.receiver.names
+            ),
+            verdict=TextColumn(codes, (*verdict.names, UNWANTED)),
+        )
 
 
 def frames_of(columns: Mapping[str, Any]) -> Frames:

@@ -22,6 +22,7 @@ from rmwbench.analysis.records.frames import (
     CLASSES,
     DELIVERED,
     NOT_LOST,
+    UNWANTED,
     EnteredFrames,
     FrameCounts,
     Frames,
@@ -45,7 +46,7 @@ MIXED = (
 
 UP, DOWN = "up", "down"
 ETH0 = "eth0"
-UNWANTED, NO_DESTINATION = "multicast_unwanted", "no_destination"
+NO_DESTINATION = "no_destination"
 NOT_SENT = (
     *("queue_full_up", "queue_full_down", "policed_up", "policed_down"),
     *("blackhole", "no_carrier", "too_large"),

@@ -91,12 +91,9 @@ def _without_others(context: Context) -> tuple[Frames | None, FrameCounts | None
     """The log of frames, or, where the log lacks frames, their counts; both without cross
     traffic."""
     others = network_counters.hosts_of(context.definition)
-    frames, counts = context.frames, context.frame_counts
-    if counts is not None:
-        return None, counts.without(others)
-    if frames is not None and others:
-        frames = frames.where(~frames.sender.among(*others))
-    return frames, None
+    if context.frame_counts is not None:
+        return None, context.frame_counts.without(others)
+    return None if context.frames is None else context.frames.without(others), None
 
 
 def _links(
