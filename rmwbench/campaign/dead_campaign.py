@@ -30,7 +30,7 @@ def settle(directory: Path, dry_run: bool) -> list[str]:
     leftovers = [f"{path}, which no journal line names" for path in files]
     leftovers += [f"{path}, a bag that was being recorded" for path in bags]
     leftovers += [
-        f"the journal's open end for {line.resource.get('kind', 'a resource')}"
+        f"an entry of the journal that was not closed: {line.resource.get('kind', 'a resource')}"
         for line in open_ends
     ]
     if leftovers and not dry_run:

@@ -251,7 +251,8 @@ def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], lab: 
             where=str(bundle.directory),
             expected=host,
             actual=plan.host.name,
-            fix=f"{KIND_VARIABLE}={host} {command_line('resume', bundle.directory)}, where that can be",
+            fix=f"{KIND_VARIABLE}={host} {command_line('resume', bundle.directory)}, on a machine that "
+            "allows it",
         )
     stored = {row["cell"]: json.loads(row["definition"]) for row in bundle.rows("cells")}
     table = cells_table(plan, workers, lab.kernels())

@@ -423,7 +423,7 @@ def _check_time(space: SearchSpace) -> list[str]:
     if affordable >= FEWEST_ROUNDS:
         return []
     return [
-        f"if the capacity is near {quantity(start, along)}, the budget pays for "
+        f"if the capacity is near {quantity(start, along)}, the budget allows "
         f"{counted(affordable, 'probe')} of each arm there ({duration_text(first_s)} each: {why}), "
         "and the interval will be wide; at higher levels they are shorter"
     ]

@@ -144,7 +144,7 @@ def _daemon_faults(process: str, side: Side, needs: FileNeeds) -> Iterator[FileF
             FileFaultKind.NO_DAEMON,
             process,
             f"{side.middleware} has no daemon that takes a file",
-            "leave `daemon` out: the worker's own listens where the file looks for it",
+            "leave `daemon` out: the worker starts its own daemon where the file looks for it",
         )
     elif side.daemon is not None:
         daemon_needs = needs_of_profile(side.middleware, side.daemon.profile)
@@ -213,7 +213,7 @@ def _connection_faults(
         yield FileFault(
             FileFaultKind.NOBODY_LISTENS,
             process,
-            f"each host would have a router of its own at {local[0]}, which knows no other",
+            f"each host would have a router of its own at {local[0]}, which knows no other router",
             "name the router's host in the file, or take `modes: {discovery: server}`",
         )
 
@@ -234,8 +234,8 @@ def _host_faults(
             FileFaultKind.SHARED_HOST,
             process,
             f"it needs {', '.join(dict.fromkeys([*names, *folders]))}, and the shared host has "
-            "what the machine has",
-            "run as root on the machine itself: hosts of our own are then given these",
+            "only what the machine has",
+            "run as root on the machine itself: trials then have hosts of their own, with these",
         )
         return
     kernel = cell.links is not None and cell.links.network.backend == KERNEL
@@ -246,7 +246,7 @@ def _host_faults(
                     FileFaultKind.INTERFACE,
                     process,
                     f"`{name}` names no interface",
-                    "at most 15 letters",
+                    "name an interface, with at most 15 characters",
                 )
             elif kernel and setup.leads:
                 yield FileFault(
@@ -306,6 +306,6 @@ def _sharing_faults(cell: Cell, sides_with_file: Mapping[str, Side]) -> Iterator
                 yield FileFault(
                     FileFaultKind.ADDRESS,
                     process,
-                    f"it binds {address}, which one host alone can have, and {first_host} has it",
+                    f"it binds {address}, which only one host can have, and {first_host} has it",
                     f"give the other host its own file: processes: {{{process}: {{profile: FILE}}}}",
                 )

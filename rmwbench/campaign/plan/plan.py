@@ -331,8 +331,8 @@ def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> 
             expected=f"at least {duration_text(needed_s)}: {counted(minimum, 'block')} of "
             f"{duration_text(block_s)}",
             actual=duration_text(budget_s),
-            fix=f"give it --budget {budget_text(needed_s)} or more; fewer with --short, --workload "
-            "NAME or --arm NAME",
+            fix=f"give it --budget {budget_text(needed_s)} or more; less is enough with "
+            "--short, --workload NAME or --arm NAME",
         )
     if blocks > MAX_BLOCKS:
         raise UserError(
@@ -340,7 +340,7 @@ def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> 
             expected=f"at most {duration_text(MAX_BLOCKS * block_s)}: {MAX_BLOCKS} blocks of "
             f"{duration_text(block_s)}",
             actual=duration_text(budget_s),
-            fix="give it less: more than a few dozen blocks decide nothing more",
+            fix="choose a smaller budget: more than a few dozen blocks decide nothing more",
         )
     return blocks
 

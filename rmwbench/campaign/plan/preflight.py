@@ -89,7 +89,7 @@ def check_disk(plan: Plan, directory: Path, remaining: Sequence[Trial] | None = 
             "a campaign cannot be written here",
             where=str(existing),
             expected="a directory that may be written to",
-            actual="a file" if not existing.is_dir() else "a directory that may not",
+            actual="a file" if not existing.is_dir() else "a directory that may not be written to",
             fix="choose another place with --out DIR",
         )
     free = status.f_bavail * status.f_frsize
@@ -99,9 +99,9 @@ def check_disk(plan: Plan, directory: Path, remaining: Sequence[Trial] | None = 
             where=str(existing),
             expected=f"about {needed_bytes / MIB:.0f} MiB free",
             actual=f"{free / MIB:.0f} MiB",
-            fix="free some, or choose another place with --out DIR"
+            fix="free some space, or choose another place with --out DIR"
             if remaining is None
-            else "free some, or move the campaign's directory to where there is more",
+            else "free some space, or move the campaign's directory to a larger disk",
         )
 
 
@@ -202,8 +202,7 @@ def _check_cross_traffic(cell: Cell, places: Places) -> None:
                 where=places.workload(cell, "network"),
                 expected="one of " + ", ".join(sorted(controls)),
                 actual=str(stream.congestion_control),
-                fix=f"`modprobe tcp_{stream.congestion_control}` where it is a module, or name "
-                "another one",
+                fix=f"load it with `modprobe tcp_{stream.congestion_control}`, or name another one",
             )
 
 
@@ -307,10 +306,10 @@ def check_overload(cells: Iterable[Cell], places: Places) -> None:
             raise UserError(
                 f"{cell.comparison} sends more than {MOST_TIMES} times what {worst.part} carries",
                 where=places.file,
-                expected=f"at most {_mbps(worst.carried_bps)}, or some more",
+                expected=f"at most {_mbps(MOST_TIMES * worst.carried_bps)}",
                 actual=f"{_mbps(worst.asked_bps)} of payload",
                 fix="lower the rate or the size, raise the `rate_mbps`, or write `overload: true` into "
-                "the workload where this is what it measures",
+                "the workload if it measures an overload",
             )
 
 

@@ -303,7 +303,7 @@ class Planner:
         return None if request.arms and not short_request.arms else short_request
 
     def _too_small(self, request: Request, asked_version: _Version, runs: _Version) -> UserError:
-        hints = ["fewer with --workload NAME or --arm NAME"]
+        hints = ["less is enough with --workload NAME or --arm NAME"]
         if runs is not asked_version:
             hints.insert(
                 0,

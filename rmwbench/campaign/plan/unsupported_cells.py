@@ -100,7 +100,7 @@ def _containers(cell: Cell, kind: HostKind) -> str | None:
     if kind.shared:
         return "containers are namespaces, which cannot be made here"
     if cell.real is not None:
-        return "processes on other machines are put into no containers"
+        return "processes on other machines are not put into containers"
     if level.other_user and os.geteuid() != 0:
         return "only root can start a process as another user"
     return None
@@ -118,8 +118,8 @@ def _real_time(cell: Cell) -> str | None:
         return f"locked memory needs CAP_IPC_LOCK: {AS_ROOT} IPC_LOCK"
     if level.fifo and cell.arm.wait == "poll":
         return (
-            "a thread of SCHED_FIFO that polls leaves its processor to nobody else: wait block "
-            "or callback"
+            "a thread of SCHED_FIFO that polls leaves its processor to nobody else: use "
+            "`wait: block` or `wait: callback`"
         )
     return None
 
