@@ -136,7 +136,7 @@ def test_what_is_not_a_number_says_so(entry, state, text):
 
 def test_the_reason_of_missing_data_is_kept():
     assert fmt.metric(Estimate.of({"unit": "ns", "no_data": "n is 31"})).basis == "n is 31"
-    assert fmt.ratio(Ratio.of({"no_data": "this is the floor"})).basis == "this is the floor"
+    assert fmt.ratio(Ratio(no_data="this is the floor")).basis == "this is the floor"
     assert fmt.ratio(None).state == "absent"
 
 
@@ -148,18 +148,10 @@ def test_an_open_interval_reaches_infinity():
 
 
 def test_ratio():
-    assert (
-        fmt.ratio(Ratio.of({"value": 4.1, "low": 3.2, "high": 5.3, "blocks": 6})).full
-        == "4.10× [3.20–5.30]"
-    )
-    nothing_known = {"value": 7.63, "low": 5e-8, "high": 1.15e9, "blocks": 5}
-    assert (
-        fmt.ratio(Ratio.of(nothing_known)).full == "7.63× [<0.001–>1\N{NARROW NO-BREAK SPACE}000]"
-    )
-    assert (
-        fmt.ratio(Ratio.of({"value": "inf", "low": "inf", "high": "inf", "blocks": 6})).state
-        == "never"
-    )
+    assert fmt.ratio(Ratio(4.1, 3.2, 5.3, 6)).full == "4.10× [3.20–5.30]"
+    nothing_known = Ratio(7.63, 5e-8, 1.15e9, 5)
+    assert fmt.ratio(nothing_known).full == "7.63× [<0.001–>1\N{NARROW NO-BREAK SPACE}000]"
+    assert fmt.ratio(Ratio(math.inf, math.inf, math.inf, 6)).state == "never"
 
 
 def test_a_command_stands_as_one_types_it_and_other_marks_stay():

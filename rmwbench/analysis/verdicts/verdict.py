@@ -11,11 +11,10 @@ from enum import StrEnum
 from functools import reduce
 from operator import add
 from statistics import median_low
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Protocol
 
 from rmwbench.analysis.metrics.fates import FateCounts, Fates
 from rmwbench.analysis.metrics.glossary import Better, Metric
-from rmwbench.analysis.stats.estimate import number
 from rmwbench.analysis.verdicts.ranking_words import TIME, RankingWords
 from rmwbench.codes import FailedBy
 from rmwbench.words.fields import absent
@@ -168,11 +167,6 @@ class Ratio:
     blocks: int | None = absent()
     caution: str | None = absent()
     no_data: str | None = absent()
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Self:
-        """Read back."""
-        return cls(**{key: number(value) for key, value in document.items()})
 
 
 @dataclass(frozen=True)
