@@ -76,7 +76,7 @@ def _row(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
 def _markup(items: Items) -> str:
     from markupsafe import Markup
 
-    from rmwbench.published.claims.claim_items import choices, state_counts
+    from rmwbench.published.claims.claim_items import READING, choices, state_counts
     from rmwbench.published.claims.claims_ledger import ANSWERS
     from rmwbench.report.render.html import asset, fragment
 
@@ -86,6 +86,7 @@ def _markup(items: Items) -> str:
         counts=state_counts(item["state"] for item in items),
         choices=choices(items),
         answers=ANSWERS,
+        reading=READING,
         claims_style=Markup(asset("claims.css")),
     )
 

@@ -1,9 +1,7 @@
 """What a page shows of claims: the ledger's entries with links to the evidence, and the answer as a
 small picture.
 
-The picture has, for each cell, the ratio (or the value) with its interval on a logarithmic axis,
-with the claimed side shaded and the bar in the middle; a difference is on a linear axis with 0 in
-the middle. This module computes the numbers of an SVG, and the template draws it.
+This module computes the numbers of an SVG, and the template draws it.
 """
 
 import math
@@ -29,6 +27,13 @@ from rmwbench.suite.file.suite_files import CLAIMS_FILE
 from rmwbench.suite.predicate import RANGES
 from rmwbench.words import numbers as fmt
 
+READING = (
+    "The picture shows left ÷ right (or the value) with the interval that decides (of 98 % for the "
+    "first campaign of a machine, and of more for later ones) on a logarithmic axis, with the bar in "
+    "its middle; a difference, and what is compared with 0, has a linear axis. The claimed side is "
+    "shaded. A proxy tells what holds here for another version or another layer than the claim's, "
+    "and refutes nothing."
+)
 Link = Callable[[str, str, str, str], str | None]
 """(campaign, workload, arm, metric) -> the link to its evidence."""
 

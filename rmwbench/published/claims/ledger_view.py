@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rmwbench.published.campaign import MeasuredCampaign
-from rmwbench.published.claims.claim_items import Link, choices, item, links_within, state_counts
+from rmwbench.published.claims.claim_items import (
+    READING,
+    Link,
+    choices,
+    item,
+    links_within,
+    state_counts,
+)
 from rmwbench.published.claims.claims_ledger import (
     STATES,
     ClaimsLedger,
@@ -93,11 +100,6 @@ BY_SUITE = (
     "with …: conditions in which an arm over that RMW has at least five blocks",
     "statements: those that the suite tests, and then how many of them are in each state",
     "minutes: the time of its trials; ≥ and > if some campaign does not say its time",
-)
-READING = (
-    "The picture shows left ÷ right (or the value) with its interval of 95 % on a logarithmic "
-    "axis; the claimed side is shaded. A proxy tells what holds here for another version or "
-    "another layer than the claim's, and refutes nothing."
 )
 
 

@@ -13,6 +13,7 @@ from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.published.claims.amounts import bar_text
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS
+from rmwbench.published.claims.judging.campaign_answers import CellAnswer, MeasuredAnswer
 from rmwbench.published.claims.judging.decision_rules import (
     LOOKS,
     ErrorFamily,
@@ -257,6 +258,12 @@ def test_a_cell_names_its_sides_as_the_value_is_made_of_them(test, sides):
     claim = judged(claims_with(metric="undelivered", **test), campaign(("w", *arms)))
     lines = [line.text for line in in_full(claim, "", cells=True)]
     assert any(f", {sides} 1" in line or f", {sides} 0" in line for line in lines), lines
+
+
+def test_the_ends_of_a_range_that_read_alike_are_one():
+    cells = tuple(CellAnswer("w", "holds", "a", "b", value=value) for value in (1.2001, 1.2003))
+    measured = MeasuredAnswer(("c",), "rclcpp", "holds", "supported", ("a",), cells)
+    assert measured.seen() == "2 cells; 1.20×"
 
 
 def test_a_block_without_a_value_of_one_side_keeps_its_number():

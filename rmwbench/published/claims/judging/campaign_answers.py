@@ -214,8 +214,8 @@ def _ranges(cells: Sequence[CellAnswer]) -> Iterator[str]:
             cell.value for cell in cells if cell.value is not None and cell.unit == unit
         )
         if values:
-            ends = dict.fromkeys((values[0], values[-1]))
-            yield " to ".join(fmt.quantity(value, unit) for value in ends)
+            ends = (fmt.quantity(value, unit) for value in (values[0], values[-1]))
+            yield " to ".join(dict.fromkeys(ends))
 
 
 Versions = Mapping[str, tuple[str, ...]]
