@@ -9,7 +9,6 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.robot.twin.graph import read_graph
 from rmwbench.robot.twin.likeness_view import sentence, view
-from rmwbench.robot.twin.message import message_for
 from rmwbench.robot.twin.suite_text import SuiteStyle, _jitter_ms, suite_text
 from rmwbench.robot.twin.traffic import BagTraffic, read_traffic
 from rmwbench.robot.twin.twin_likeness import (
@@ -18,7 +17,7 @@ from rmwbench.robot.twin.twin_likeness import (
     TwinTopicLikeness,
     likeness,
 )
-from rmwbench.robot.twin.twin_model import anonymous, make_twin
+from rmwbench.robot.twin.twin_model import anonymous, make_twin, message_for
 from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.file.load import parse
 from rmwbench.suite.workload.arrival import Periodic

@@ -14,9 +14,8 @@ import numpy as np
 
 from rmwbench.analysis.stats.intervals import clustered_fraction
 from rmwbench.errors import UserError
-from rmwbench.robot.twin.message import SMALLEST
 from rmwbench.robot.twin.twin_likeness import stands_for_all_sizes
-from rmwbench.robot.twin.twin_model import Twin, TwinNode, TwinTopic
+from rmwbench.robot.twin.twin_model import SMALLEST, Twin, TwinNode, TwinTopic
 from rmwbench.suite.workload.arrival import (
     MOST_JITTER,
     Burst,

@@ -14,8 +14,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from rmwbench.robot.twin.message import SMALLEST
 from rmwbench.robot.twin.traffic import BagTraffic, TopicTraffic
+from rmwbench.robot.twin.twin_model import SMALLEST
 
 RATE = 0.02
 MEAN_RATE = 0.05
