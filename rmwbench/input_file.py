@@ -1,5 +1,5 @@
 """Reads files of others: only regular files, only to a limit of size, and only JSON that does not
-break its reader.
+break its reader; and JSON5 and YAML of configurations, as values without their line numbers.
 
 A pipe would make a verb wait for ever, and /dev/zero would fill the memory. Errors are the OSError
 and ValueError of the standard library; the caller, who knows the purpose of the file, words them.
@@ -74,3 +74,21 @@ def _without_halves(value: Any) -> Any:
     if isinstance(value, dict):
         return {_without_halves(key): _without_halves(item) for key, item in value.items()}
     return [_without_halves(item) for item in value] if isinstance(value, list) else value
+
+
+_STRING = r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\''
+
+
+def yaml_value(text: str) -> Any:
+    """Raises an error of ruamel.yaml if the text is not YAML."""
+    from ruamel.yaml import YAML
+
+    return YAML(typ="safe", pure=True).load(text)
+
+
+def json5_value(text: str) -> Any:
+    """Read JSON5, which without its comments is YAML's flow style, as far as configurations use it.
+    Raises as `yaml_value` does."""
+    bare = re.sub(rf"({_STRING})|//[^\n]*|/\*.*?\*/", lambda m: m[1] or " ", text, flags=re.DOTALL)
+    spaced = re.sub(rf"({_STRING})|:(?=\S)", lambda m: m[1] or ": ", bare, flags=re.DOTALL)
+    return yaml_value(spaced.replace("\t", " "))

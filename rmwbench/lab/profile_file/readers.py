@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from rmwbench.input_file import json5_value
 from rmwbench.lab.profile_file.file_needs import (
     NO_NEEDS,
     Element,
@@ -24,7 +25,6 @@ from rmwbench.lab.profile_file.file_needs import (
     tag,
     texts,
 )
-from rmwbench.words.json5 import json5_value
 
 UNITS = {"": 1, "b": 1, "kb": 1 << 10, "kib": 1 << 10, "mb": 1 << 20, "mib": 1 << 20, "gb": 1 << 30}
 UNITS |= {"gib": 1 << 30}

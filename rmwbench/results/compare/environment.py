@@ -18,12 +18,12 @@ from typing import Any
 from rmwbench.analysis.metrics.comparisons import json_column
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import DescribedMiddleware, MachineDocument
+from rmwbench.input_file import json5_value, yaml_value
 from rmwbench.results.compare.compare_model import Aspect, Difference, TopicLikeness
 from rmwbench.results.selection import Match, Selection, cell_name
 from rmwbench.results.show_model import Configuration
 from rmwbench.results.workload.workload_arm import configuration_of, described_of
 from rmwbench.suite.workload.schedule import schedule_of
-from rmwbench.words.json5 import json5_value, yaml_value
 from rmwbench.words.numbers import counted, quantity
 
 QUESTIONS: Mapping[Aspect, str] = {

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from rmwbench.input_file import json5_value
 from rmwbench.lab.machine.finding import bytes_text
 from rmwbench.lab.machine.network_rules import WANTED_BUFFER_BYTES, sysctl
 from rmwbench.lab.profile_file.readers import zenoh_endpoints
@@ -23,7 +24,6 @@ from rmwbench.robot.live.live_model import (
     SharedFile,
     Socket,
 )
-from rmwbench.words.json5 import json5_value
 from rmwbench.words.numbers import counted
 
 CYCLONEDDS, FASTDDS, ZENOH = "rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp"
