@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rmwbench.results.answer_schema import main
-from rmwbench.robot.check.check_model import RobotCheck
+from rmwbench.robot.check.check_document import RobotCheck
 
 DOCUMENTS: Mapping[str, Any] = {"check": RobotCheck}
 

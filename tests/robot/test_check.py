@@ -17,8 +17,13 @@ from rmwbench.report.render.markdown import render_markdown
 from rmwbench.results.model import Estimate, document
 from rmwbench.results.show_model import ArmInCondition, LimitedValue
 from rmwbench.robot.check import check_places
-from rmwbench.robot.check.check_document import _candidate, _Place, blocks_needed, robot_check
-from rmwbench.robot.check.check_model import MoreTime
+from rmwbench.robot.check.check_document import (
+    MoreTime,
+    _candidate,
+    _Place,
+    blocks_needed,
+    robot_check,
+)
 from rmwbench.robot.check.check_view import view
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import plain

@@ -2,6 +2,6 @@
 each candidate by the limits as `rmwbench show` does, and compares the campaign with the last check
 of this suite on this machine as `rmwbench compare` does.
 
-Input: a campaign, and that of the last check; output: `check_model.RobotCheck` and its view. The
+Input: a campaign, and that of the last check; output: `check_document.RobotCheck` and its view. The
 only new result is the time that would decide an open candidate.
 """

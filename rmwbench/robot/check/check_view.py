@@ -12,7 +12,7 @@ from rmwbench.report.view import Block, Facts, Items, On, Section, TableCell, Te
 from rmwbench.results.answer.facts import names
 from rmwbench.results.compare.compare_model import Compared, Difference
 from rmwbench.results.decide.decide_words import against_limit
-from rmwbench.robot.check.check_model import CheckedCandidate, MoreTime, RobotCheck
+from rmwbench.robot.check.check_document import CheckedCandidate, MoreTime, RobotCheck
 from rmwbench.words import numbers as fmt
 
 MOST = 12
