@@ -182,5 +182,5 @@ def test_open_comparisons_in_the_order_of_what_they_take():
     assert open_lines(open_comparisons) == [
         "2 blocks, about 4 min: c (camera) (1 of 3 that are open)",
         "10 blocks, about 20 min: b (imu) (2 of 3 that are open)",
-        "no number of blocks that is known to suffice: c (imu)",
+        "no known number of blocks: c (imu)",
     ]

@@ -130,7 +130,7 @@ def view(
                 for section in along
             ),
             *_growth(doc),
-            *_more(doc),
+            *(section.only(On.DOCUMENT) for section in _more(doc)),
             *evaluated.sections(draw),
             *_helps(doc),
             Section("Read with care", [*_care(doc)], on=On.TERMINAL),
@@ -234,13 +234,7 @@ def _last(doc: SuiteAnswer) -> Iterator[Block]:
     facts += [("", text) for text in summaries]
     yield Text("The answer", "strong", on=On.TERMINAL)
     yield Facts(facts, on=On.TERMINAL)
-    if lines := progress.open_lines(doc):
-        yield Text(
-            "Still open. If ratios and scatter stay as they are, this would decide:",
-            "open",
-            on=On.TERMINAL,
-        )
-        yield Items(lines, "open", "?", most=MOST_OPEN, on=On.TERMINAL)
+    yield from (section.only(On.TERMINAL) for section in _more(doc))
 
 
 def _care(doc: SuiteAnswer) -> Iterator[Block]:
@@ -303,13 +297,8 @@ def _growth(doc: SuiteAnswer) -> Iterator[Section]:
 def _more(doc: SuiteAnswer) -> Iterator[Section]:
     if lines := progress.open_lines(doc):
         meaning = Text("This assumes that ratios and scatter stay as they are.", "muted")
-        yield Section(
-            "What more blocks would decide",
-            [meaning, Items(lines)],
-            anchor="more",
-            look="panel",
-            on=On.DOCUMENT,
-        )
+        blocks = [meaning, Items(lines, "open", "?", most=MOST_OPEN)]
+        yield Section("What more blocks would decide", blocks, anchor="more", look="panel")
 
 
 def _campaign(doc: SuiteAnswer) -> dict[str, object]:

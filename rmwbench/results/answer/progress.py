@@ -206,7 +206,7 @@ def open_lines(suite: SuiteAnswer) -> list[str]:
 
 def _length(c: OpenComparison) -> str:
     if c.minutes is None:
-        return "no number of blocks that is known to suffice"
+        return "no known number of blocks"
     blocks = f"{fmt.counted(c.blocks, 'block')}, " if c.blocks else ""
     return f"{blocks}about {fmt.minutes(c.minutes)}"
 
