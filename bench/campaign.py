@@ -11,13 +11,10 @@ Prints one line (docs/benchmarks.md).
 import argparse
 import json
 import os
-import shutil
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
-from bench.metrics import METRICS, ROOT, timed
+from bench import command
+from bench.metrics import METRICS, timed
 from bench.ratio import against
 
 LIMIT_S = 10.0
@@ -58,17 +55,10 @@ def main() -> None:
     if arguments.generate:
         generate(arguments.generate, arguments.levels)
         return
-    temporary = None if arguments.keep else Path(tempfile.mkdtemp(prefix="rmwbench-bench-"))
-    directory = (arguments.keep or temporary / "bundle").resolve()
-    try:
-        if not (directory / "campaign.json").exists():
-            command = [sys.executable, "-m", "bench.campaign", "--generate", str(directory)]
-            subprocess.run([*command, "--levels", str(arguments.levels)], cwd=ROOT, check=True)
+    options = ("--levels", str(arguments.levels))
+    with command.bundle(arguments.keep, "bench.campaign", *options) as directory:
         result = measure(directory, arguments.levels, arguments.pairs * arguments.times)
         print(json.dumps(result), flush=True)
-    finally:
-        if temporary:
-            shutil.rmtree(temporary)
 
 
 def measure(directory: Path, levels: int, pairs: int) -> dict:

@@ -1,9 +1,13 @@
-"""The processor time and memory of a verb of `rmwbench` in a fresh process, start-up included."""
+"""Processes of the benchmarks in Python: a verb of `rmwbench`, start-up included, and the program
+that makes a bundle."""
 
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,3 +31,21 @@ def timed(arguments: Sequence[str], bytecode: Path, program: str = PROGRAM) -> d
         command = " ".join(arguments) or "a bare interpreter"
         raise SystemExit(f"{command} ended with status {process.returncode}")
     return {"seconds": used.ru_utime + used.ru_stime, "peak_bytes": used.ru_maxrss * 1024}
+
+
+@contextmanager
+def bundle(keep: Path | None, module: str, *options: str) -> Iterator[Path]:
+    """Yield the directory of a bundle that `module --generate DIRECTORY OPTIONS` makes in a process
+    of its own, whose memory is not the measured one's: `keep`, which is made on first use, or one
+    that is removed at the end."""
+    temporary = None if keep else Path(tempfile.mkdtemp(prefix="rmwbench-bench-"))
+    # absolute: the processes start in the root of the checkout
+    directory = (keep or temporary / "bundle").resolve()
+    try:
+        if not (directory / "campaign.json").exists():
+            command = [sys.executable, "-m", module, "--generate", str(directory), *options]
+            subprocess.run(command, cwd=ROOT, check=True)
+        yield directory
+    finally:
+        if temporary:
+            shutil.rmtree(temporary)

@@ -11,20 +11,18 @@ against 2 GB.
 
 import argparse
 import json
-import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
+from bench import command
 from bench.ratio import line, until_decided
 
 PERIOD_NS, WARMUP_NS = 1_000, 1_000_000
 LIMIT_RATIO, LIMIT_BYTES = 13.0, 2_000_000_000
 MESSAGE_BYTES = 64
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def generate(directory: Path, messages: int) -> None:
@@ -144,10 +142,10 @@ print(json.dumps({"seconds": elapsed, "peak_bytes": peak}))
 
 
 def timed(code: str, directory: Path) -> dict[str, float]:
-    """Runs the code in a fresh process: seconds of its work without imports, and the process's peak
-    resident memory."""
-    command = [sys.executable, "-c", code + REPORT, str(directory)]
-    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    """Run the code in a fresh process; return the seconds of its work without imports, and the peak
+    resident memory of the process."""
+    program = [sys.executable, "-c", code + REPORT, str(directory)]
+    done = subprocess.run(program, cwd=command.ROOT, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -164,19 +162,10 @@ def main() -> None:
     if arguments.generate:
         generate(arguments.generate, arguments.messages)
         return
-    # absolute: the processes below start in the root of the checkout
-    temporary = None if arguments.keep else Path(tempfile.mkdtemp(prefix="rmwbench-bench-"))
-    directory = (arguments.keep or temporary / "bundle").resolve()
-    try:
-        if not (directory / "campaign.json").exists():
-            # in a process of its own, so that its memory is not the measured one's
-            command = [sys.executable, "-m", "bench.metrics", "--generate", str(directory)]
-            subprocess.run([*command, "--messages", str(arguments.messages)], cwd=ROOT, check=True)
+    options = ("--messages", str(arguments.messages))
+    with command.bundle(arguments.keep, "bench.metrics", *options) as directory:
         for result in compare(directory, arguments.messages, arguments.pairs * arguments.times):
             print(json.dumps(result), flush=True)
-    finally:
-        if temporary:
-            shutil.rmtree(temporary)
 
 
 def compare(directory: Path, messages: int, pairs: int) -> list[dict]:
