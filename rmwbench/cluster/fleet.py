@@ -437,12 +437,15 @@ class Fleet(Lab):
         once."""
         answers = self.ask_all(EQUIP_TIMEOUT_S, "lacks", list(programs))
         self._leave_out(answers)
-        references: dict[ShippedProgram, Any] = {}
+        stored: dict[ShippedProgram, Any] = {}
+        shipped = {}
         for machine in self.machines:
-            for program in answers[machine.name]:
-                if program not in references:
-                    references[program] = self.ray.put(programs[program].read_bytes())
-                machine.ask("put", program, references[program])
+            lacking = answers[machine.name]
+            for program in lacking:
+                if program not in stored:
+                    stored[program] = self.ray.put(programs[program].read_bytes())
+            shipped[machine.name] = [machine.ask("put", p, stored[p]) for p in lacking]
+        self._leave_out(self.answers(shipped, EQUIP_TIMEOUT_S))
 
     def _leave_out(self, answers: Mapping[str, Any]) -> None:
         """Leave out the machines that gave no answer, or a text that says why they cannot take

@@ -10,6 +10,7 @@ from rmwbench.campaign.plan import unsupported_cells
 from rmwbench.campaign.trial_lab import ResultsLost
 from rmwbench.cluster import cluster_machine as on_machine
 from rmwbench.cluster.fleet import Fleet, NoAnswer, Remote
+from rmwbench.cluster.shipping import ShippedProgram
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host.hosts import NAMESPACES
@@ -185,3 +186,28 @@ def test_a_machine_that_takes_part_and_answers_late_is_not_said_to_work_for_othe
     monkeypatch.setitem(sys.modules, "ray.exceptions", errors)
     fleet.ray = SimpleNamespace(get=late)
     assert fleet.answers({"a": "a reference"}, 1.0)["a"].reason == "no answer in time"
+
+
+def test_a_machine_that_cannot_store_a_program_is_left_out_with_that_reason(
+    fleet, monkeypatch, tmp_path
+):
+    """It was told that the worker is not there."""
+    fleet.machines = [remote("full"), remote("empty")]
+    program = ShippedProgram("rmwbench-worker-zenoh", "ab" * 32)
+    (tmp_path / program.name).write_bytes(b"\x7fELF")
+    asked = []
+    monkeypatch.setattr(
+        Remote, "ask", lambda self, *what, **_: asked.append((self.name, *what)) or self.name
+    )
+
+    def answers(references, timeout_s):
+        if references == {"full": "full", "empty": "empty"}:
+            return {name: [program] for name in references}
+        assert references == {"full": ["full"], "empty": ["empty"]}
+        return {"full": NoAnswer("OSError: no space left"), "empty": [None]}
+
+    fleet.answers, fleet.ray = answers, SimpleNamespace(put=lambda content: content)
+    fleet._ship({program: tmp_path / program.name})
+    assert fleet.left_out == [("full", "OSError: no space left")]
+    assert [machine.name for machine in fleet.machines] == ["empty"]
+    assert ("full", "put", program, b"\x7fELF") in asked
