@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from rmwbench.lab.host.hosts import why_not_own
-from tests.support import kept, spared
+from tests.support import kept
 from tests.support.starved import Watch
 
 _STATE = tempfile.TemporaryDirectory(prefix="rmwbench-tests-state-")
@@ -32,7 +32,7 @@ settings.register_profile(
 )
 settings.load_profile("any machine")
 kept.begin()
-spared.flushes()
+kept.flush_nothing()
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -22,7 +22,7 @@ from tests.campaign.cells import only_cell, order
 from tests.campaign.ended import rows, well
 from tests.lab import tools
 from tests.network.laboratory import taps
-from tests.support.waiting import until
+from tests.support.program import until
 
 pytestmark = pytest.mark.timing
 

@@ -26,8 +26,8 @@ from rmwbench.suite.file.load import parse
 from tests.lab import fake_worker, tools
 from tests.support.command import captured
 from tests.support.edited import campaign_json, journal
+from tests.support.program import until
 from tests.support.shown import show_document
-from tests.support.waiting import until
 
 SUITE = """
 suite: mini

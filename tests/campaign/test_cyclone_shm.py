@@ -15,7 +15,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.lab.middleware import Worker
 from tests.lab import tools
 from tests.support.command import COMMAND, run_suite
-from tests.support.waiting import until
+from tests.support.program import until
 
 pytestmark = [pytest.mark.traffic, pytest.mark.own_host]  # RouDi has one name on a machine
 

@@ -19,8 +19,7 @@ from rmwbench.codes import Code
 from tests.campaign.cells import only_cell, order
 from tests.campaign.ended import rows
 from tests.lab import tools
-from tests.support.cpu_group import cpu_group
-from tests.support.program import run_program
+from tests.support.program import cpu_group, run_program
 
 pytestmark = [pytest.mark.timing, pytest.mark.smoke]
 

@@ -19,7 +19,7 @@ from rmwbench.cluster.fleet import SHARED
 from rmwbench.lab.host.marker import VARIABLE
 from tests.cluster.nodes import Nodes, why_not
 from tests.lab import tools
-from tests.support.waiting import until
+from tests.support.program import until
 
 pytestmark = [pytest.mark.timing, pytest.mark.skipif(why_not() is not None, reason=why_not() or "")]
 

@@ -12,7 +12,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.lab.middleware import find_workers
 from tests.cluster.nodes import Nodes, why_not
 from tests.cluster.test_real import Bench, trials_under_way
-from tests.support.waiting import until
+from tests.support.program import until
 
 pytestmark = [pytest.mark.timing, pytest.mark.skipif(why_not() is not None, reason=why_not() or "")]
 

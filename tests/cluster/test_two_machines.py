@@ -15,7 +15,7 @@ from rmwbench.suite.placement import place_cells
 from tests.campaign.cells import order
 from tests.campaign.ended import TableEvidence, evidence_of
 from tests.cluster.pair import AHEAD_S, Pair, why_not
-from tests.support.waiting import until
+from tests.support.program import until
 
 pytestmark = [
     pytest.mark.traffic,

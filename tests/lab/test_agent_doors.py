@@ -24,7 +24,7 @@ from rmwbench.lab.host.permissions import NotPermitted
 from rmwbench.lab.host.remote_host import Agent
 from rmwbench.lab.middleware import tool
 from tests.support.agents import start_agent
-from tests.support.waiting import until
+from tests.support.program import until
 
 pytestmark = [pytest.mark.traffic, pytest.mark.own_host]
 

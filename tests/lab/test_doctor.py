@@ -16,7 +16,7 @@ from rmwbench.lab import trial_view
 from rmwbench.lab.machine import machine_facts, processes
 from tests.badinput.conftest import private_mounts
 from tests.support.command import COMMAND, rmwbench
-from tests.support.cpu_group import cpu_group
+from tests.support.program import cpu_group
 
 ROOT = os.geteuid() == 0
 

@@ -27,8 +27,7 @@ from rmwbench.lab.process.trial_processes import TrialProcesses
 from rmwbench.lab.profile_file.host_setup import HostSetup, set_up
 from tests.lab.fake_worker import INTERPRETER
 from tests.support.namespaces import Held
-from tests.support.program import run_as_nobody
-from tests.support.waiting import until
+from tests.support.program import run_as_nobody, until
 
 REPOSITORY = Path(__file__).parents[2]
 pytestmark = pytest.mark.own_host

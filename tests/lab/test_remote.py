@@ -20,7 +20,7 @@ from rmwbench.lab.process.trial_processes import TrialProcesses
 from tests.lab import fake_worker
 from tests.lab.test_worker import failure, life
 from tests.support.agents import start_agent
-from tests.support.waiting import until
+from tests.support.program import until
 
 pytestmark = [pytest.mark.traffic, pytest.mark.own_host]
 

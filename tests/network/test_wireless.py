@@ -20,7 +20,7 @@ from tests.network.laboratory import cell, links, taps
 from tests.network.test_emulation import SEND, Lab, verdicts
 from tests.network.test_trial import order, ours
 from tests.support.namespaces import Held
-from tests.support.waiting import until
+from tests.support.program import until
 
 pytestmark = pytest.mark.traffic
 

@@ -29,7 +29,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.support import spared
+from tests.support import kept
 
 COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 
@@ -165,7 +165,7 @@ def _serve() -> None:
     `main`."""
     _import_everything()
     gc.collect()
-    spared.flushes()
+    kept.flush_nothing()
     gc.freeze()  # what is never collected is not copied, nor taken apart at the end of each command
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listening.bind("")  # an abstract address that the kernel chooses

@@ -1,15 +1,20 @@
-"""Programs of a test: any as a process of its own, until it ends, and scripts in the place of others."""
+"""Programs of a test: any as a process of its own, until it ends, scripts in the place of others,
+waiting for what programs do, and a control group that bounds their processor time."""
 
 import os
 import shutil
 import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 import rmwbench
 
+T = TypeVar("T")
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c"]
 
 
@@ -36,3 +41,37 @@ def script(path: Path, text: str = "") -> Path:
     path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
     path.chmod(0o755)
     return path
+
+
+def until(
+    condition: Callable[[], T], timeout_s: float = 60, says: Callable[[], object] = lambda: ""
+) -> T:
+    """What the condition gives once that is true, as long as a busy machine may take for it; where
+    it never is, the test fails with what `says` gives."""
+    deadline = time.monotonic() + timeout_s
+    while not (found := condition()):
+        assert time.monotonic() < deadline, says()
+        time.sleep(0.02)
+    return found
+
+
+@contextmanager
+def cpu_group(quota_us: int) -> Iterator[Path]:
+    """Its processes have so much of each 100 ms; skips the test where none can be made."""
+    group = Path("/sys/fs/cgroup/cpu") / f"rmwbench-test-{os.getpid()}"
+
+    def removed() -> bool:
+        with suppress(OSError):
+            group.rmdir()
+        return not group.is_dir()
+
+    try:
+        group.mkdir()
+        (group / "cpu.cfs_quota_us").write_text(str(quota_us))
+    except OSError as error:
+        removed()
+        pytest.skip(f"no CPU group can be made here: {error.strerror}")
+    try:
+        yield group
+    finally:
+        until(removed)

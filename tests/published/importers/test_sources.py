@@ -23,7 +23,7 @@ from rmwbench.published.importers.imported_bundle import collect
 from tests.published.importers.samples import put
 from tests.published.importers.test_malformed import encoded, tar, tree
 from tests.support.command import COMMAND
-from tests.support.waiting import until
+from tests.support.program import until
 
 
 def refused(path, tmp_path, kind=None) -> str:
