@@ -110,5 +110,5 @@ def test_a_tool_that_changes_is_asked_again(workers):
     path = workers / "rmwbench-sampler"
     assert tool.find("sampler") == path
     script(path, 'echo \'{"tool": "other", "protocol": 1}\'')
-    with pytest.raises(UserError, match="not the sampler that fits"):
+    with pytest.raises(UserError, match="this sampler does not belong"):
         tool.find("sampler")

@@ -118,7 +118,7 @@ class RemoteHost:
             ) from None
         except OSError as error:
             raise HostBroken(
-                f"cannot reach the agent of machine {agent.machine}: {error}"
+                f"cannot reach the agent of machine {agent.machine}: {error.strerror or error}"
             ) from None
         prepare(self._clock)
         self._connection = Connection(sock)

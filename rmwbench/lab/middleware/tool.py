@@ -68,7 +68,7 @@ def _check(name: str, path: Path, _changed_ns: int, _size: int) -> None:
         ) from None
     if identity != (name, PROTOCOL):
         raise UserError(
-            f"this is not the {name} that fits",
+            f"this {name} does not belong to this rmwbench",
             where=str(path),
             expected=f"{name}, protocol {PROTOCOL}",
             actual=f"{identity[0]}, protocol {identity[1]}",
