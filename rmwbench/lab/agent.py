@@ -158,9 +158,9 @@ class AgentSession:
                 process.outgoing += body
                 connection.send_queued(process.control, process.outgoing)
             case {"file": file_number, "offset": offset}:
-                last = permissions.MOST_FILE_BYTES - connection.PIECE_BYTES
+                last_offset = permissions.MOST_FILE_BYTES - connection.PIECE_BYTES
                 connection.put_piece(
-                    self._file(file_number), permissions.number(offset, last), body
+                    self._file(file_number), permissions.number(offset, last_offset), body
                 )
             case {"file": file_number, "size": size}:
                 size_bytes = permissions.number(size, permissions.MOST_FILE_BYTES)

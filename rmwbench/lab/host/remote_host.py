@@ -177,7 +177,7 @@ class RemoteHost:
         # Imported here, because a host alone does not need the search for tools.
         from rmwbench.lab.middleware import tool
 
-        files, back, control = {}, [], None
+        files, files_to_return, control = {}, [], None
         counts_allocations = tool.ALLOCATIONS_ENVIRONMENT.items() <= env.items()
         for target, fd in fds.items():
             if counts_allocations and target == tool.ALLOCATIONS_FD:
@@ -188,7 +188,7 @@ class RemoteHost:
             number = files[target] = self._number()
             self._files[number] = os.dup(fd)
             if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY:
-                back.append(number)
+                files_to_return.append(number)
             self._send({"file": number, "size": os.fstat(fd).st_size})
             for offset, piece in connection.pieces(fd):
                 self._send({"file": number, "offset": offset}, piece)
@@ -206,7 +206,7 @@ class RemoteHost:
                 "allocations": counts_allocations,
                 "environment": dict(env),
                 "files": files,
-                "back": back,
+                "back": files_to_return,
                 "control_target": target,
                 "control_number": number,
             }

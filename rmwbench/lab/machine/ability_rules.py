@@ -85,7 +85,7 @@ def calibration(facts: MachineFacts) -> Diagnosis:
     newest, fix = fact(facts, "calibration"), "rmwbench calibrate --quick"
     if newest is None:
         return Diagnosis("yellow", "none of this machine", fix)
-    text = f"{newest['summary']}, {counted(round(newest['age_days']), 'day')} ago"
+    text = f"{newest['summary']}, {counted(max(0, round(newest['age_days'])), 'day')} ago"
     return Diagnosis("yellow", text, fix) if newest["age_days"] > 31 else Diagnosis("green", text)
 
 

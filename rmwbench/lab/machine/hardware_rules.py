@@ -342,8 +342,8 @@ def shared_memory(facts: MachineFacts) -> Diagnosis:
 )
 def leftovers(facts: MachineFacts) -> Diagnosis:
     files, unseen = fact(facts, "shm", "leftovers"), fact(facts, "shm", "unseen_processes")
-    others = counted(unseen, "process", "processes")
-    note = f" ({others} of other users could not be looked into)" if unseen else ""
+    unseen_text = counted(unseen, "process", "processes")
+    note = f" ({unseen_text} of other users could not be looked into)" if unseen else ""
     if not files:
         level: Severity = (
             "unknown" if unseen and fact(facts, "shm", "middleware_files") else "green"

@@ -32,10 +32,10 @@ FRAGMENTS_LOST = (
 
 def sysctl(name: str, value: object) -> tuple[str, str]:
     """The command that sets a sysctl for now, and the command that sets it for good."""
-    last = name.rsplit(".", 1)[-1]
+    last_word = name.rsplit(".", 1)[-1]
     return (
         f"sysctl -w {name}={value}",
-        f"echo '{name}={value}' > /etc/sysctl.d/60-rmwbench-{last}.conf",
+        f"echo '{name}={value}' > /etc/sysctl.d/60-rmwbench-{last_word}.conf",
     )
 
 

@@ -43,7 +43,7 @@ def compile_together(
     expected_s = 60 * expected_minutes([recipe.build_minutes or 0.0 for recipe in unbuilt])
     announce(f"building {', '.join(names.values())}{_remaining_text(expected_s)}")
     progress = CargoProgress(expected_s, _crate_count(crate_arguments, root, environment))
-    announced_s, begun = 0.0, time.monotonic()
+    announced_s, begin_s = 0.0, time.monotonic()
     built_crates: set[str] = set()
     command = ["cargo", "build", "--release", "--keep-going"]
     with subprocess.Popen(
@@ -59,7 +59,7 @@ def compile_together(
             if (artifact := artifact_of(line)) is None:
                 continue
             progress.see(artifact)
-            now_s = time.monotonic() - begun
+            now_s = time.monotonic() - begin_s
             time_left = _remaining_text(progress.left_s(now_s))
             if artifact.is_program and artifact.crate in names.keys() - built_crates:
                 built_crates.add(artifact.crate)

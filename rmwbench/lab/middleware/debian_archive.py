@@ -193,8 +193,8 @@ def _run(command: Sequence[str], directory: Path | None = None) -> subprocess.Co
             text=True, timeout=TIMEOUT_S,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        late = f"E: {command[0]} did not end within {TIMEOUT_S} s"
-        return subprocess.CompletedProcess(command, 1, "", late)
+        complaint = f"E: {command[0]} did not end within {TIMEOUT_S} s"
+        return subprocess.CompletedProcess(command, 1, "", complaint)
     except FileNotFoundError:
         raise UserError(
             "a newer version comes from Debian's source packages, and this system lacks the tools",

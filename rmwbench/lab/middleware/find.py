@@ -270,8 +270,8 @@ def _describe(path: Path, environment: dict[str, str]) -> _Answer:
             return _Answer([], *catalogue.lacking_library(match[1]))
         if match := _MODULE.search(completed.stderr):
             return _Answer([], f"its Python package {match[1]} is not installed", _python_fix())
-        last = completed.stderr.strip().splitlines()[-1:] or ["no message"]
-        return _Answer([], f"--describe ended with status {completed.returncode}: {last[0]}")
+        last_line = completed.stderr.strip().splitlines()[-1:] or ["no message"]
+        return _Answer([], f"--describe ended with status {completed.returncode}: {last_line[0]}")
     return _parse(completed.stdout, path.name)
 
 

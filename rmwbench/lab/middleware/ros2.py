@@ -100,13 +100,13 @@ def check() -> None:
     if [] in missing_of.values():
         return
     # The last Python on PATH is the system's, to which these packages belong.
-    last = list(missing_of.values())[-1] if missing_of else list(GENERATORS_NEED)
+    missing = list(missing_of.values())[-1] if missing_of else list(GENERATORS_NEED)
     raise UserError(
         "the worker on rclcpp needs ROS 2's generators, and no Python here has all their imports",
         expected=f"a python3 on PATH that can import {', '.join(GENERATORS_NEED)}",
         actual="; ".join(f"{path} lacks {', '.join(names)}" for path, names in missing_of.items())
         or "no python3 on PATH",
-        fix=_apt_command(*(GENERATORS_NEED[name] for name in last)),
+        fix=_apt_command(*(GENERATORS_NEED[name] for name in missing)),
     )
 
 

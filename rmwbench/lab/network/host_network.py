@@ -148,11 +148,11 @@ def _device_beside(devices: HostDevices, port: Port, links: Links) -> list[Netli
     index, flags = devices.beside[port.device], netlink.CREATE | netlink.REPLACE
     mac = addresses.mac(port.number, port.network)
     own = netlink.link(index, mac=mac, mtu=links.port_mtu_bytes(port), queue_frames=QUEUE_FRAMES)
-    local, last = (
+    local, broadcast = (
         addresses.ipv4(port.number, network=port.network),
         addresses.broadcast(port.network),
     )
-    address = netlink.address(index, local, addresses.PREFIX_BITS, last)
+    address = netlink.address(index, local, addresses.PREFIX_BITS, broadcast)
     return [
         (f"device of {port.device}", netlink.NEWLINK, 0, own),
         (f"{port.device} up", netlink.NEWLINK, 0, netlink.link(index, up=True)),

@@ -407,9 +407,9 @@ class TrialProcesses:
         """Waits until `is_done()`. Raises WorkerFailed when a worker ends, breaks the protocol, or
         the time is up (kind `timeout`, naming the first of `late_workers()`)."""
         if not self.turn_until(is_done, timeout_s):
-            late = late_workers() if late_workers else []
-            late = late or [*self.workers.values(), *self.daemons.values()]
-            raise late[0].failure("timeout", f"no {subject} within {timeout_s:.4g} s")
+            workers = late_workers() if late_workers else []
+            workers = workers or [*self.workers.values(), *self.daemons.values()]
+            raise workers[0].failure("timeout", f"no {subject} within {timeout_s:.4g} s")
 
     def turn_until(self, is_done: Callable[[], bool], timeout_s: float) -> bool:
         """Takes turns until `is_done()`, and returns whether that came in time.

@@ -81,9 +81,9 @@ class WorkerFailed(Exception):
         ending = ""
         if self.wait_status is not None:
             ending = f" ({self.signal_name or f'exit code {os.WEXITSTATUS(self.wait_status)}'})"
-        last = self.stderr_tail.strip().splitlines()[-1:]
+        last_line = self.stderr_tail.strip().splitlines()[-1:]
         return f"{self.role} {self.process}: {self.message}{ending}" + (
-            f"; stderr ends: {last[0][:300]}" if last else ""
+            f"; stderr ends: {last_line[0][:300]}" if last_line else ""
         )
 
 

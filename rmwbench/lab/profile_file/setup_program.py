@@ -60,8 +60,8 @@ def address(sock: _socket.socket, device: str, prefixed: str) -> None:
     body = bytes([family, int(bits), flags, 0]) + init.u32(index_of(device))
     body += init.attribute(IFA_LOCAL, packed) + init.attribute(IFA_ADDRESS, packed)
     if family == _socket.AF_INET:
-        last = int.from_bytes(packed, "big") | ((1 << 32 - int(bits)) - 1)
-        body += init.attribute(IFA_BROADCAST, last.to_bytes(4, "big"))
+        broadcast = int.from_bytes(packed, "big") | ((1 << 32 - int(bits)) - 1)
+        body += init.attribute(IFA_BROADCAST, broadcast.to_bytes(4, "big"))
     init.netlink(f"address {prefixed}", sock, init.RTM_NEWADDR, init.NLM_F_CREATE_EXCL, body)
 
 
