@@ -154,9 +154,9 @@ workloads:
 SENT_MBPS = 125_000 * 100 * 8 / 1e6
 
 
-def cell_over(tmp_path, network: str):
+def cell_over(tmp_path, network: str, text: str = THIN):
     path = tmp_path / "thin.yaml"
-    path.write_text(THIN.replace("NETWORK", network))
+    path.write_text(text.replace("NETWORK", network))
     suite = load(path)
     return cells(suite), Places(str(path), path.read_text(), suite, False)
 
@@ -172,6 +172,19 @@ def test_a_message_counts_once_per_link_and_host_and_twice_on_a_medium_of_both(t
         "the link up of host robot": pytest.approx(SENT_MBPS),
         "the link down of host robot": 0,
     }
+
+
+def test_a_reply_crosses_to_its_own_client_alone(tmp_path):
+    """Every reply counted for every host with a client: twice here."""
+    service = "{service: map, request: Bytes(64), reply: Bytes(125000)}"
+    nodes = f"      - {{name: server, host: robot, services: [{service}]}}\n"
+    for host in ("robot", "base"):
+        nodes += f"      - {{name: of_{host}, host: {host}, clients: [{{service: map}}]}}\n"
+    network = "{links: {robot: {up: {rate_mbps: 10}}, base: {down: {rate_mbps: 10}}}}"
+    text = THIN[: THIN.index("      - {name: robot")] + nodes
+    made, _ = cell_over(tmp_path, network, text)
+    for overload in preflight.overloads(made[0]):
+        assert overload.asked_bps / 1e6 == pytest.approx(SENT_MBPS), overload.part
 
 
 @pytest.mark.parametrize(

@@ -332,21 +332,23 @@ def overloads(cell: Cell) -> Iterator[Overload]:
 
 
 def _crossing_bps(cell: Cell, host: str, way: str) -> float:
-    """Return the mean payload rate from a host (up) or to it (down), from the warm-up on."""
+    """Return the mean payload rate from a host (up) or to it (down), from the warm-up on. A message
+    crosses once for all its readers there, and a reply for its own client alone."""
     span_s = cell.timeline.warmup_s + cell.timeline.steady_s
     by_number = {endpoint.endpoint: endpoint for endpoint in cell.endpoints}
     total = 0.0
     for endpoint in cell.endpoints:
         if not endpoint.writes or endpoint.saturating or not span_s:
             continue
-        readers = {by_number[peer].host for peer in endpoint.peers if by_number[peer].reads}
-        passes = (
-            endpoint.host == host and bool(readers - {host})
-            if way == "up"
-            else endpoint.host != host and host in readers
-        )
-        if passes:
-            total += 8 * written_bytes(endpoint) * endpoint.sent / span_s
+        readers = [by_number[peer] for peer in endpoint.peers if by_number[peer].reads]
+        if way == "up":
+            beyond = [e for e in readers if endpoint.host == host != e.host]
+        else:
+            beyond = [e for e in readers if endpoint.host != host == e.host]
+        messages = endpoint.sent if beyond else 0
+        if endpoint.kind == "service":
+            messages = sum(client.sent for client in beyond)
+        total += 8 * written_bytes(endpoint) * messages / span_s
     return total
 
 
