@@ -24,11 +24,14 @@ def actor_class() -> type:
             if not directory.exists():
                 directory.parent.mkdir(parents=True, exist_ok=True)
                 partial = Path(tempfile.mkdtemp(prefix=f"{digest}.", dir=directory.parent))
-                zipfile.ZipFile(io.BytesIO(archive)).extractall(partial)
                 try:
+                    zipfile.ZipFile(io.BytesIO(archive)).extractall(partial)
                     partial.rename(directory)
-                except OSError:  # another actor was first
-                    shutil.rmtree(partial)
+                except OSError:
+                    if not directory.exists():  # else another actor was first
+                        raise
+                finally:
+                    shutil.rmtree(partial, ignore_errors=True)
             sys.path.insert(0, str(directory))
             from rmwbench.cluster.cluster_machine import ClusterMachine
 

@@ -98,3 +98,10 @@ def test_the_actor_runs_the_shipped_package_and_not_the_one_that_is_installed(
         )
     names = {path.name for path in (tmp_path / "rmwbench" / "cluster" / "code").iterdir()}
     assert {name for name in names if not name.endswith(".partial")} == {"abc"}
+
+
+def test_an_archive_that_cannot_be_unpacked_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(zipfile.BadZipFile):
+        actor_class()("abc", b"half an archive")
+    assert list((tmp_path / "rmwbench" / "cluster" / "code").iterdir()) == []
