@@ -37,7 +37,8 @@ def ratio(
         return without_ratio(a, b, order)
     logs = np.log(a / b)
     half = half_width(max(standard_error(logs), rounding_error(a, b)), len(logs) - 1, 0.025)
-    clocks = shifts(a, b, bounds_in(bounds, blocks))
+    of_i, of_j = (np.array([side.get(block, 0.0) for block in blocks]) for side in bounds)
+    clocks = shifts(a, b, (of_i, of_j))
     return ratio_of_logs(float(logs.mean()), half, clocks, len(logs))
 
 
@@ -89,14 +90,6 @@ def no_ratio(without: int, blocks: int, order: RankingWords, *, zero: bool) -> N
         "ratio"
     )
     return NoRatio(no_data=f"in {without} of {blocks} blocks {why}")
-
-
-def bounds_in(
-    bounds: tuple[Bounds, Bounds], blocks: Sequence[int]
-) -> tuple[np.ndarray, np.ndarray]:
-    """The bounds of both sides in these blocks, shapes (blocks,)."""
-    i, j = (np.array([side.get(block, 0.0) for block in blocks]) for side in bounds)
-    return i, j
 
 
 def shifts(
