@@ -42,6 +42,7 @@ from rmwbench.report.view import Block, Items, Section, Table, TableCell, Text
 from rmwbench.results.answer import progress
 from rmwbench.results.answer.facts import contenders, verdict_basis, verdict_of
 from rmwbench.results.answer.headline import conditions
+from rmwbench.results.machine.machine_model import Machine
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.results.show_model import LevelsOutcome, SuiteAnswer, WorkloadAnswer, WorkloadArm
 from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS
@@ -482,11 +483,16 @@ def _method(report: Report) -> Iterator[str]:
         where = "All sections" if len(titles) == len(report.measured) else "; ".join(titles)
         yield f"- **{escape(where)}:** {escape(text)}"
     yield ""
-    machines = {part.answer.machine.summary: part.answer.machine for part in report.measured}
-    for summary, machine in machines.items():
+    machines: dict[str, list[Machine]] = {}
+    for part in report.measured:
+        machines.setdefault(part.answer.machine.summary, []).append(part.answer.machine)
+    for summary, of_sections in machines.items():
+        machine = of_sections[-1]
         yield from (f"### {escape(summary)}", "", escape(machine.calibration.text), "")
-        yield from (f"- **Warning: {escape(text)}**" for text in machine.red_warnings)
-        yield from (f"- Warning: {escape(text)}" for text in machine.other_warnings)
+        red = dict.fromkeys(text for each in of_sections for text in each.red_warnings)
+        others = dict.fromkeys(text for each in of_sections for text in each.other_warnings)
+        yield from (f"- **Warning: {escape(text)}**" for text in red)
+        yield from (f"- Warning: {escape(text)}" for text in others)
         yield ""
         rows = [(fact.name, fact.value, fact.note or "") for fact in machine.facts]
         yield from render_blocks([Table(("fact", "value", "note"), rows)], level=3)

@@ -125,6 +125,17 @@ def test_versions_and_machines_stand_on_a_page_of_their_own(report, text):
     assert f"| 2026-11-21 | 2 | {trials} |" in told
 
 
+def test_a_warning_of_one_section_is_in_the_report(report):
+    """Only those of the last section were."""
+    first, *others = report.parts
+    machine = dataclasses.replace(
+        first.answer.machine, warnings=("too hot",), red_warnings=("too hot",)
+    )
+    parts = (with_answer(first, machine=machine), *others)
+    text = markdown.render(dataclasses.replace(report, parts=parts), {})
+    assert text.count("- **Warning: too hot**") == 1
+
+
 def test_ros_variables_are_told_by_who_obeys(report):
     variables = table({"a": OBEDIENT, "b": DEAF_TO_ALL})
     own = section_of(report, with_answer(report.parts[0], workloads=(), ros_variables=variables))
