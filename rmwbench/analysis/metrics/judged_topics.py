@@ -7,8 +7,8 @@ alike (`scan_1` … `scan_8`: the same name but for a number at its end, the sam
 as in a graph of many nodes) stay one sample: separate verdicts for a hundred topics would have too
 little power.
 
-The same holds for the readers of one topic: where they differ (`readers.alike_readers`), each group of
-alike readers is judged with its writers as a topic is, under the name of its node (`control`).
+The same holds for the readers of one topic: where they differ (`readers.alike_readers`), each group
+of alike readers is judged with its writers as a topic is, under the name of its node (`control`).
 """
 
 import json
