@@ -126,35 +126,6 @@ def recipe(**changes) -> Recipe:
     return Recipe(**(fields | {"build_minutes": None} | changes))
 
 
-def test_a_build_that_fails_does_not_stop_the_others(monkeypatch, tmp_path):
-    built = {
-        "reason": "compiler-artifact",
-        "package_id": "path+file:///there/good#rmwbench-good@0.1.0",
-        "target": {"kind": ["bin"]},
-    }
-    cargo = script(
-        tmp_path / "cargo",
-        "[ $1 = tree ] && exit 1\n"
-        f'echo "$@" "$CARGO_TARGET_DIR" >> {tmp_path}/log\n'
-        f"echo '{json.dumps(built)}'\nexit 101\n",
-    )
-    monkeypatch.setenv("PATH", f"{cargo.parent}:{os.environ['PATH']}")
-    monkeypatch.setenv("RMWBENCH_TARGET_DIR", "/elsewhere")
-    said = []
-    results = build.build(
-        [
-            recipe(crate="rmwbench-bad", middleware="bad"),
-            recipe(crate="rmwbench-good", middleware="good"),
-        ],
-        said.append,
-    )
-    assert [(r.middleware, r.problem is None) for r in results] == [("bad", False), ("good", True)]
-    assert "cargo build --release --locked -p rmwbench-bad" in results[0].problem
-    [log] = (tmp_path / "log").read_text().splitlines()
-    assert log.endswith("-p rmwbench-bad -p rmwbench-good /elsewhere")
-    assert said[-1].startswith("[1/2] good is built")
-
-
 def target_dir(native: Path, **environment: str):
     clean = {
         k: v for k, v in os.environ.items() if k not in ("RMWBENCH_TARGET_DIR", "XDG_CACHE_HOME")

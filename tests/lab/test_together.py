@@ -79,14 +79,19 @@ def recipe(name: str, minutes: float) -> Recipe:
     )
 
 
-def test_one_that_fails_is_absent_and_stops_no_other(tmp_path):
+def test_one_that_fails_is_told_and_stops_no_other(tmp_path, monkeypatch):
     log = tmp_path / "log"
-    good = artifact("good", "bin")
-    environment = with_cargo(tmp_path, f"echo \"$@\" > {log}\necho '{good}'\nexit 101")
-    chosen = [recipe("bad", 5), recipe("good", 1)]
+    built = f"echo '{artifact('good', 'bin')}'"
+    text = f'[ $1 = tree ] && exit 1\necho "$@" "$CARGO_TARGET_DIR" > {log}\n{built}\nexit 101'
+    monkeypatch.setenv("PATH", with_cargo(tmp_path, text)["PATH"])
+    monkeypatch.setenv("RMWBENCH_TARGET_DIR", "/elsewhere")
     said: list[str] = []
-    assert build.compile_together(chosen, tmp_path, environment, said.append) == {"rmwbench-good"}
-    assert "--keep-going" in log.read_text()
+    bad, good = build.build([recipe("bad", 5), recipe("good", 1)], said.append)
+    assert (bad.middleware, good.middleware, good.problem) == ("bad", "good", None)
+    assert "cargo build --release --locked -p rmwbench-bad" in bad.problem
+    words = log.read_text()
+    assert "--keep-going" in words
+    assert words.endswith("-p rmwbench-bad -p rmwbench-good /elsewhere\n")
     assert said[0].startswith("building bad, good; about ") and said[0].endswith(" min left")
     assert said[1].startswith("[1/2] good is built; about ")
 
