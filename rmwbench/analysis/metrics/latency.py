@@ -193,7 +193,7 @@ def _count(
     messages.pairs, messages.readers = len(pairs), len({p.reader.endpoint for p in pairs})
     sizes, rows = columns.sent("bytes"), [w.rows for w in writers if w.kind == "publisher"]
     if services := [e.endpoint for e in endpoints if e.kind == "service"]:
-        rows += map(_selector(columns.sent("endpoint")), services)
+        rows.append(np.isin(columns.sent("endpoint"), services))
     messages.longest_bytes = max((int(sizes[own].max(initial=0)) for own in rows), default=0)
 
 
