@@ -11,9 +11,12 @@ from rmwbench.bundle import Bundle
 from rmwbench.report.chart.workload_charts import figures
 from rmwbench.results.model import document as answer_document
 from rmwbench.results.show_document import summarise
+from rmwbench.results.show_model import WorkloadArm
+from rmwbench.results.workload.groups import slowest
 from tests.support import network_bundle
 from tests.support.network_bundle import ARMS
 from tests.support.shown import arm_of
+from tests.support.typed import exact, typed
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +32,23 @@ def shown(bundle):
 @pytest.fixture(scope="module")
 def document(shown):
     return answer_document(shown)
+
+
+@pytest.mark.parametrize(
+    ("begin_s", "end_s", "when"),
+    [
+        (1.0, 2.5, "1 s to 2.5 s"),
+        (1200.0, 1234.6, "1200 s to 1235 s"),  # 1.2e+03 s to 1.23e+03 s
+        (0.25, None, "0.25 s to the end"),
+        (3.0, 3.0, "3 s"),
+    ],
+)
+def test_the_time_of_an_interruption_has_no_exponent(begin_s, end_s, when):
+    stream = {"topic": "scan", "writer": "a", "reader": "b", "recovery_time": exact(2e9, "ns")}
+    outage = {"kind": "link", "who": "robot", "what": "away", "streams": [stream]}
+    outage |= {"begin_s": begin_s, "end_s": end_s}
+    ((interruption, time, *_),) = slowest(typed(WorkloadArm, {"network": {"outages": [outage]}}))
+    assert (interruption, time) == ("robot: away", when)
 
 
 def value(document, workload, name, metric):
