@@ -506,22 +506,6 @@ def test_of_readers_that_are_not_judged_one_by_one_the_worst_is_told():
     ), "the worst reader of the second arm was left out"
 
 
-def test_the_floor_below_which_an_arm_is_has_its_family():
-    """The arms are by loan; the floor by copy, which is first, was called no lower bound."""
-    above = {"value": 2.0, "low": 1.9, "high": 2.1, "blocks": 6}
-    below = {"value": 0.8, "low": 0.75, "high": 0.85, "blocks": 6}
-    arms = [
-        {"arm": "floor futex", "role": "floor"},
-        {"arm": "floor loan", "role": "floor", "family": "loan"},
-        {"arm": "a loan", "family": "loan", "times_floor": below},
-        {"arm": "b loan", "family": "loan", "times_floor": above},
-    ]
-    shown = typed(SuiteAnswer, {"workloads": [{"primary_metric": PRIMARY, "arms": arms}]})
-    lines = conclusions(shown, calibrated=True, margin=0.05, one_host=False)
-    (caution,) = (line.text for line in lines if "no lower bound" in line.text)
-    assert caution.startswith("floor loan is no lower bound here: below it is a loan (0.800×")
-
-
 def test_tuning_is_told_by_what_the_workload_is_judged_by():
     """Of an idle node tuning was said to make it `1.25× as fast`."""
     ratio = {"value": 0.8, "low": 0.75, "high": 0.85, "blocks": 6, "answer": "better"}

@@ -61,3 +61,10 @@ def test_each_family_has_its_own_floor():
         arm("c", 0.6, 0.5, 0.7, "loan"),
     )
     assert line.startswith("By loan: floor loan is no lower bound here: below it are b (0.500×")
+
+
+def test_arms_by_loan_alone_have_the_floor_by_loan():
+    """The floor by copy, which is first, was called no lower bound."""
+    floors = floor("floor futex"), floor("floor loan", "loan")
+    (line,) = told(*floors, arm("b", 0.5, 0.4, 0.6, "loan"))
+    assert line.startswith("floor loan is no lower bound here: below it is b (0.500×")
