@@ -79,6 +79,8 @@ class Frames:
         """The frames without those that these hosts sent, such as the hosts of cross traffic; copies
         that went on to these hosts have no destination, and are unwanted there."""
         excluded = tuple(hosts)
+        if not excluded:
+            return self
         frames = self.where(~self.sender.among(*excluded))
         to_them, verdict = frames.receiver.among(*excluded), frames.verdict
         codes = np.where(to_them, len(verdict.names), verdict.codes)
