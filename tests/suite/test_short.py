@@ -48,6 +48,17 @@ def test_a_shorter_trial_may_be_judged_by_a_lower_percentile():
         parsed(text.replace("service_latency_p50", "service_latency_p42"))
 
 
+def test_what_names_a_part_that_is_left_out_is_left_out_as_well():
+    """It was `unknown` there, so such a suite had no short version."""
+    rules = "exclude: [{arm: a, rate_hz: 50}, {rate_hz: 1000}, {arm: b, message: Array60k}]\n"
+    arm = ("middleware: zenoh", "middleware: zenoh, against: a")
+    text = edited(arm, more=FACTORS + SHORT + rules)
+    whole, short = parsed(text, False), parsed(text)
+    assert len(whole.exclude) == 3 and whole.arms[1].against == "a"
+    assert short.exclude == ({"arm": "b", "message": "Array60k"},)
+    assert short.arms[0].against is None
+
+
 def test_levels_of_a_merged_mapping_stay_in_the_short_version():
     merged = "factors:\n  <<: {message: [Array1k, Array60k]}\n  rate_hz: [50, 100]\n"
     short = parsed(edited(more=merged + "short: {factors: {rate_hz: [100]}}\n"))

@@ -16,7 +16,7 @@ A suite and its short version are in one file, so that they stay consistent. The
 changed before it is validated, and all parts keep their lines.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -66,10 +66,12 @@ def resolve_short(
     changes |= {key: _merge(tree, short, key, whole_factors) for key in MAPPINGS if key in short}
     changes |= {key: short[key] for key in WHOLE_PARTS if key in short}
     if apply_short:
+        whole_axes = _axes(tree)
         for key, value in changes.items():
             put(tree, key, value, key_place(short, key))
         for _, workload in mappings_of(tree, "workloads"):
             _shorten_workload(workload, short)
+        _remove_references(tree, short, whole_axes)
     del tree[KEY]
     return tree
 
@@ -83,6 +85,43 @@ def _shorten_workload(workload: CommentedMap, short: CommentedMap) -> None:
     if isinstance(timeline, CommentedMap):
         for key in [key for key in timeline if key in short.get("timeline", ())]:
             del timeline[key]
+
+
+def _axes(tree: CommentedMap) -> dict[str, list[Any]]:
+    """Axis of an exclusion -> its levels: the names of arms and workloads, the levels of factors."""
+    axes: dict[str, list[Any]] = {
+        key.removesuffix("s"): [name_of(item) for _, item in mappings_of(tree, key)]
+        for key in LISTS
+    }
+    factors = tree.get("factors")
+    for name, levels in factors.items() if isinstance(factors, CommentedMap) else ():
+        axes[str(name)] = list(levels) if isinstance(levels, CommentedSeq) else []
+    return axes
+
+
+def _remove_references(
+    tree: CommentedMap, short: CommentedMap, whole_axes: Mapping[str, list[Any]]
+) -> None:
+    """Removes exclusions and comparisons that name an arm, a workload or a level which the short
+    version leaves out. `whole_axes` are those of the whole suite."""
+    axes = _axes(tree)
+
+    def is_left_out(axis: str, level: Any) -> bool:
+        return level in whole_axes.get(axis, ()) and level not in axes.get(axis, ())
+
+    rules = tree.get("exclude")
+    if isinstance(rules, CommentedSeq) and "exclude" not in short:
+        tree["exclude"] = filter_items(
+            rules,
+            lambda rule: (
+                not isinstance(rule, CommentedMap)
+                or not any(is_left_out(str(axis), level) for axis, level in rule.items())
+            ),
+        )
+    for key in LISTS:
+        for _, item in mappings_of(tree, key):
+            if is_left_out(key.removesuffix("s"), item.get("against")):
+                del item["against"]
 
 
 def _selection(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq:
