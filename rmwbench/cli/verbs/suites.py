@@ -122,10 +122,11 @@ def _reports(options: SuitesOptions, names: list[str]) -> None:
     else:
         from rmwbench.published.reports.measure import Stopped, measure
 
+        console = stderr_console()
         try:
-            judged_reports = measure(reports, options.measure, options.save, stderr_console())
+            judged_reports = measure(reports, options.measure, options.save, console)
         except Stopped as stopped:
-            say(f"stopped by {stopped}; the same command goes on")
+            console.print(f"stopped by {stopped}; the same command goes on", markup=False)
             raise typer.Exit(130) from None
     if options.as_json:
         print_json([document(report) for report in judged_reports])

@@ -78,11 +78,12 @@ def test_verbs_that_need_messages_say_so(mininet, rmwbench):
 
 def test_the_verb_imports_and_prints_both_columns(tmp_path, rmwbench, monkeypatch):
     source = place(tmp_path, "gscam")
-    monkeypatch.chdir(tmp_path)
-    code, out, err = rmwbench("published", "import", source, "--figures")
+    monkeypatch.chdir(source)
+    code, out, err = rmwbench("published", "import", ".", "--figures")
     assert code == 0, err
     assert "as published" in out and "as corrected" in out
-    (made,) = (tmp_path / "campaigns").iterdir()
+    (made,) = (source / "campaigns").iterdir()
+    assert made.name.startswith("import-in-")
     newest = json.loads(rmwbench("show", "--json")[1])
     assert newest["schema"] == "rmwbench/imported" and newest["campaign"]["name"] == made.name
     (latency,) = [r for r in newest["figures"] if r["figure"] == "gscam_latency_max"]
