@@ -22,7 +22,7 @@ from rmwbench.errors import UserError
 
 MODULES = {
     **{verb: f"machine.{verb}" for verb in ("doctor", "calibrate", "middlewares", "clean")},
-    "published": "published.group",
+    "published": "published",
 }
 """The modules of verbs that are not in `verbs`."""
 
