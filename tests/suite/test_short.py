@@ -59,6 +59,14 @@ def test_what_names_a_part_that_is_left_out_is_left_out_as_well():
     assert short.arms[0].against is None
 
 
+def test_a_short_version_waits_for_none_of_the_workloads_that_it_leaves_out():
+    blocks = ("planned: 6", "maximum: 6, decide: [w, v]")
+    more = "  - {name: v, message: Array1k, rate_hz: 100}\nshort: {workloads: [w]}\n"
+    text = edited(blocks, more=more)
+    assert parsed(text, False).blocks.decide == ("w", "v")
+    assert parsed(text).blocks.decide == ("w",)
+
+
 def test_levels_of_a_merged_mapping_stay_in_the_short_version():
     merged = "factors:\n  <<: {message: [Array1k, Array60k]}\n  rate_hz: [50, 100]\n"
     short = parsed(edited(more=merged + "short: {factors: {rate_hz: [100]}}\n"))

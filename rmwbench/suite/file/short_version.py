@@ -102,8 +102,8 @@ def _axes(tree: CommentedMap) -> dict[str, list[Any]]:
 def _remove_references(
     tree: CommentedMap, short: CommentedMap, whole_axes: Mapping[str, list[Any]]
 ) -> None:
-    """Removes exclusions and comparisons that name an arm, a workload or a level which the short
-    version leaves out. `whole_axes` are those of the whole suite."""
+    """Removes exclusions, comparisons and workloads to decide that name an arm, a workload or a level
+    which the short version leaves out. `whole_axes` are those of the whole suite."""
     axes = _axes(tree)
 
     def is_left_out(axis: str, level: Any) -> bool:
@@ -122,6 +122,11 @@ def _remove_references(
         for _, item in mappings_of(tree, key):
             if is_left_out(key.removesuffix("s"), item.get("against")):
                 del item["against"]
+    blocks = tree.get("blocks")
+    if isinstance(blocks, CommentedMap) and isinstance(blocks.get("decide"), CommentedSeq):
+        blocks["decide"] = filter_items(
+            blocks["decide"], lambda name: not is_left_out("workload", name)
+        )
 
 
 def _selection(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq:
