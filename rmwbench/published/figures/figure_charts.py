@@ -236,7 +236,7 @@ def _domain(part: FigurePart, points: Sequence[FigurePoint]) -> list[float] | No
     ]
     limits = part.y.limits
     low, high = (
-        (limits[0], max(limits[1], *ends)) if limits else (min(0.0, *ends), max(ends) * 1.05)
+        (limits[0], max(limits[1], *ends)) if limits else (min(0.0, *ends), max(0.0, *ends) * 1.05)
     )
     return [low, high if high > low else low + 1]
 

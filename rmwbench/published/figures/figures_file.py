@@ -171,7 +171,8 @@ class FigurePart(Strict):
 
     @model_validator(mode="after")
     def _require_reasons(self) -> "FigurePart":
-        if bool(self.points or self.printed) == bool(self.not_published):
+        origins = (self.points, self.printed, self.not_published)
+        if sum(map(bool, origins)) != 1:
             raise Fault(
                 "a figure has points or a reason",
                 expected="`points` or `printed`, or `not_published`",
@@ -183,9 +184,12 @@ class FigurePart(Strict):
                 expected="`measured` or `not_measured`",
                 at=("chart",),
             )
-        if self.columns and not all(p.panel for p in self.points):
+        has_panels = all(x.panel for x in (*self.points, *self.measured)) and not self.printed
+        if self.columns and not has_panels:
             raise Fault(
-                "small multiples without panels", expected="`panel` in all points", at=("columns",)
+                "small multiples without panels",
+                expected="`panel` in all `points` and `measured`, and nothing `printed`",
+                at=("columns",),
             )
         return self
 

@@ -351,6 +351,16 @@ def test_the_page_and_the_pictures(answer, tmp_path):
     [
         ("not_measured: for a reason", "note: x", "a figure is measured or has a reason"),
         ("columns: 2", "columns: 0", "columns"),
+        (
+            "columns: 2",
+            'printed: {read_from: text, points: [[a, "0", 1]]}',
+            "a figure has points or a reason",
+        ),
+        (
+            "not_measured: for a reason",
+            'measured: [{suite: s/one, metric: loss, x: "{loss%}"}]',
+            "small multiples without panels",
+        ),
         ('match: "run (?P<run>\\\\d), <n>"', 'match: "run (("', "not a regular expression"),
         ("chart: bars", "chart: pie", "chart"),
         ("factor: 1.0e-6, x:", "factor: 1.0e-6, inverse: 10, x:", "an inverse stands alone"),
