@@ -42,7 +42,7 @@ from rmwbench.lab.process.records import RECEIVED, RecordSection
 from rmwbench.words.numbers import concise
 
 DEVICE = "eth0"
-TCP_HEADER_BYTES = 66
+ETHERNET_TCP_HEADER_BYTES = 66
 """Ethernet 14, IPv4 20, TCP 32 with time stamps."""
 
 
@@ -142,7 +142,7 @@ def _of_host(
     used_devices = [device for device, size in by_device.items() if size]
     packets = sum(growth(edges, "interfaces", device, "tx_packets") or 0 for device in devices)
     segments = min(packets, growth(edges, "tcp", "out_segments") or 0)
-    tcp = min(sent_bytes, tcp_payload(edges) + TCP_HEADER_BYTES * segments)
+    tcp = min(sent_bytes, tcp_payload(edges) + ETHERNET_TCP_HEADER_BYTES * segments)
     if segments and not (growth(edges, "udp", "out_datagrams") or 0):
         tcp = sent_bytes
     for transport, size in (("tcp", tcp), ("udp", sent_bytes - tcp)):

@@ -14,7 +14,7 @@ from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.lab.sampling.loads import LoadFlow
 
 LOOPBACK = "lo"
-TCP_HEADER_BYTES = 52
+LOOPBACK_TCP_HEADER_BYTES = 52
 """The headers of a segment on the loopback, which has no Ethernet: IPv4 20, TCP 32 with time
 stamps."""
 
@@ -137,7 +137,11 @@ def _tcp(edges: tuple[Snapshot, Snapshot], sent_bytes: int, datagrams: int) -> i
         return sent_bytes
     payload = tcp_payload(edges)
     packets = growth(edges, "interfaces", LOOPBACK, "tx_packets") or 0
-    return min(sent_bytes, payload + TCP_HEADER_BYTES * min(segments, packets)) if payload else 0
+    return (
+        min(sent_bytes, payload + LOOPBACK_TCP_HEADER_BYTES * min(segments, packets))
+        if payload
+        else 0
+    )
 
 
 def tcp_payload(edges: tuple[Snapshot, Snapshot]) -> int:
