@@ -157,7 +157,7 @@ def test_a_tree_of_frames_has_the_numbers_of_its_transforms_in_pieces():
         ("OccupancyGrid(100000x100000)", "larger than any middleware carries"),
         ("LaserScan()", "unknown message type"),
         ("TFMessage(1)", "a payload of 56 bytes cannot carry"),
-        ("TFMessage(10001)", "so many transforms"),
+        ("TFMessage(10001)", "too many transforms"),
         ("Twist", "`Twist` is too small to carry the message's identity"),
     ],
 )

@@ -161,7 +161,7 @@ def _assumptions(twin: Twin) -> Iterator[str]:
     if not_alike := [
         topic.name for topic in twin.topics if not stands_for_all_sizes(topic.traffic)
     ]:
-        yield f"The sizes of {', '.join(not_alike)} vary too much for one size: in that it is not a twin."
+        yield f"The sizes of {', '.join(not_alike)} vary too much for one size: the twin is not like the bag there."
 
 
 def _clocks(twin: Twin) -> Iterator[str]:

@@ -141,7 +141,7 @@ def _rows(name: str, lines: list[Line]) -> tuple[Row, ...]:
             values[column] = _number(name, number, field)
         time_ns = -1 if values["t_s"] is None else round(values["t_s"] * 1e9)
         if time_ns < 0 or (rows and time_ns <= rows[-1][0]):
-            raise _wrong(name, number, "a time after that of the line before", line)
+            raise _wrong(name, number, "a later time than in the line before", line)
         _check_time(name, number, line, time_ns)
         rate, delay, loss = (values[column] for column in COLUMNS)
         if rate is not None and rate <= 0:

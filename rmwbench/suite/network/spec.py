@@ -239,7 +239,7 @@ class Police(Strict):
             if self.burst_kb is not None
             else f"{self.burst_packets} packets"
         )
-        whose = self.protocol.upper() if self.protocol is not None else "what is"
+        whose = self.protocol.upper() if self.protocol is not None else "IP"
         return f"{whose} above {limit} and {at_once} at once dropped, flow by flow"
 
 

@@ -153,7 +153,7 @@ def transforms(count: int) -> Layout:
     transforms."""
     if count > MOST_TRANSFORMS:
         raise Fault(
-            "a message with so many transforms cannot be sent",
+            "too many transforms for one message",
             expected=f"at most {MOST_TRANSFORMS} transforms",
             actual=str(count),
         )
