@@ -126,7 +126,7 @@ def test_a_policer_is_in_the_units_of_the_link(text, wire):
         ),
         (
             {"rate_mbps": 10, "burst_kb": 64},
-            "what is above 10 Mbit/s and 64 kB at once dropped, flow by flow",
+            "IP above 10 Mbit/s and 64 kB at once dropped, flow by flow",
         ),
     ],
 )
