@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics.sending import EARLY, MULTICAST, OTHERS, VARIATION, sending
+from rmwbench.analysis.metrics.sending import (
+    EARLY,
+    MULTICAST,
+    NONE_LATE,
+    OTHERS,
+    VARIATION,
+    sending,
+)
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT
 
@@ -49,6 +56,13 @@ def test_a_noisy_rate_has_its_spread():
 def test_a_rate_that_is_held_after_some_seconds_begins_faster():
     assert paces(40, 10, 10, 10, 10, 10, 10, 10, 10)[EARLY] == 1.0, "only the history went out"
     assert paces(30, 30, 30, 30, 10, 10, 10, 10, 10)[EARLY] == 3.0
+
+
+def test_a_rate_that_ends_varies_and_has_no_end_to_begin_faster_than():
+    """It was said that nothing was published in the window."""
+    got = paces(30, 30, 30, 30, 30, 30)
+    assert got[VARIATION] == pytest.approx(np.std([30] * 6 + [0] * 3, ddof=1) / 20)
+    assert got[EARLY] == NONE_LATE
 
 
 @pytest.mark.parametrize("window", [None, SteadyWindow(0, 5 * SECOND)])

@@ -19,6 +19,7 @@ LEAST_S = 6
 """The fewest whole seconds that have a spread, a beginning and an end."""
 OF_MIDDLEWARE = ("data", "acknowledgement", "discovery")
 """Classes of frames that a middleware sends; the other classes are the network's own."""
+NONE_LATE = "nothing was published in the last third of the window"
 PUBLISHES = "publisher"
 _COUNTER = "own.other_clients_replies"
 
@@ -51,11 +52,11 @@ def _paces(columns: Columns, endpoints: Sequence[Row], window: SteadyWindow | No
     at = (called[by_publisher] - window.begin_ns) // 1_000_000_000
     each = np.bincount(at[(at >= 0) & (at < seconds)].astype(int), minlength=seconds)
     late = each[-(seconds // 3) :].mean()
-    if not each.any() or not late:
+    if not each.any():
         return dict.fromkeys((VARIATION, EARLY), "nothing was published in the window")
     return {
         VARIATION: float(each.std(ddof=1) / each.mean()),
-        EARLY: float(each[1:3].mean() / late),
+        EARLY: float(each[1:3].mean() / late) if late else NONE_LATE,
     }
 
 
