@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Use, names_for
 from rmwbench.analysis.verdicts.verdict import Family
 from rmwbench.report.chart import charts, frame, style
 from rmwbench.report.chart.workload_charts import figures
@@ -200,6 +201,11 @@ def test_ticks_are_few_and_inside(domain):
     ticks = frame.ticks_of(*domain, 9, 0.0)
     assert 2 <= len(ticks) <= 9
     assert all(domain[0] <= tick <= domain[1] for tick in ticks)
+
+
+def test_the_axis_of_every_primary_metric_has_its_unit():
+    """The axis of a throughput read `1.2e+8`."""
+    assert {GLOSSARY[name].unit for name in names_for(Use.PRIMARY)} <= set(frame.LABELS)
 
 
 def _contrast(one: str, other: str) -> float:

@@ -44,6 +44,7 @@ TIME_LABEL = unit_label((("1e9", "s"), ("1e6", "ms"), ("1e3", "µs"), ("1", "ns"
 LABELS = {
     "ns": TIME_LABEL,
     "bytes": unit_label((("1e9", "GB"), ("1e6", "MB"), ("1e3", "kB"), ("1", "B"))),
+    "bytes/s": unit_label((("1e9", "GB/s"), ("1e6", "MB/s"), ("1e3", "kB/s"), ("1", "B/s"))),
     "cores": "abs(datum.value) >= 0.01 ? format(datum.value, '.3~g') + ' cores' : "
     + unit_label((("1e-3", "mcores"), ("1e-6", "µcores"))),
     "hz": unit_label((("1e6", "MHz"), ("1e3", "kHz"), ("1", "Hz"))),
