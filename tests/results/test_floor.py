@@ -23,21 +23,27 @@ def floor(name, family="copy"):
     return {"arm": name, "family": family, "role": "floor"}
 
 
-def told(*arms):
+def told(*arms, primary="response_latency_p50"):
     workload = {
         "workload": "w",
-        "primary_metric": "response_latency_p50",
+        "primary_metric": primary,
         "arms": list(arms),
         "topic_names": ["t"],
     }
     shown = typed(SuiteAnswer, {"workloads": [workload], "campaign": {"blocks_complete": 6}})
     lines = conclusions(shown, calibrated=True, margin=0.05, one_host=True)
-    return [line.text for line in lines if "no lower bound" in line.text]
+    return [line.text for line in lines if "bound here" in line.text]
 
 
 def test_an_arm_below_its_floor_takes_the_floor_its_name():
     (line,) = told(floor("floor futex"), arm("quick one", 0.49, 0.47, 0.51))
     assert line.startswith("floor futex is no lower bound here: below it is quick one (0.490×")
+
+
+def test_a_floor_of_a_rate_is_an_upper_bound():
+    (line,) = told(floor("floor futex"), arm("a", 1.3, 1.2, 1.4), primary="achieved_rate")
+    assert line.startswith("floor futex is no upper bound here: above it is a (1.30×")
+    assert told(floor("floor futex"), arm("a", 0.5, 0.4, 0.6), primary="achieved_rate") == []
 
 
 @pytest.mark.parametrize(

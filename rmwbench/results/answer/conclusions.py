@@ -84,7 +84,7 @@ def _part(part: Part, margin: float, *, along: bool) -> Iterator[Line]:
         if text := unlike(a.spread):
             yield "caution", f"{where}{a.arm}: {text}."
     for opening, of_family in facts.families(part):
-        lines = (*_decided(of_family, margin, along=along), *_below_floor(of_family, margin))
+        lines = (*_decided(of_family, margin, along=along), *_beyond_floor(of_family, margin))
         for kind, text in lines:
             yield kind, f"{where}{facts.with_opening(opening, text)}"
 
@@ -147,9 +147,9 @@ def _decided(part: Part, margin: float, *, along: bool) -> list[Line]:
     return lines + _undelivered([(a, facts.fates_of(a, part)) for a in others], order.by)
 
 
-def _below_floor(part: Part, margin: float) -> list[Line]:
-    """Return a caution if an arm is faster than the floor of its family by more than the margin, in
-    value and interval: then the floor is not the least that the machine allows. The rule of a
+def _beyond_floor(part: Part, margin: float) -> list[Line]:
+    """Return a caution if an arm is better than the floor of its family by more than the margin, in
+    value and interval: then the floor is not the best that the machine allows. The rule of a
     verdict keeps noise from being named."""
     order = words(part.primary_metric)
     arms = [
@@ -164,12 +164,13 @@ def _below_floor(part: Part, margin: float) -> list[Line]:
     floor = next((a.arm for a in part.arms if a.role == "floor" and a.family in families), None)
     if floor is None:
         return []
-    below = [f"{a.arm} ({fmt.ratio(a.times_floor).full})" for a in arms]
+    better = [f"{a.arm} ({fmt.ratio(a.times_floor).full})" for a in arms]
+    bound, side = ("upper", "above") if order.higher else ("lower", "below")
     return [
         (
             "caution",
-            f"{floor} is no lower bound here: below it {facts.verb_of(below, 'is', 'are')} "
-            f"{_list(below)}. Read × floor as the ratio to one more arm, not to what the machine "
+            f"{floor} is no {bound} bound here: {side} it {facts.verb_of(better, 'is', 'are')} "
+            f"{_list(better)}. Read × floor as the ratio to one more arm, not to what the machine "
             "allows.",
         )
     ]
