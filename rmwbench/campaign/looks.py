@@ -35,11 +35,11 @@ from rmwbench.bundle.journal import CellsDropped, LookTaken, OpenComparisonLine
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.errors import UserError
-from rmwbench.results.show_model import ArmInCondition
 from rmwbench.words.numbers import finite
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # neither is needed to run, and the answer takes long to import
     from rmwbench.campaign.progress import Progress
+    from rmwbench.results.show_model import ArmInCondition
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class LimitsJudge(Judge):
         )
 
 
-def is_settled(arm: ArmInCondition) -> bool:
+def is_settled(arm: "ArmInCondition") -> bool:
     """Whether an arm's outcome is final. An arm without data is: a trial that failed in every block
     will fail in the next."""
     return arm.outcome != OPEN or arm.why not in SETTLED_BY_BLOCKS

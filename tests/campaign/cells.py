@@ -13,15 +13,15 @@ from rmwbench.suite.suite import Suite
 
 
 def suite_of(text: str) -> Suite:
-    """A suite from its file's text, but for its name and its title."""
+    """Return the suite of a file's text without its name and title."""
     whole = f"suite: mini\ntitle: a test\n{text}"
     return parse(whole, where="mini.yaml", directory=Path(), middlewares=["fake"])
 
 
 def only_cell(text: str) -> Cell:
-    """That of a suite with one arm and one workload."""
-    (one,) = cells(suite_of(text))
-    return one
+    """Return the cell of a suite with one arm and one workload."""
+    (single,) = cells(suite_of(text))
+    return single
 
 
 SUITE = """
@@ -75,16 +75,16 @@ def cell_of_two_hosts() -> Cell:
     return only_cell(TWO_HOSTS)
 
 
-def order(made: Cell | None = None) -> Order:
+def order(own_cell: Cell | None = None) -> Order:
     return Order(
-        trial=1, cell=made or cell(), block=0, position=0, seed=7, nonce=0xFEED_FACE_CAFE_BEEF
+        trial=1, cell=own_cell or cell(), block=0, position=0, seed=7, nonce=0xFEED_FACE_CAFE_BEEF
     )
 
 
-def outcome(made: Cell | None = None) -> TrialOutcome:
-    """As after a good trial, without any record yet: started at 1000 ns, steady from 2000, ended at
-    12000."""
-    trial = TrialOutcome(order(made), TimeFacts("2026-01-01T00:00:00Z", begun_ns=500))
+def outcome(own_cell: Cell | None = None) -> TrialOutcome:
+    """Return the outcome of a good trial without records: it starts at 1000 ns, is steady from 2000
+    on, and ends at 12000."""
+    trial = TrialOutcome(order(own_cell), TimeFacts("2026-01-01T00:00:00Z", begun_ns=500))
     trial.times.window = TrialWindow(1000, 2000, 12000)
     trial.times.started_late_ns = -1
     trial.times.ended_ns = 20000
@@ -100,7 +100,7 @@ SENT_NAMES += ("cause_seq", "cause_endpoint", "bytes", "flags")
 
 
 def section(endpoint, *rows, capacity=99):
-    """Slots as a worker fills them; what a row does not name is 0."""
+    """Return slots as a worker fills them; fields that a row does not name are 0."""
     slots = np.zeros(len(rows), [(name, "<i8") for name in SENT_NAMES])
     for number, row in enumerate(rows):
         for name, value in ({"seq": number} | row).items():

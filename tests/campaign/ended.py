@@ -13,13 +13,13 @@ from rmwbench.lab.host import marker, shared_files
 
 
 def rows(result, table: str, **wanted: Any) -> list[dict[str, Any]]:
-    """Of a table of its, all that have these values; none where there is no such table."""
-    there = result.tables[table].to_pylist() if table in result.tables else []
-    return [row for row in there if all(row[name] == value for name, value in wanted.items())]
+    """Return the rows of a table that have these values; none without such a table."""
+    table_rows = result.tables[table].to_pylist() if table in result.tables else []
+    return [row for row in table_rows if all(row[name] == value for name, value in wanted.items())]
 
 
 def grown(counters: Iterable[dict[str, Any]], counter: str) -> dict[str, float]:
-    """Process → what this counter of it grew by within the window."""
+    """Return process → the growth of this counter within the window."""
     edges: dict[str, dict[str, float]] = {"steady_begin": {}, "steady_end": {}}
     for row in counters:
         if row["counter"] == counter and row["at"] in edges:
@@ -29,21 +29,21 @@ def grown(counters: Iterable[dict[str, Any]], counter: str) -> dict[str, float]:
 
 
 def costs(counters: Iterable[dict[str, Any]], messages: int, window_ns: int, **more: Any):
-    """What a trial cost of which so many messages were sent and all came to one reader."""
+    """Return the costs of a trial whose messages all came to one reader."""
     each = dict.fromkeys(("published", "heard", "delivered"), messages)
     return cost(counters, window_ns=window_ns, **each, **more)
 
 
 def well(result) -> bool:
-    """Done, or void for the machine's sake alone: one that others keep busy, and what is recorded
-    is there all the same."""
+    """Assert that the trial is done, or void because of a busy machine alone; its records are there
+    in both cases."""
     assert result.status == "done" or result.cause == "machine", (result.status, result.reason)
     return True
 
 
 def left_behind() -> list[int]:
-    """Processes of this process's own trials that still run; `marker.strays` has only those whose
-    orchestrator is gone."""
+    """Return the processes of this process's own trials that still run; `marker.strays` has only
+    those whose orchestrator is gone."""
     ours = f"{marker.VARIABLE}={os.getpid()}:".encode()
     return [
         pid
@@ -53,21 +53,22 @@ def left_behind() -> list[int]:
 
 
 def heard_in_window(result) -> bool:
-    """Whether a message was taken in the steady state. Not where a busy machine halted the workers
-    for as long, and then there is nothing of which a path or a rate could be told."""
+    """Whether a message was taken in the steady state. If a busy machine halted the workers for as
+    long, there is no path or rate to test."""
     (trial,) = rows(result, "trials")
     begin_ns, end_ns = trial["steady_begin_ns"], trial["steady_end_ns"]
     return any(begin_ns <= row["taken_ns"] < end_ns for row in rows(result, "received"))
 
 
 def evidence_of(result) -> "TableEvidence":
-    """What a trial recorded."""
+    """Return the records of a trial."""
     return TableEvidence({name: table.to_pylist() for name, table in result.tables.items()})
 
 
 @dataclass
 class TableEvidence:
-    """`rows`: table → its rows; `clock_map` other than they have it."""
+    """A trial's tables as evidence, without a bundle around them. `rows`: table → its rows;
+    `clock_map` replaces the one of `rows`."""
 
     rows: dict[str, list[dict[str, Any]]]
     clock_map: list[dict[str, Any]] | None = None
