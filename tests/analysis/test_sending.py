@@ -109,6 +109,7 @@ def test_a_frame_to_everybody_counts_once_and_the_networks_own_do_not():
     assert got[MULTICAST] == 2.0
     assert sending(Records(), PUBLISHER, [], log((1, "data", False)), WINDOW)[MULTICAST] == 0.0
     assert "no whole log" in sending(Records(), PUBLISHER, [], None, WINDOW)[MULTICAST]
+    assert sending(Records(), PUBLISHER, [], None, WINDOW)[OTHERS] == "the workload has no client"
 
 
 def test_replies_to_others_are_counted_per_reply_of_ones_own():

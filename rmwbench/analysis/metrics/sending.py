@@ -71,9 +71,11 @@ def _to_everybody(log: Mapping[str, Any] | None) -> float | str:
 def _to_others(columns: Columns, endpoints: Sequence[Row], counters: Iterable[Row]) -> float | str:
     """Replies that reached clients that had not asked, over the whole trial, as the counter has
     them, per reply that reached the client that had asked."""
+    clients = [row["endpoint"] for row in endpoints if row["kind"] == "client"]
+    if not clients:
+        return "the workload has no client"
     replies = [row["value"] for row in counters if row["counter"] == _COUNTER]
     if not replies:
         return "its worker does not count replies to clients that had not asked"
-    clients = [row["endpoint"] for row in endpoints if row["kind"] == "client"]
     own = int(np.count_nonzero(np.isin(columns.received("endpoint"), clients)))
     return float(sum(replies)) / own if own else "no client got a reply"

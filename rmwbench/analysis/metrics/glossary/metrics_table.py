@@ -260,7 +260,7 @@ METRICS: tuple[Metric, ...] = (
         "service's two legs.",
         (0.5, 0.99),
         clocks=Clocks.LEG,
-        no_data="the workload has no service",
+        no_data="the workload has no service, or no request was sent",
     ),
     *_delay_percentiles(
         "reply_leg",
