@@ -4,6 +4,7 @@ DuckDB reads Parquet in place, so nothing is copied; the connection is in memory
 the bundle.
 """
 
+import glob
 import os
 import re
 import threading
@@ -37,14 +38,15 @@ def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
         columns = ", ".join(f'"{c}"' for c in schema.names)
         if paths:
             bundle.open(name)
-            files = ", ".join(_literal(p) for p in paths)
+            patterns = [glob.escape(p) for p in paths]
+            files = ", ".join(map(_literal, patterns))
             # DuckDB takes a folder such as `arm=zenoh` above a file for the values of a column.
             options = f"hive_partitioning = false, union_by_name = {name in ADDED}"
             connection.execute(
                 f'create view "{name}" as select {_columns(bundle, name)} '
                 f"from read_parquet([{files}], {options})"
             )
-            allowed_paths += paths
+            allowed_paths += {*paths, *patterns}
         else:
             connection.register(f"_empty_{name}", schema.empty_table())
             connection.execute(f'create view "{name}" as select {columns} from "_empty_{name}"')

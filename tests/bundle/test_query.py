@@ -5,6 +5,7 @@ import io
 import json
 import shutil
 
+import pyarrow.parquet as pq
 import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter
@@ -114,8 +115,12 @@ def test_every_value_of_a_row_is_in_its_json_object(bundle, capsys):
     ]
 
 
-def test_a_folder_above_the_campaign_is_no_column(bundle, tmp_path):
-    """Every arm was called `mine`, since DuckDB took the folder for a partition."""
-    directory = shutil.copytree(bundle.directory, tmp_path / "arm=mine" / "c")
-    sql = "select distinct arm from cells order by arm"
+@pytest.mark.parametrize("folder", ["arm=mine", "run[1]", "run*"])
+def test_a_folder_above_the_campaign_is_neither_a_column_nor_a_pattern(bundle, tmp_path, folder):
+    """Every arm was called `mine`, and the tables of `run1` were read."""
+    other = shutil.copytree(bundle.directory, tmp_path / "run1" / "c")
+    (cells,) = Bundle(other).paths("cells")
+    pq.write_table(pq.read_table(cells).slice(0, 1), cells)
+    directory = shutil.copytree(bundle.directory, tmp_path / folder / "c")
+    sql = "select arm from cells order by arm"
     assert run(Bundle(directory), sql) == run(bundle, sql)
