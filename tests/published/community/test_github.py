@@ -12,7 +12,12 @@ from rmwbench.published.community.github import engagement_view
 from rmwbench.published.community.github.client import ApiClient, collect
 from rmwbench.published.community.github.engagement import MedianDays, MonthCounts, measure
 from rmwbench.published.community.github.engagement_view import view
-from rmwbench.published.community.github.project import RepositoryFact, digest
+from rmwbench.published.community.github.project import (
+    Project,
+    ProjectItem,
+    RepositoryFact,
+    digest,
+)
 from rmwbench.published.community.github.saved import load, save
 from rmwbench.published.importers.formats.github_csv import ISSUES, PULLS
 from rmwbench.report.render.html import render_html
@@ -364,3 +369,15 @@ def test_a_small_repository_has_code():
 def test_a_median_of_years_has_no_exponent():
     median = MedianDays(value=1234.0, low=900.0, high="inf", unit="days")
     assert engagement_view.median_text(median) == "1\u202f234 [900–…]"
+
+
+def test_the_share_within_more_days_than_the_data_have_is_not_known():
+    """Five of six merged after two days, and one was open: 83 % within 90 days, of data of ten."""
+    begin = NOW - timedelta(days=10)
+    merged = {"closed": begin + timedelta(days=2), "merged": True}
+    items = [
+        ProjectItem(number=n, pull=True, opened=begin, **(merged if n else {})) for n in range(6)
+    ]
+    pulls = measure([Project("a/b", "here", begin, NOW, items)]).repositories[0].pulls
+    for within in (pulls.time_to_close.within, pulls.ends.within):
+        assert [share.days for share in within] == [1, 7]

@@ -240,7 +240,7 @@ def _first_response(items: list[ProjectItem], until: datetime) -> WaitingTimes:
 def _waiting_times(days: list[float], ended: list[bool]) -> WaitingTimes:
     curve = kaplan_meier(days, ended)
     within = []
-    for limit in WITHIN_DAYS if curve.count >= FEWEST else ():
+    for limit in _limits(days, float(curve.share[-1]) if len(curve.share) else 1.0):
         left, low, high = curve.at(limit)
         within.append(EndedWithin(days=limit, share=1 - left, low=1 - high, high=1 - low))
     return WaitingTimes(
@@ -250,6 +250,14 @@ def _waiting_times(days: list[float], ended: list[bool]) -> WaitingTimes:
         within=within,
         curve=_points(curve),
     )
+
+
+def _limits(days: Sequence[float], left: float) -> list[int]:
+    """Return the numbers of days for which a share is known; none for fewer than FEWEST items.
+    Nothing is known of what is after the longest time, unless no share is `left` open then."""
+    if len(days) < FEWEST:
+        return []
+    return [limit for limit in WITHIN_DAYS if limit <= max(days) or left < 1e-9]
 
 
 def _median(curve: Curve) -> MedianDays:
@@ -285,11 +293,10 @@ def _ends(days: list[float], causes: list[int]) -> PullEnds:
         for row in zip(time[keep], merged[keep], unmerged[keep], strict=True)
     ]
     within = []
-    for limit in WITHIN_DAYS:
+    for limit in _limits(days, 1 - float(merged[-1] + unmerged[-1]) if len(time) else 1.0):
         place = int(np.searchsorted(time, limit, side="right")) - 1
-        if len(days) >= FEWEST:
-            values = (0.0, 0.0) if place < 0 else (float(merged[place]), float(unmerged[place]))
-            within.append(MergedWithin(days=limit, merged=values[0], closed_unmerged=values[1]))
+        values = (0.0, 0.0) if place < 0 else (float(merged[place]), float(unmerged[place]))
+        within.append(MergedWithin(days=limit, merged=values[0], closed_unmerged=values[1]))
     return PullEnds(within=within, curve=rows)
 
 
