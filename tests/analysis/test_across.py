@@ -144,6 +144,16 @@ def losses(*counts, of=1000):
     return {n: (k, of) for n, k in enumerate(counts)}
 
 
+@pytest.mark.parametrize(
+    ("metric", "nothing"),
+    [("undelivered", "nothing is missing"), ("retransmitted_frames", "it is 0")],
+)
+def test_a_share_of_0_is_called_by_what_it_is_a_share_of(metric, nothing):
+    none = losses(0, 0, 0, 0, 0)
+    answer = one(ask(none, none, entry=GLOSSARY[metric], paired=True))
+    assert (answer.verdict, answer.reason) == ("equivalent", f"{nothing} on either side")
+
+
 @pytest.mark.parametrize("paired", [True, False])
 def test_loss_is_a_difference_and_reliable_arms_may_lose_nothing(paired):
     none, some = losses(0, 0, 0, 0, 0, 0), losses(30, 25, 28, 33, 29, 31)

@@ -52,7 +52,7 @@ from rmwbench.analysis.verdicts.variances import (
     likeness,
     prior_of,
 )
-from rmwbench.analysis.verdicts.verdict import BlockRatio, NoRatio, Rules
+from rmwbench.analysis.verdicts.verdict import ALL_LOST, BlockRatio, NoRatio, Rules
 from rmwbench.analysis.verdicts.wording import interval, times
 from rmwbench.words.numbers import percent, points
 
@@ -500,7 +500,8 @@ def _fraction_answer(
         return StatementAnswer(claim, effect, f"{points(e.mean)} {word} ({promise})")
     # a loss in a block that only one side has speaks against "nothing" as well
     if not any(lost for side in (q.right, q.left) for lost, _ in side.values()):
-        return StatementAnswer("equivalent", effect, "nothing is missing on either side")
+        nothing = "nothing is missing" if q.metric.failed_value == ALL_LOST else "it is 0"
+        return StatementAnswer("equivalent", effect, f"{nothing} on either side")
     if equal.rejected:
         effect = _change(e, rules.alpha / equal.multiplier)
         return StatementAnswer("equivalent", effect, f"{points(e.mean)} apart: {promise}")
