@@ -12,18 +12,13 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.decide.decisions import DecideCandidate, Outcome, UserLimit, decide
-from rmwbench.analysis.decide.posterior import BlockValues, posterior
+from rmwbench.analysis.decide.posterior import posterior
 from rmwbench.analysis.verdicts.verdict import Rules
+from tests.decide.test_answer import blocks
 
 LATENCY = UserLimit("w", None, "response_latency_p99", 10e6)
 MEMORY = UserLimit("w", None, "pss", 4e8)
 LOSS = UserLimit("w", None, "undelivered", 0.01)
-PLACES = tuple((0, block) for block in range(60))
-
-
-def blocks(values, kind="positive", of=()):
-    n = len(values)
-    return BlockValues(kind, tuple(map(float, values)), (0,) * n, PLACES[:n], tuple(of))
 
 
 def too_far(believed, right, *, careful=False, most=0.06):
