@@ -175,17 +175,19 @@ class Cell:
     def changes(self) -> tuple[Change, ...]:
         """The nodes that join and leave within the steady state, in the order of time; at one
         instant those that leave come first."""
+        lives = [(e.life, e.process, e.node, [e.endpoint]) for e in self.endpoints]
+        lives += [
+            (life, node.process_of(life), node.name, [])
+            for node in self.workload.all_nodes
+            if node.is_empty
+            for life in node.lives
+        ]
         endpoints_by_change: dict[tuple[float, int, str, str, bool], list[int]] = {}
-        for e in self.endpoints:
-            for at_s, joins in ((e.life.begin_s, 1), (e.life.end_s, 0)):
+        for life, process, name, numbers in lives:
+            for at_s, joins in ((life.begin_s, 1), (life.end_s, 0)):
                 if at_s is not None:
-                    killed = e.life.killed and not joins
-                    endpoints_by_change.setdefault(
-                        (at_s, joins, e.process, e.node, killed), []
-                    ).append(e.endpoint)
-        for node in self.workload.all_nodes:
-            if node.is_empty and node.joins_s is not None:
-                endpoints_by_change[node.joins_s, 1, node.process_name, node.name, False] = []
+                    key = at_s, joins, process, name, life.killed and not joins
+                    endpoints_by_change.setdefault(key, []).extend(numbers)
         return tuple(
             Change(at_s, bool(joins), process, node, tuple(numbers), killed)
             for (at_s, joins, process, node, killed), numbers in sorted(

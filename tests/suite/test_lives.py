@@ -104,6 +104,18 @@ def test_who_is_killed_comes_back_in_another_process_with_another_records_file()
     ].wire(cell.arm, 0)
 
 
+def test_an_empty_node_leaves_and_is_killed_as_any_other():
+    """It stayed until the end, since it has no endpoint that could leave."""
+    empty = ("{name: c, leaves_s: 0.4}", "{name: d, killed_s: 0.5, restarts_s: 0.7}")
+    cell = only_cell(nodes(TALKER, LISTENER, *empty))
+    assert [(c.at_s, c.joins, c.process, c.node, c.killed) for c in cell.changes] == [
+        (0.4, False, "c", "c", False),
+        (0.5, False, "d", "d", True),
+        (0.7, True, "d again", "d", False),
+    ]
+    assert cell.create_command("d again", 0, (), "d") == [{"name": "d", "endpoints": []}]
+
+
 def test_who_is_killed_for_good_has_one_life_and_no_successor():
     cell = only_cell(
         nodes(TALKER, "{name: c, subscriptions: [{topic: x}], killed_s: 0.3}", LISTENER)
