@@ -227,3 +227,17 @@ def test_a_fast_link_is_named_without_an_exponent():
     overload = preflight.Overload("the link up of host robot", 6.4e10, 1e10)
     text = overload.text.replace("\N{NARROW NO-BREAK SPACE}", "")
     assert text.endswith("is asked for 64000 Mbit/s of payload and carries 10000 Mbit/s")
+
+
+def test_a_need_never_reads_like_what_is_there(monkeypatch):
+    """Both were rounded to the same number of MiB."""
+    made = plan()
+    needed_bytes = preflight.memory_bytes(made.cells[0]) + preflight.MEMORY_RESERVE_BYTES
+    monkeypatch.setattr(preflight, "available_memory_bytes", lambda: needed_bytes - 1)
+    with pytest.raises(UserError, match="not enough memory") as error:
+        preflight.check_memory(made)
+    needed, available = (
+        int("".join(filter(str.isdigit, text)))
+        for text in (error.value.expected, error.value.actual)
+    )
+    assert needed > available

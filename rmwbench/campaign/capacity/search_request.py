@@ -22,7 +22,7 @@ from typing import Any
 from rmwbench.analysis.capacity.limit import CapacityLimit, parse_limit
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
 from rmwbench.campaign.plan import unsupported_cells
-from rmwbench.campaign.plan.machine_limits import memory_bytes
+from rmwbench.campaign.plan.machine_limits import MIB, memory_bytes
 from rmwbench.campaign.plan.plan import budget_text, duration_text
 from rmwbench.campaign.plan.request import check_named
 from rmwbench.errors import UserError
@@ -115,8 +115,8 @@ def memory_reason(cell: Cell, available_bytes: int) -> str | None:
     if needed_bytes <= available_bytes:
         return None
     return (
-        f"a trial would need about {needed_bytes >> 20} MiB of memory, and {available_bytes >> 20} "
-        "MiB are available"
+        f"a trial would need about {math.ceil(needed_bytes / MIB)} MiB of memory, and "
+        f"{available_bytes // MIB} MiB are available"
     )
 
 

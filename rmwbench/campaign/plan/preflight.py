@@ -97,8 +97,8 @@ def check_disk(plan: Plan, directory: Path, remaining: Sequence[Trial] | None = 
         raise UserError(
             "not enough disk for this campaign",
             where=str(existing),
-            expected=f"about {needed_bytes / MIB:.0f} MiB free",
-            actual=f"{free / MIB:.0f} MiB",
+            expected=f"about {math.ceil(needed_bytes / MIB)} MiB free",
+            actual=f"{free // MIB} MiB",
             fix="free some space, or choose another place with --out DIR"
             if remaining is None
             else "free some space, or move the campaign's directory to a larger disk",
@@ -124,8 +124,8 @@ def check_memory(plan: Plan) -> None:
         raise UserError(
             "not enough memory for this campaign",
             where=f"workload {largest.workload.name}, arm {largest.arm.name}",
-            expected=f"about {needed_bytes / MIB:.0f} MiB available",
-            actual=f"{available / MIB:.0f} MiB",
+            expected=f"about {math.ceil(needed_bytes / MIB)} MiB available",
+            actual=f"{available // MIB} MiB",
             fix="end other programs, or run other workloads with --workload NAME",
         )
     if plan.host.shared:  # arms that do not fit are not supported (unsupported_cells.py)
@@ -137,8 +137,8 @@ def check_memory(plan: Plan) -> None:
         raise UserError(
             "the messages of one trial do not fit into shared memory",
             where=f"workload {most_shared.workload.name}",
-            expected=f"{shared / MIB:.0f} MiB of /dev/shm",
-            actual=f"{available // 2 / MIB:.0f} MiB, half of the available memory",
+            expected=f"{math.ceil(shared / MIB)} MiB of /dev/shm",
+            actual=f"{available // 2 // MIB} MiB, half of the available memory",
             fix="reduce the history depth or the message size",
         )
 
