@@ -15,7 +15,7 @@ from rmwbench.analysis.metrics.fates import FateCounts, Fates
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.over_topics import MOST_LOST, decisive, over_topics
-from rmwbench.analysis.verdicts.ranking_words import TIME
+from rmwbench.analysis.verdicts.ranking_words import TIME, words
 from rmwbench.analysis.verdicts.verdict import By, Family, JudgedArm, Rules
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.conclusions import conclusions
@@ -504,6 +504,14 @@ def test_of_readers_that_are_not_judged_one_by_one_the_worst_is_told():
         "lossy loses 30 % of its messages; lossy loses 30 % of its messages (for latecomer it loses "
         "75 % of its messages); lossy loses 30 % of its messages."
     ), "the worst reader of the second arm was left out"
+
+
+def test_an_arm_that_uses_less_and_delivers_less_is_not_called_faster():
+    fact = said.BestByDelivery("a", ("b",))
+    assert fact.clause(TIME) == "a is the best: b may be faster, but delivers less"
+    assert fact.advice(words("cpu_per_message")) == (
+        "take a: b may be better by CPU per message, but delivers less"
+    )
 
 
 def test_tuning_is_told_by_what_the_workload_is_judged_by():

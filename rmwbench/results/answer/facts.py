@@ -24,7 +24,7 @@ from rmwbench.analysis.verdicts.limit_outcomes import (
     UNKNOWN,
 )
 from rmwbench.analysis.verdicts.over_topics import is_carried
-from rmwbench.analysis.verdicts.ranking_words import RankingWords, phrase, words
+from rmwbench.analysis.verdicts.ranking_words import TIME, RankingWords, phrase, words
 from rmwbench.analysis.verdicts.verdict import By, Family, Rules, VerdictName, lost_by_its_arm
 from rmwbench.results.show_model import (
     AnyArm,
@@ -147,15 +147,16 @@ class BestByDelivery(OfArm):
     fates: Fates | None = None
 
     def clause(self, order: RankingWords) -> str:
-        return f"{self.arm} is the best: {self._others()}"
+        return f"{self.arm} is the best: {self._others(order)}"
 
     def advice(self, order: RankingWords) -> str:
-        return f"take {self.arm}: {self._others()}"
+        return f"take {self.arm}: {self._others(order)}"
 
-    def _others(self) -> str:
+    def _others(self, order: RankingWords) -> str:
+        faster = "faster" if order == TIME else f"better by {order.by}"
         deliver = verb_of(self.faster, "delivers", "deliver")
         too = "" if self.fates is None else f"; {self.arm} itself {self.fates.verbs()}"
-        return f"{names(self.faster)} may be faster, but {deliver} less{too}"
+        return f"{names(self.faster)} may be {faster}, but {deliver} less{too}"
 
 
 @dataclass(frozen=True)
