@@ -14,6 +14,7 @@ from rmwbench.analysis.verdicts.limit_outcomes import (
     UNKNOWN,
 )
 from rmwbench.report.view import Block, On, Section, Table, TableCell, TableColumn, Text, Tone
+from rmwbench.results.answer.facts import title_of
 from rmwbench.results.show_model import ArmInCondition, LevelsOutcome, SuiteAnswer, WorkloadAnswer
 from rmwbench.results.workload.interop import OUTCOMES
 from rmwbench.results.workload.outcomes import in_unit_of_limit
@@ -186,7 +187,7 @@ def pairs(workload: WorkloadAnswer) -> Iterator[Block]:
     ]
     outcomes = {cell.outcome for cell in cell_of_pair.values()}
     meanings = " ".join(f"{name}: {text}." for name, text in OUTCOMES.items() if name in outcomes)
-    about = "The median of the primary metric where messages arrived"
+    about = f"The {title_of(primary)} where messages arrived"
     yield Table(columns, rows, title="Who talks to whom", look="matrix")
     yield Text(
         f"{about}; from green to red, up to ten times the fastest pair. {meanings}",

@@ -36,7 +36,7 @@ def unlike(spread: Spread | None) -> str:
         ranges.append(f"delivered {least} and {most}")
     return (
         f"its readers turned out unlike in each of {fmt.counted(spread.blocks, 'block')}: "
-        f"{'; '.join(ranges)}. A latency over all of them describes none of them"
+        f"{'; '.join(ranges)}. A number over all of them describes none of them"
     )
 
 
