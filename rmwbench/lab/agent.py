@@ -5,8 +5,8 @@ Run as `python -m rmwbench.lab.agent`. The first line of standard input is a JSO
 which a caller must know; `address` to listen on (loopback by default); `programs`, name → {`path`,
 `inherit` (variables of this machine that the program needs)}. The agent answers `{"port": N,
 "certificate": PEM}` and runs until the end of standard input, or it answers `{"problem": TEXT}` and
-ends. A caller speaks TLS, knows the certificate (connection.py), and begins with a line `rmwbench TOKEN
-host` or `rmwbench TOKEN clock`. permissions.py has the requests that it may make then.
+ends. A caller speaks TLS, knows the certificate (connection.py), and begins with a line `rmwbench
+TOKEN host` or `rmwbench TOKEN clock`. permissions.py has the requests that it may make then.
 
 * host: the connection has one host (rmwbench/lab/host), in the machine's own network. The control
   sockets and files of its processes are relayed (remote_host.py is the other end). The host ends

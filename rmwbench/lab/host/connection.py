@@ -214,7 +214,7 @@ def send_queued(sock: socket.socket, queue: bytearray) -> None:
 
 
 def read_arrived(sock: socket.socket) -> bytes | None:
-    """Returns at most CONTROL_READ_BYTES; no bytes at the end of file, None where nothing has arrived."""
+    """Returns at most CONTROL_READ_BYTES: no bytes at the end of file, None where nothing has come."""
     try:
         return sock.recv(CONTROL_READ_BYTES)
     except BlockingIOError:

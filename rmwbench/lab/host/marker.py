@@ -1,5 +1,5 @@
-"""The marker by which processes and directories of hosts are recognised, also after their orchestrator
-died. A process has it as a variable in its environment.
+"""The marker by which processes and directories of hosts are recognised, also after their
+orchestrator died. A process has it as a variable in its environment.
 
 The marker names the orchestrator by PID, start time and PID namespace, because a PID alone is soon
 used again.

@@ -80,7 +80,7 @@ def fixable(findings: Sequence[Finding], only: Sequence[str] = ()) -> list[Findi
 
 
 class MachineSettings:
-    """The settings that steps change: the kernel's files below `root`, and the limits of the process
+    """The settings that steps change: the kernel's files below `root`, and limits of the process
     `shell`."""
 
     def __init__(self, root: Path = Path("/"), shell: int | None = None):

@@ -203,8 +203,8 @@ class Emulation:
         while self._requests:
             rest_s = deadline - time.monotonic()
             if rest_s <= 0:
-                request = next(iter(self._requests.values()))
-                text = f"host {request.where.lstrip('/')} did not answer within {CONFIGURE_TIMEOUT_S:g} s"
+                host = next(iter(self._requests.values())).where.lstrip("/")
+                text = f"host {host} did not answer within {CONFIGURE_TIMEOUT_S:g} s"
                 raise NetworkBroken(text, machine=True)
             self._processes.turn(min(rest_s, 0.05))
             self.hear(note)

@@ -1,5 +1,5 @@
-"""A worker process and the protocol with it (docs/formats/worker-protocol.md); `trial_processes.py` has all
-processes of a trial.
+"""A worker process and the protocol with it (docs/formats/worker-protocol.md); `trial_processes.py`
+has all processes of a trial.
 
 Any failure of a worker (it dies, hangs or breaks the protocol) becomes one exception, WorkerFailed,
 with the signal or exit code and the end of stderr. The same holds for a daemon and for the network
@@ -149,8 +149,8 @@ class WorkerProcess:
         )
 
     def request(self, cmd: str, fields: Mapping[str, Any]) -> "Command":
-        """Sends a command, of which `TrialProcesses` sends the rest where the socket does not take all.
-        Raises UserError for a command that is too long for a worker."""
+        """Sends a command; `TrialProcesses` sends the rest where the socket does not take all. Raises
+        UserError for a command that is too long for a worker."""
         number = self._next_id
         line = (
             json.dumps({"id": number, "cmd": cmd, **fields}, separators=(",", ":")).encode() + b"\n"
