@@ -119,6 +119,10 @@ def test_an_unknown_profile_suggests_the_nearest(workers):
     fake_worker.install(workers)
     with pytest.raises(UserError, match="did you mean 'untouched'"):
         find.find_workers()["fake"].profile("untuched")
+    fake_worker.install(workers, describe={"middleware": "bare", "profiles": []})
+    with pytest.raises(UserError) as caught:
+        find.find_workers()["bare"].profile("tuned")
+    assert caught.value.expected == "the path of a configuration file"
 
 
 def recipe(**changes) -> Recipe:

@@ -264,8 +264,9 @@ def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Bui
         root, environment = workspace.root(), workspace.cargo_environment()
         assert root is not None, "`choose` requires it"
         target_recipes = [recipe for recipe in crate_recipes if recipe.target == target]
-        variables = environment | _build_variables(target_recipes[0])
-        built_crates = compile_together(target_recipes, root, variables, announce)
+        for recipe in target_recipes:
+            environment |= _build_variables(recipe)
+        built_crates = compile_together(target_recipes, root, environment, announce)
         for recipe in target_recipes:
             command = f"cargo build --release --locked -p {recipe.crate}"
             problem = f"not built; alone: `{command}` in {root}"

@@ -99,7 +99,8 @@ class Worker:
         suggestion = nearest(name, names)
         raise UserError(
             f"{self.middleware} has no profile {name!r}",
-            expected="one of " + ", ".join(names) + ", or the path of a configuration file",
+            expected=(f"one of {', '.join(names)}, or " if names else "")
+            + "the path of a configuration file",
             actual=name,
             fix=f"did you mean {suggestion!r}?" if suggestion else None,
         )
