@@ -285,3 +285,12 @@ def test_an_idle_state_of_unknown_latency_is_named_without_it():
         if one.check == "idle states"
     ]
     assert only.found == "C1"
+
+
+def test_no_advice_overwrites_the_file_of_another():
+    texts = (
+        finding_of(changed("abilities/real_time", "denied"), "real-time priority").fix,
+        finding_of(changed("limits/files", 1024), "process limits").permanent,
+    )
+    files = {re.search(r"/etc/security/limits\.d/\S+\.conf", text)[0] for text in texts}
+    assert len(files) == len(texts)

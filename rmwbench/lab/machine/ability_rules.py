@@ -132,7 +132,7 @@ real_time = _ability(
     "real_time",
     "a thread may become SCHED_FIFO",
     "the network emulator and arms that ask for it need it",
-    'echo "$USER - rtprio 98" > /etc/security/limits.d/60-rmwbench.conf, then log in again',
+    'echo "$USER - rtprio 98" > /etc/security/limits.d/60-rmwbench-rtprio.conf, then log in again',
 )
 
 
