@@ -53,8 +53,8 @@ ON_LINKS = Group(
 OTHERS = Group(
     "Cross traffic",
     "TCP between hosts that are not the robot's, over the same network: what its receivers read "
-    "in the steady window, all of it together. The CPU is that of its own processes, on this "
-    "machine as everything else.",
+    "in the steady window, all of it together. The CPU is that of its own processes, which run "
+    "on this machine, too.",
 )
 INTERFACES = Group(
     "Further interfaces",
@@ -65,7 +65,7 @@ INTERFACES = Group(
 DISCOVERY = Group(
     "Discovery or delivery",
     "Where messages for or from nodes that joined within the window were lost, as shares of all "
-    "that were published for them. What was still under way at the end is lost nowhere.",
+    "that were published for them. Messages under way at the end are not lost.",
 )
 AROUND_OUTAGE = Group(
     "Around the interruption",
@@ -134,10 +134,10 @@ def _periods(side: str, text: str, too_few: str, no_data: str) -> tuple[Metric, 
         _delay(
             f"{stem}_longest",
             f"mean period of the slowest {side}",
-            f"The mean period of the slowest {side}. It shows whether every one keeps its period; "
-            "a common rate does not. What an edge of the window cuts counts where it is longer "
-            f"than every whole period. One that {too_few} counts as long as it was there, and has "
-            "no part in the percentiles.",
+            f"The mean period of the slowest {side}. It shows whether each of them keeps its "
+            "period, which a common rate does not show. A period that an edge of the window cuts "
+            f"counts if it is longer than every whole period. A {side} that {too_few} counts with "
+            "the time that it was there, and is in no percentile.",
             source=stem,
             topics=TopicScope.APART,
             whole_window=True,
@@ -225,7 +225,7 @@ METRICS: tuple[Metric, ...] = (
         "publish_call_max",
         "longest publish call",
         "The longest publish call of a trial's steady messages, calls that return an error "
-        "included; infinite where one never returned. Where a history is full it stands against "
+        "included; infinite where one never returned. Where a history is full, compare it with "
         "max_blocking_time.",
         use=PRIMARY,
         no_data="no publish call was made",
@@ -510,8 +510,7 @@ METRICS: tuple[Metric, ...] = (
         "undelivered_in_a_row",
         "undelivered in a row",
         "The longest run of consecutive messages of one publisher that one reader did not get, "
-        "for any reason but that they were under way: how long a consumer had to do without. Of "
-        "the worst pair of a trial.",
+        "for any reason except that they were under way; that of the worst pair of a trial.",
         no_data="the trial has no reader",
         measure=lambda m, _: m.undelivered_in_a_row,
     ),
@@ -521,48 +520,50 @@ METRICS: tuple[Metric, ...] = (
             (
                 "under_way",
                 "under way",
-                "Of reliable streams: not arrived when the trial stopped waiting, while messages "
-                "were still coming. Infinitely late in every latency, and not lost.",
+                "Messages of reliable streams that had not arrived when the trial stopped waiting, "
+                "while messages were still coming. They are infinitely late in every latency, and "
+                "not lost.",
                 lambda m, _: float(m.ledger.under_way),
             ),
             (
                 "lost_start",
                 "vanished at the start",
-                "No copy came, not even a corrupt one, of messages before the first delivery of "
-                "the steady window; all of them where nothing was delivered.",
+                "Messages before the first delivery of the steady window of which no copy came, "
+                "not even a corrupt one; all of them where nothing was delivered.",
                 lambda m, _: float(m.ledger.vanished_start),
             ),
             (
                 "lost_middle",
                 "vanished in the middle",
-                "No copy came, not even a corrupt one, of messages between the first and the last "
-                "delivery of the steady window.",
+                "Messages between the first and the last delivery of the steady window of which "
+                "no copy came, not even a corrupt one.",
                 lambda m, _: float(m.ledger.vanished_middle),
             ),
             (
                 "lost_end",
                 "vanished at the end",
-                "No copy came, not even a corrupt one, of messages after the last delivery of the "
-                "steady window.",
+                "Messages after the last delivery of the steady window of which no copy came, not "
+                "even a corrupt one.",
                 lambda m, _: float(m.ledger.vanished_end),
             ),
             (
                 "late",
                 "arrived after the drain",
-                "Of best-effort streams: a sound copy arrived, but only after the drain had ended.",
+                "Messages of best-effort streams of which a sound copy arrived, but only after the "
+                "drain had ended.",
                 lambda m, _: float(m.ledger.after_drain),
             ),
             (
                 "corrupt",
                 "corrupt copies",
-                "Arrived with a wrong checksum or size, every copy counted.",
+                "Copies that arrived with a wrong checksum or size.",
                 lambda m, _: float(m.ledger.corrupt_copies),
             ),
             (
                 "duplicates",
                 "duplicates",
-                "Arrived sound and in time, but not for the first time; of a client: requests "
-                "answered again.",
+                "Copies that arrived sound and in time, but not as the first; of a client, "
+                "requests that were answered again.",
                 lambda m, _: float(m.ledger.duplicates),
             ),
             (
@@ -580,14 +581,14 @@ METRICS: tuple[Metric, ...] = (
             (
                 "never_sent",
                 "not attempted",
-                "Wanted by the schedule, and the publisher had not come to their publish calls "
-                "when the schedule's grace ended; counted once, however many readers.",
+                "Messages that the schedule wanted, and to whose publish calls the publisher had "
+                "not come when the schedule's grace ended. Each counts once for all readers.",
                 lambda m, _: float(m.not_attempted),
             ),
             (
                 "publish_failures",
                 "failed publishes",
-                "Publish calls that returned an error; counted once, however many readers.",
+                "Publish calls that returned an error. Each counts once for all readers.",
                 lambda m, _: float(m.failed_calls),
             ),
         )
@@ -675,8 +676,8 @@ METRICS: tuple[Metric, ...] = (
         "late_match_time",
         "time to match of a late joiner",
         "From the command by which a reader joins within the steady window until it sees all its "
-        "peers, the longest of a trial; infinite where it never did. What its process needs to "
-        "open its session, and to start where it was killed, is in it.",
+        "peers, the longest of a trial; infinite where it never did. It includes the opening of "
+        "its process's session, and the start of a process that was killed.",
         use=PRIMARY | LIMIT,
     ),
     _discovery_time(
@@ -691,17 +692,17 @@ METRICS: tuple[Metric, ...] = (
         "ready_time",
         "time to open and match",
         "From the command that opens the sessions until every endpoint sees all its peers, as the "
-        "orchestrator saw it: what a session does while it opens (a TLS handshake, the making of a "
-        "trial's keys) is in it.",
+        "orchestrator saw it. It includes what a session does while it opens, such as a TLS "
+        "handshake.",
         use=LIMIT | PRIMARY | EFFECT,
         failed_value=inf,
     ),
     _start(
         "daemon_time",
         "time to start the daemons",
-        "How long starting the middleware's daemons (RouDi, routers, a discovery server) took, one "
-        "after the other and each until it serves, before the first node's process was started. It "
-        "is in no other time. What is started again after it was killed does not count.",
+        "The time to start the middleware's daemons (RouDi, routers, a discovery server), one after "
+        "the other and each until it serves, before the first node's process starts. No other time "
+        "includes it. A daemon that starts again after it was killed does not count.",
     ),
     *_start_percentiles(
         "endpoint_match",
@@ -1313,8 +1314,8 @@ METRICS: tuple[Metric, ...] = (
         "bring_up_time",
         "time until all nodes are active",
         "From the launch of a workload's lifecycle nodes until their manager knows that the last "
-        "one is active; infinite where one never is within the window. Starting the programs is "
-        "not in it, opening their sessions is.",
+        "one is active; infinite where one never is within the window. It includes the opening of "
+        "sessions, and not the start of programs.",
         heading="all",
         use=LIMIT | PRIMARY | GROWTH,
         failed_value=inf,
