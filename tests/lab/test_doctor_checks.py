@@ -294,3 +294,9 @@ def test_no_advice_overwrites_the_file_of_another():
     )
     files = {re.search(r"/etc/security/limits\.d/\S+\.conf", text)[0] for text in texts}
     assert len(files) == len(texts)
+
+
+def test_multicast_on_loopback_is_not_had_by_taking_it_from_the_network():
+    """A route for 239.0.0.0/8 would send discovery nowhere else, and no lo that is down takes one."""
+    fix = finding_of(changed("network/multicast_lo", "lo: unreachable"), "multicast on lo").fix
+    assert "lo up" in fix and "route" not in fix
