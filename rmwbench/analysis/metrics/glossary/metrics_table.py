@@ -701,8 +701,8 @@ METRICS: tuple[Metric, ...] = (
         "daemon_time",
         "time to start the daemons",
         "The time to start the middleware's daemons (RouDi, routers, a discovery server), one "
-        "after the other and each until it serves, before the first node's process starts. No other time "
-        "includes it. A daemon that starts again after it was killed does not count.",
+        "after the other and each until it serves, before the first node's process starts. No "
+        "other time includes it. A daemon that starts again after it was killed does not count.",
     ),
     *_start_percentiles(
         "endpoint_match",
