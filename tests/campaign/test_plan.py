@@ -210,3 +210,13 @@ def test_a_long_time_has_no_exponent_and_one_block_no_plural():
     with pytest.raises(UserError) as error:
         blocks_within(1.0, 3.0, 1, "s")
     assert error.value.expected == "at least 3 s: 1 block of 3 s"
+
+
+def test_what_a_budget_lacks_never_reads_like_the_budget():
+    """At least 10 min, and given were 10 min."""
+    with pytest.raises(UserError) as error:
+        blocks_within(600.0, 120.08, 5, "s")
+    assert (error.value.expected, error.value.actual) == (
+        "at least 10.01 min: 5 blocks of 2 min",
+        "10 min",
+    )

@@ -23,7 +23,7 @@ from rmwbench.analysis.capacity.limit import CapacityLimit, parse_limit
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
 from rmwbench.campaign.plan import unsupported_cells
 from rmwbench.campaign.plan.machine_limits import MIB, memory_bytes
-from rmwbench.campaign.plan.plan import budget_text, duration_text
+from rmwbench.campaign.plan.plan import budget_text, duration_text, needed_text
 from rmwbench.campaign.plan.request import check_named
 from rmwbench.errors import UserError
 from rmwbench.lab.host.host import available_memory_bytes
@@ -412,7 +412,7 @@ def _check_time(space: SearchSpace) -> list[str]:
         raise UserError(
             "the budget cannot test this limit",
             where="--budget",
-            expected=f"at least {duration_text(least_s)}: {FEWEST_ROUNDS} probes of each of "
+            expected=f"at least {needed_text(least_s, budget_s)}: {FEWEST_ROUNDS} probes of each of "
             f"{counted(arms, 'arm')}, the first of {duration_text(first_s)} at "
             f"{quantity(start, along)} ({why})",
             actual=duration_text(budget_s),

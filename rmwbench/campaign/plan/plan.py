@@ -328,7 +328,7 @@ def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> 
         needed_s = minimum * block_s
         raise UserError(
             f"the budget is too small for suite `{suite}`",
-            expected=f"at least {duration_text(needed_s)}: {counted(minimum, 'block')} of "
+            expected=f"at least {needed_text(needed_s, budget_s)}: {counted(minimum, 'block')} of "
             f"{duration_text(block_s)}",
             actual=duration_text(budget_s),
             fix=f"give it --budget {budget_text(needed_s)} or more; less is enough with "
@@ -350,11 +350,20 @@ MAX_BLOCKS = 10_000
 the memory."""
 
 
-def duration_text(seconds: float) -> str:
+def duration_text(seconds: float, digits: int = 3) -> str:
     """Return `48 s`, `4.8 min`, `1.5 h`."""
     if seconds < 90:
-        return f"{concise(seconds)} s"
-    return f"{concise(seconds / 60)} min" if seconds < 5400 else f"{concise(seconds / 3600)} h"
+        return f"{concise(seconds, digits)} s"
+    minutes = seconds / 60
+    return (
+        f"{concise(minutes, digits)} min" if minutes < 90 else f"{concise(minutes / 60, digits)} h"
+    )
+
+
+def needed_text(needed_s: float, given_s: float) -> str:
+    """Return the duration that is needed with enough digits to differ from the given one."""
+    texts = (duration_text(needed_s, digits) for digits in range(3, 12))
+    return next((text for text in texts if text != duration_text(given_s)), budget_text(needed_s))
 
 
 def budget_text(seconds: float) -> str:

@@ -25,6 +25,7 @@ from rmwbench.campaign.plan.plan import (
     costs_s,
     duration_text,
     make_plan,
+    needed_text,
 )
 from rmwbench.errors import UserError, did_you_mean, not_one_of
 from rmwbench.lab.host import HostKind, host_kind
@@ -259,12 +260,13 @@ class Planner:
         self, request: Request, asked_version: _Version, run: Collection[str], version: str
     ) -> Cut:
         not_run = tuple(key for key in asked_version.groups if key not in run)
+        minimum = needed_text(asked_version.minimum_s, request.budget_s or 0.0)
+        blocks = counted(asked_version.minimum, "block")
         return Cut(
             duration_text(request.budget_s or 0.0),
             version,
             asked_version.name,
-            f"{duration_text(asked_version.minimum_s)} ({counted(asked_version.minimum, 'block')} of "
-            f"{duration_text(asked_version.block_s)})",
+            f"{minimum} ({blocks} of {duration_text(asked_version.block_s)})",
             asked_version.minimum_s,
             len(asked_version.groups),
             not_run,
@@ -309,11 +311,12 @@ class Planner:
                 0,
                 f"or all of the short version with --short --budget {budget_text(runs.minimum_s)}",
             )
+        least = needed_text(runs.least_s, request.budget_s or 0.0)
         return UserError(
             f"the budget is too small for suite `{runs.suite.suite}`: it holds not even one "
             "comparison",
-            expected=f"at least {duration_text(runs.least_s)}, which is {counted(runs.minimum, 'block')} of the "
-            f"smallest; all take {duration_text(asked_version.minimum_s)}",
+            expected=f"at least {least}, which is {counted(runs.minimum, 'block')} of the smallest; "
+            f"all take {duration_text(asked_version.minimum_s)}",
             actual=duration_text(request.budget_s or 0.0),
             fix=f"give it --budget {budget_text(runs.least_s)} or more; {'; '.join(hints)}",
         )
