@@ -20,8 +20,8 @@ class Git:
         self("init", "-q", "-b", "main")
 
     def __call__(self, *arguments, at="2024-01-01", by=ANN, through=None, given=None):
-        """Run git as `by` (author) and `through` (committer, the same if absent) on the day
-        `at`."""
+        """Run git as `by` (author) and `through` (committer, the same if absent) on the day,
+        or at the time, `at`."""
         committer = through or by
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         done = run_program(
@@ -40,7 +40,7 @@ class Git:
                 "GIT_AUTHOR_DATE": "2020-02-02T00:00:00Z",
                 "GIT_COMMITTER_NAME": committer[0],
                 "GIT_COMMITTER_EMAIL": committer[1],
-                "GIT_COMMITTER_DATE": f"{at}T12:00:00Z",
+                "GIT_COMMITTER_DATE": at if "T" in at else f"{at}T12:00:00Z",
             },
         )
         return done.stdout.strip()

@@ -319,6 +319,15 @@ def test_dates_from_git_line_by_line(tmp_path):
     assert of["2.i"] == "2025-06-01" and of["1.i"] == "2024-01-01" and of["7.i"] is None
 
 
+def test_the_days_of_a_document_and_of_its_lines_are_of_one_time_zone(tmp_path):
+    """Lines were newer than the document that has them."""
+    git = Git(tmp_path / "r")
+    git.commit("2025-06-01T22:00:00-05:30", "QUALITY.md", CORE)
+    (package,) = compare([(None, git.path / "QUALITY.md")]).packages
+    assert {item.date for item in package.items} == {package.date, None}
+    assert package.date == "2025-06-02"
+
+
 def test_packages_side_by_side(tmp_path):
     a, b = tmp_path / "a.md", tmp_path / "b.rst"
     a.write_text(CORE)

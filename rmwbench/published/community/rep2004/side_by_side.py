@@ -41,12 +41,12 @@ from rmwbench.words import numbers as fmt
 
 def document_dates(path: Path) -> tuple[str | None, str, Dates]:
     """Return (date of the document, where it comes from, the dates of its lines)."""
-    committed = _git(path, "log", "-1", "--no-show-signature", "--format=%cI", "--", path.name)
+    committed = _git(path, "log", "-1", "--no-show-signature", "--format=%ct", "--", path.name)
     if not committed:
         return None, "", lambda lines: None
     by_line = _blame(path)
     return (
-        committed.strip()[:10],
+        _day(int(committed)),
         "git",
         lambda lines: max((by_line[line] for line in lines if line in by_line), default=None),
     )
@@ -63,12 +63,16 @@ def _blame(path: Path) -> dict[int, str]:
         words = row.split(" ")
         if row.startswith("\t"):
             if set(commit) != {"0"}:
-                dates[line] = datetime.fromtimestamp(time, UTC).date().isoformat()
+                dates[line] = _day(time)
         elif len(words) >= 3 and len(words[0]) >= 40 and words[2].isdigit():
             commit, line = words[0], int(words[2])
         elif words[0] == "committer-time":
             time = int(words[1])
     return dates
+
+
+def _day(time_s: int) -> str:
+    return datetime.fromtimestamp(time_s, UTC).date().isoformat()
 
 
 def _git(path: Path, *arguments: str) -> str | None:
