@@ -22,7 +22,7 @@ from rmwbench.analysis.records.ledger import ABSENT
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.evidence import SmallTables
-from rmwbench.results.answer.progress import undecided, why_none
+from rmwbench.results.answer.progress import few_trials, why_none
 from rmwbench.results.judged_campaign import JudgedCampaign
 from rmwbench.results.show_model import (
     RecordedTopic,
@@ -81,7 +81,7 @@ def judge(trials: Sequence[RecordingFates], missed: Sequence[TrialLine] = ()) ->
         return RecorderAnswer(NO_DATA, _joined(reason, contradiction))
     answer = LOSES if lossy else KEPT_ALL
     lossy_places = f" ({', '.join(NAMES[name] for name in places)})" if places else ""
-    if reason_of_few := undecided(f"{answer}{lossy_places}", len(trials)):
+    if reason_of_few := few_trials(f"{answer}{lossy_places}", len(trials)):
         return RecorderAnswer(NO_DATA, _joined(reason_of_few, contradiction))
     other_places = [
         f"{NAMES[name]} in {count} of {len(trials)} trials"

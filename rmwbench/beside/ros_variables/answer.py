@@ -20,7 +20,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.evidence import SmallTables
 from rmwbench.codes import FOREIGN
-from rmwbench.results.answer.progress import undecided, why_none
+from rmwbench.results.answer.progress import few_trials, why_none
 from rmwbench.results.judged_campaign import JudgedCampaign
 from rmwbench.results.show_model import (
     RosVariables,
@@ -153,7 +153,7 @@ def _judge_loans(expected: str, counts: CaseCounts, control: CaseCounts | None) 
 def _require_enough_trials(answer: VariablesAnswer, counts: CaseCounts) -> VariablesAnswer:
     if answer.answer not in (OBEYED, NOT_OBEYED):
         return answer
-    reason = undecided(answer.answer, counts.trials)
+    reason = few_trials(answer.answer, counts.trials)
     return VariablesAnswer(NO_DATA, reason) if reason else answer
 
 

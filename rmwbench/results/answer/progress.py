@@ -149,7 +149,7 @@ def why_none(undone: Sequence[TrialLine | UndoneTrial], total: str = "") -> str:
     return f"{kinds}{total}; the first: {first}"
 
 
-def undecided(outcome: str, trials: int) -> str | None:
+def few_trials(outcome: str, trials: int) -> str | None:
     """Return a sentence which says that so few trials, which all have the same `outcome`, decide
     nothing; None if they are enough."""
     if trials >= DECIDABLE_BLOCKS:
