@@ -135,7 +135,8 @@ class ClusterMachine:
                 stdin.flush()
             answer = stdout.readline()
             if not answer:
-                return f"its agent ended with exit status {self._agent.wait()}"
+                self._agent.communicate()
+                return f"its agent ended with exit status {self._agent.returncode}"
             self._agent_answer = json.loads(answer)
         return self._agent_answer.get("problem") or self._agent_answer
 

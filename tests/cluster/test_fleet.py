@@ -211,3 +211,10 @@ def test_a_machine_that_cannot_store_a_program_is_left_out_with_that_reason(
     assert fleet.left_out == [("full", "OSError: no space left")]
     assert [machine.name for machine in fleet.machines] == ["empty"]
     assert ("full", "put", program, b"\x7fELF") in asked
+
+
+def test_an_agent_that_ends_before_it_answers_is_a_reason_and_no_traceback(monkeypatch, tmp_path):
+    monkeypatch.setenv(on_machine.VARIABLE, str(tmp_path))
+    monkeypatch.setattr(on_machine.sys, "executable", "/bin/false")
+    answer = on_machine.ClusterMachine().agent("word", "127.0.0.1")
+    assert answer == "its agent ended with exit status 1"
