@@ -281,7 +281,8 @@ class Fleet(Lab):
 
     def idle(self) -> list[str]:
         busy = {trial.runner.name for trial in self._under_way.values()}
-        return [runner.name for runner in self.runners if runner.name not in busy]
+        idle = [runner.name for runner in self.runners if runner.name not in busy]
+        return sorted(idle, key=self.is_here)  # the others need not wait until tables are written
 
     def start(self, machine: str, name: str, order: Order, workers: Mapping[str, Worker]) -> None:
         runner = self._runner(machine)
