@@ -300,3 +300,13 @@ def test_multicast_on_loopback_is_not_had_by_taking_it_from_the_network():
     """A route for 239.0.0.0/8 would send discovery nowhere else, and no lo that is down takes one."""
     fix = finding_of(changed("network/multicast_lo", "lo: unreachable"), "multicast on lo").fix
     assert "lo up" in fix and "route" not in fix
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "device"),
+    [(["eth0", "lo"], "eth0"), (["docker0", "lo"], "lo"), (["lo"], "lo"), (None, "lo")],
+)
+def test_the_route_of_multicast_leads_to_the_network_where_there_is_one(interfaces, device):
+    facts = changed("network/multicast_route", "no route for 239.255.0.1: unreachable")
+    facts["network"]["interfaces"] = interfaces
+    assert finding_of(facts, "multicast route").fix == f"ip route add 239.0.0.0/8 dev {device}"

@@ -231,7 +231,10 @@ def multicast_route(facts: MachineFacts) -> Diagnosis:
     problem = fact(facts, "network", "multicast_route")
     if problem == "":
         return Diagnosis("green", "a route exists")
-    fix = "ip route add 239.0.0.0/8 dev lo"
+    names = facts["network"].get("interfaces") or ()
+    # a robot on a network without a gateway needs the route to its network
+    physical = [name for name in names if name != "lo" and not name.startswith(VIRTUAL)]
+    fix = f"ip route add 239.0.0.0/8 dev {physical[0] if physical else 'lo'}"
     return Diagnosis("yellow", f"{problem}; trials have one of their own", fix)
 
 
