@@ -32,6 +32,7 @@ from rmwbench.lab.host.host import (
     TARGETS,
     Host,
     HostBroken,
+    attainable_file_limit,
     ready_host,
 )
 from rmwbench.lab.host.marker import Stray, strays
@@ -176,7 +177,7 @@ class Hosts:
                 self._by_name[host] = new_host
             if several:
                 # It is given the devices of every host, and a file for each trace.
-                targets = TARGETS + MOST_FDS
+                targets = TARGETS + min(MOST_FDS, attainable_file_limit() // 4)
                 self.network = Host(f"{name}/network", targets=targets, removes=self._common)
         except BaseException:
             self.close()
