@@ -82,7 +82,7 @@ def summarise(
     smaller at such a look. Raises UserError for a broken bundle, and for an imported one, which has
     no records."""
     campaign = judge_campaign(bundle, selection, measured_trials)
-    small, arms = campaign.small, campaign.arms
+    arms = campaign.arms
     level = replace(campaign.rules, alpha=campaign.at.alpha)
     described = machine(bundle)
     limit_names = {w.name: _limit_names(arms[w.name]) for w in campaign.workloads}
@@ -106,14 +106,22 @@ def summarise(
         advice=advice(bundle, campaign, level, levels),
         glossary={name: GlossaryEntry(**entry.document()) for name, entry in GLOSSARY.items()},
     )
-    hosts = {e["host"] for rows in small.endpoints.values() for e in rows}
     calibrated = aa_noise(bundle.campaign.machine.aa_floor) is not None
     return replace(
         answer,
         conclusions=conclusions(
-            answer, calibrated=calibrated, margin=campaign.rules.margin, one_host=len(hosts) == 1
+            answer,
+            calibrated=calibrated,
+            margin=campaign.rules.margin,
+            one_host=_is_on_one_host(arms),
         ),
     )
+
+
+def _is_on_one_host(arms: Mapping[str, Sequence[ArmReport]]) -> bool:
+    """Whether all processes of each arm ran on one host; False if nothing ran."""
+    hosts = [{e["host"] for e in arm.endpoints} for of in arms.values() for arm in of if arm.trials]
+    return bool(hosts) and all(len(hosts_of_arm) == 1 for hosts_of_arm in hosts)
 
 
 def suite_answer(directory: Path, who: str, *, imported: str | None = None) -> SuiteAnswer:

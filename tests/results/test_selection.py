@@ -2,6 +2,7 @@
 compared: those of which each side has one."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +13,7 @@ from rmwbench.errors import UserError
 from rmwbench.results.answer import progress
 from rmwbench.results.judged_campaign import judge_campaign
 from rmwbench.results.selection import Selection, cell_name, match, select, value_of
-from rmwbench.results.show_document import summarise
+from rmwbench.results.show_document import _is_on_one_host, summarise
 from tests.support import synthetic_bundle
 from tests.support.command import exit_code
 
@@ -135,3 +136,21 @@ def test_of_several_cells_that_are_the_same_none_is_compared_and_none_is_said_to
     reason = f"{in_a} cells of A and {in_b} of B are alike: select one of each"
     of_a, of_b = ("camera, zenoh (A)", reason, True), ("camera, zenoh (B)", reason, False)
     assert (pairs, alone) == ([], [of_a] * in_a + [of_b] * in_b)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "one"),
+    [
+        ([["robot"]], True),
+        ([["robot"], ["robot", "base"]], False),
+        ([["a"], ["b"]], True),
+        ([], False),
+    ],
+)
+def test_selected_arms_on_one_host_are_not_about_a_network(hosts, one):
+    """The hosts of the whole campaign counted, also those of arms that were not selected."""
+    arms = [
+        SimpleNamespace(trials=[1], endpoints=[{"host": host} for host in of_arm])
+        for of_arm in hosts
+    ]
+    assert _is_on_one_host({"w": arms}) is one
