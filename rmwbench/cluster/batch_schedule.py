@@ -20,9 +20,9 @@ from typing import Any
 
 from rmwbench.bundle.journal import Line
 from rmwbench.campaign.course import MOST_REPEATS, UNSUPPORTED, Batch, BlockKey, Course, SpoiltBlock
-from rmwbench.campaign.plan.plan import Plan, Trial, budget_text, duration_text, needed_text
+from rmwbench.campaign.plan.plan import Plan, Trial, budget_text, duration_text
 from rmwbench.errors import UserError
-from rmwbench.words.numbers import counted, significant
+from rmwbench.words.numbers import counted, distinct, significant
 
 
 @dataclass(kw_only=True)
@@ -279,11 +279,12 @@ def machine_budget_s(make: Callable[[float | None], Plan], machines: int, budget
     ) > budget_s and blocks > plan.suite.blocks.minimum:
         blocks -= 1
     if needed_s > budget_s * (1 + 1e-9):
+        needed, given = distinct(duration_text, needed_s, budget_s)
         raise UserError(
             f"the budget is too small for suite `{plan.suite.suite}`",
-            expected=f"at least {needed_text(needed_s, budget_s)} on {counted(machines, 'machine')}: "
+            expected=f"at least {needed} on {counted(machines, 'machine')}: "
             f"{counted(blocks, 'block')}",
-            actual=duration_text(budget_s),
+            actual=given,
             fix=f"give it --budget {budget_text(needed_s)} or more, or more machines",
         )
     return blocks * plan.block_s

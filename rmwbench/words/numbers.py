@@ -7,6 +7,7 @@ rates and payloads of robot traffic.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from math import floor, inf, isfinite, log10
@@ -208,6 +209,16 @@ def concise(value: float, digits: int = 3) -> str:
         return "0"
     decimals = digits - 1 - floor(log10(abs(float(f"{value:.{digits - 1}e}"))))
     return _without_zeros(_grouped(value, max(0, decimals)))
+
+
+def distinct(text: Callable[[float, int], str], first: float, second: float) -> tuple[str, str]:
+    """Return the texts of two numbers with the fewest digits, at least three, that tell them apart.
+    `text` gets a number and the digits."""
+    for digits in range(3, 16):
+        texts = text(first, digits), text(second, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def scaled(number: float, factor: float) -> float:

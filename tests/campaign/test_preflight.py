@@ -227,6 +227,8 @@ def test_a_fast_link_is_named_without_an_exponent():
     overload = preflight.Overload("the link up of host robot", 6.4e10, 1e10)
     text = overload.text.replace("\N{NARROW NO-BREAK SPACE}", "")
     assert text.endswith("is asked for 64000 Mbit/s of payload and carries 10000 Mbit/s")
+    overload = preflight.Overload("medium air", 54.003e6, 54e6)
+    assert overload.text.endswith("54.003 Mbit/s of payload and carries 54 Mbit/s")
 
 
 def test_a_need_never_reads_like_what_is_there(monkeypatch):

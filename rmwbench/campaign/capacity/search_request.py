@@ -23,7 +23,7 @@ from rmwbench.analysis.capacity.limit import CapacityLimit, parse_limit
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
 from rmwbench.campaign.plan import unsupported_cells
 from rmwbench.campaign.plan.machine_limits import MIB, memory_bytes
-from rmwbench.campaign.plan.plan import budget_text, duration_text, needed_text
+from rmwbench.campaign.plan.plan import budget_text, duration_text
 from rmwbench.campaign.plan.request import check_named
 from rmwbench.errors import UserError
 from rmwbench.lab.host.host import available_memory_bytes
@@ -36,7 +36,7 @@ from rmwbench.suite.timeline import Timeline
 from rmwbench.suite.workload.arrival import Poisson
 from rmwbench.suite.workload.endpoints import Endpoint, endpoints
 from rmwbench.suite.workload.workload import Workload
-from rmwbench.words.numbers import counted
+from rmwbench.words.numbers import counted, distinct
 
 FEWEST_MESSAGES = 50
 """The fewest messages per trial, for any limit: with fewer, a growing queue is not seen."""
@@ -409,13 +409,14 @@ def _check_time(space: SearchSpace) -> list[str]:
     why = f"{space.limit.demanding.text} needs {cells.messages} messages per trial"
     least_s = arms * (first_s + (FEWEST_ROUNDS - 1) * shortest_s)
     if budget_s < least_s:
+        needed, given = distinct(duration_text, least_s, budget_s)
         raise UserError(
             "the budget cannot test this limit",
             where="--budget",
-            expected=f"at least {needed_text(least_s, budget_s)}: {FEWEST_ROUNDS} probes of each of "
+            expected=f"at least {needed}: {FEWEST_ROUNDS} probes of each of "
             f"{counted(arms, 'arm')}, the first of {duration_text(first_s)} at "
             f"{quantity(start, along)} ({why})",
-            actual=duration_text(budget_s),
+            actual=given,
             fix=f"--budget {budget_text(least_s)}, fewer arms with --arm, a lower percentile, "
             "or a higher --from",
         )

@@ -14,7 +14,7 @@ from rmwbench.lab.machine.machine_card import hardware
 from rmwbench.lab.machine.probe import copy_bytes_per_s
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.workload.endpoints import Endpoint
-from rmwbench.words.numbers import concise, counted
+from rmwbench.words.numbers import concise, counted, distinct
 
 MIB = 1 << 20
 ANY_MACHINE_BYTES_PER_S = 1e9
@@ -42,12 +42,11 @@ class Excess:
         """Return `needs 17 GB of memory; this machine has 9 GB`, with enough digits to distinguish
         the amounts."""
         unit = self.unit.replace("bytes", "GB")
-        for digits in range(3, 16):
-            asked, carried = (
-                f"{concise(x / 1e9, digits)} {unit}" for x in (self.asked, self.carried)
-            )
-            if asked != carried:
-                break
+        asked, carried = distinct(
+            lambda amount, digits: f"{concise(amount / 1e9, digits)} {unit}",
+            self.asked,
+            self.carried,
+        )
         return self.sentence.format(asked=asked, carried=carried)
 
     def document(self, cell: int) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from rmwbench.suite.sample_sizes import (
 )
 from rmwbench.suite.seed import derive_seed
 from rmwbench.suite.suite import Suite
-from rmwbench.words.numbers import concise, counted
+from rmwbench.words.numbers import concise, counted, distinct
 
 FIXED_COST_S = 0.3
 """The time of a trial besides its timeline: start, match, collect and clean up."""
@@ -326,11 +326,11 @@ def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> 
     blocks = math.floor(budget_s / block_s + 1e-9)
     if blocks < minimum:
         needed_s = minimum * block_s
+        needed, given = distinct(duration_text, needed_s, budget_s)
         raise UserError(
             f"the budget is too small for suite `{suite}`",
-            expected=f"at least {needed_text(needed_s, budget_s)}: {counted(minimum, 'block')} of "
-            f"{duration_text(block_s)}",
-            actual=duration_text(budget_s),
+            expected=f"at least {needed}: {counted(minimum, 'block')} of {duration_text(block_s)}",
+            actual=given,
             fix=f"give it --budget {budget_text(needed_s)} or more; less is enough with "
             "--short, --workload NAME or --arm NAME",
         )
@@ -358,12 +358,6 @@ def duration_text(seconds: float, digits: int = 3) -> str:
     return (
         f"{concise(minutes, digits)} min" if minutes < 90 else f"{concise(minutes / 60, digits)} h"
     )
-
-
-def needed_text(needed_s: float, given_s: float) -> str:
-    """Return the duration that is needed with enough digits to differ from the given one."""
-    texts = (duration_text(needed_s, digits) for digits in range(3, 12))
-    return next((text for text in texts if text != duration_text(given_s)), budget_text(needed_s))
 
 
 def budget_text(seconds: float) -> str:

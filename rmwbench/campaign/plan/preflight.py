@@ -38,7 +38,7 @@ from rmwbench.lab.sampling import loads, sampler
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.limits import metric_of
 from rmwbench.suite.sample_sizes import DECIDABLE_BLOCKS, messages_needed
-from rmwbench.words.numbers import concise
+from rmwbench.words.numbers import concise, distinct
 
 CONGESTION_CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 # Parquet takes about a third of a slot, and half is reserved. Small tables and logs take about
@@ -291,7 +291,7 @@ class Overload:
     @property
     def text(self) -> str:
         """Return `medium air is asked for 74 Mbit/s of payload and carries 54 Mbit/s`."""
-        load, rate = _mbps(self.asked_bps), _mbps(self.carried_bps)
+        load, rate = distinct(_mbps, self.asked_bps, self.carried_bps)
         return f"{self.part} is asked for {load} of payload and carries {rate}"
 
 
@@ -352,5 +352,5 @@ def _crossing_bps(cell: Cell, host: str, way: str) -> float:
     return total
 
 
-def _mbps(bps: float) -> str:
-    return f"{concise(bps / 1e6, 4)} Mbit/s"
+def _mbps(bps: float, digits: int = 3) -> str:
+    return f"{concise(bps / 1e6, digits)} Mbit/s"

@@ -25,7 +25,6 @@ from rmwbench.campaign.plan.plan import (
     costs_s,
     duration_text,
     make_plan,
-    needed_text,
 )
 from rmwbench.errors import UserError, did_you_mean, not_one_of
 from rmwbench.lab.host import HostKind, host_kind
@@ -38,7 +37,7 @@ from rmwbench.suite.file.short_version import KEY as SHORT_KEY
 from rmwbench.suite.file.suite_files import path_text
 from rmwbench.suite.suite import Suite
 from rmwbench.words.level_names import named_level
-from rmwbench.words.numbers import counted
+from rmwbench.words.numbers import counted, distinct
 
 MOST_SHORT_BLOCKS = 20
 """The most blocks of a short version that replaces the whole suite: more would decide nothing more,
@@ -260,10 +259,10 @@ class Planner:
         self, request: Request, asked_version: _Version, run: Collection[str], version: str
     ) -> Cut:
         not_run = tuple(key for key in asked_version.groups if key not in run)
-        minimum = needed_text(asked_version.minimum_s, request.budget_s or 0.0)
+        minimum, budget = distinct(duration_text, asked_version.minimum_s, request.budget_s or 0.0)
         blocks = counted(asked_version.minimum, "block")
         return Cut(
-            duration_text(request.budget_s or 0.0),
+            budget,
             version,
             asked_version.name,
             f"{minimum} ({blocks} of {duration_text(asked_version.block_s)})",
@@ -311,13 +310,13 @@ class Planner:
                 0,
                 f"or all of the short version with --short --budget {budget_text(runs.minimum_s)}",
             )
-        least = needed_text(runs.least_s, request.budget_s or 0.0)
+        least, given = distinct(duration_text, runs.least_s, request.budget_s or 0.0)
         return UserError(
             f"the budget is too small for suite `{runs.suite.suite}`: it holds not even one "
             "comparison",
             expected=f"at least {least}, which is {counted(runs.minimum, 'block')} of the smallest; "
             f"all take {duration_text(asked_version.minimum_s)}",
-            actual=duration_text(request.budget_s or 0.0),
+            actual=given,
             fix=f"give it --budget {budget_text(runs.least_s)} or more; {'; '.join(hints)}",
         )
 
