@@ -54,7 +54,9 @@ def query(
     elif as_csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         for row in (result.columns, *result.rows):
-            writer.writerow(map(printable, row) if sys.stdout.isatty() else row)
+            if sys.stdout.isatty():
+                row = [printable(item) if isinstance(item, str) else item for item in row]
+            writer.writerow(row)
     else:
         _print_table(result)
 

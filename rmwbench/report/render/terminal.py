@@ -126,7 +126,7 @@ def _facts(block: Facts, console: Console) -> None:
 
 def _plain(text: str) -> str:
     """A text as users type it at a prompt, without control characters."""
-    return str(printable(as_typed(fmt.without_marks(text))))
+    return printable(as_typed(fmt.without_marks(text)))
 
 
 def _paragraph(
