@@ -369,3 +369,12 @@ def test_metadata_alone_are_not_called_too_few_messages(tmp_path):
     for pair in ((source, alone), (alone, source)):
         (topic,) = likeness(*pair).topics
         assert topic.why_not == "metadata alone have no sizes and no gaps"
+
+
+def test_by_metadata_alone_each_publisher_has_its_share_of_the_rate_and_its_own_period(tmp_path):
+    planted = [Planted("/scan", np.arange(301) * S / 10, publishers=2)]
+    alone = robot_bag.metadata(tmp_path, planted, ["gone.mcap"])
+    suite, _ = suite_of(make_twin(read_traffic(alone, lambda share: None), ()))
+    sent = [p.rate_hz for node in suite.workloads[0].nodes for p in node.publishers]
+    assert sent == pytest.approx([5, 5], rel=0.01)
+    assert suite.outcomes.topics["scan"]["response_latency_p90_ms"] == pytest.approx(200, rel=0.01)

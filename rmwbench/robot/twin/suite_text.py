@@ -310,7 +310,7 @@ def _limits(judged: Sequence[TwinTopic], steady_s: float) -> Iterator[str]:
     yield "  topics:"
     for topic in judged:
         arrivals = topic.traffic.arrivals
-        gap_ns = arrivals.period_ns or 1e9 * topic.traffic.publishers / arrivals.rate_hz
+        gap_ns = topic.traffic.publishers * (arrivals.period_ns or 1e9 / arrivals.rate_hz)
         if arrivals.kind == "on_change" and arrivals.gaps is not None:
             gap_ns = 2 * arrivals.gaps.p50_ns
         messages = _steady_messages(topic, steady_s)
