@@ -200,7 +200,7 @@ test-python:
 
 rare: setup-run
 	@setup/apt rare
-	@for name in $(RARE); do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name && cargo clippy --release --quiet --locked --all-targets -p rmwbench-$$name -- -D warnings) || exit 1; done
+	@for name in $(RARE); do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name) && ($(call with,clippy,$(CARGO) clippy --release --quiet --locked --all-targets -p rmwbench-$$name -- -D warnings)) || exit 1; done
 
 test-all: test test-rest rare
 	@$(UV) sync --quiet --frozen --extra cluster

@@ -152,6 +152,8 @@ TOOLS = (
     "mkdir",
     "rm",
     "grep",
+    "sort",
+    "tr",
 )
 
 
@@ -199,7 +201,14 @@ def test_missing_packages_are_named_and_who_cannot_install_them_hears_that_it_go
     )
     assert line(machine, "packages").endswith("this user cannot install them: cmake")
     script(machine / "sudo", "exit 1")
+    script(machine / "apt-get")
     assert line(machine, "packages").endswith("to be installed: cmake")
+
+
+def test_a_package_of_two_architectures_is_installed(machine):
+    """It was to be installed, after `make wheel TARGET=…` had brought the second."""
+    script(machine / "dpkg-query", "echo install ok installed; echo install ok installed")
+    assert line(machine, "packages").endswith("all are here")
 
 
 def test_too_little_disk_is_refused_before_the_build(machine):
@@ -217,3 +226,15 @@ def test_a_receive_buffer_that_tuned_is_not_granted_is_said_before_the_build(
     done = preflight(machine)
     assert done.returncode == 0 and not done.stderr
     assert ("sysctl -w net.core.rmem_max=33554432" in done.stdout) == told
+
+
+@pytest.mark.parametrize(
+    ("place", "tries", "words"),
+    [("trixie-rot", "demo", "place trixie-rot"), ("trixie-root", "dmo", "try dmo")],
+)
+def test_trees_refuses_a_word_before_it_makes_a_tree(tmp_path, place, tries, words):
+    """A wrong place ended it without a word after half an hour."""
+    environment = {"PATH": "/usr/bin:/bin", "TRIES": tries}
+    done = run_program(SETUP / "trees", tmp_path / "trees", place, env=environment)
+    assert done.returncode == 2 and f"there is no {words}, but: " in done.stderr
+    assert not (tmp_path / "trees").exists()
