@@ -56,6 +56,14 @@ def test_between_hosts_everything_is_the_networks():
     assert "asked for shm" in contradiction("shm", attestations(found))
 
 
+def test_bytes_of_a_host_without_a_sampler_are_said_to_be_missing():
+    both = observed(received(2, 1, 10), robot=document(2000, datagrams=10), base=document(0))
+    alone = observed(received(2, 1, 10), robot=document(2000, datagrams=10))
+    (whole,), (part,) = attestations(both), attestations(alone)
+    assert "did not answer" not in whole["note"]
+    assert part["note"].endswith("not those of host base, whose sampler did not answer")
+
+
 def test_transports_share_by_what_they_sent_until_the_middleware_names_its_own():
     sent = {"robot": document(1166, segments=1, payload=900, datagrams=2), "base": document(0)}
     found = observed(received(2, 1, 10), **sent)

@@ -281,6 +281,9 @@ def _over_hosts(outcome: TrialOutcome, delivered: int) -> list[dict[str, Any]]:
     carriers = [c for c in transports if not named_transports or c.transport in named_transports]
     sent_bytes = sum(c.bytes for c in carriers)
     note = "sent by all hosts during the window, headers and lost frames included"
+    documents = outcome.sampling.sampled_at
+    if documents and (silent := [h for h in outcome.order.cell.hosts if h not in documents]):
+        note += f"; not those of host {', '.join(silent)}, whose sampler did not answer"
     rows = []
     for c in transports:
         fraction = across * c.bytes / sent_bytes if c in carriers and sent_bytes else 0.0
