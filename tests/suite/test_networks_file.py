@@ -160,3 +160,17 @@ def test_a_bring_up_has_no_network_and_is_not_told_to_remove_hosts_that_it_has_n
     with pytest.raises(UserError, match="`up` brings up lifecycle nodes") as caught:
         over(text, "wifi")
     assert caught.value.where == "mine.yaml:14" and caught.value.fix == "leave --network out"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (ROBOT + "factors: 5\n", "`factors` is not a mapping"),
+        (ROBOT.replace("process: navigation", "process: [navigation]"), "`process` is not a text"),
+    ],
+)
+def test_a_mistake_is_refused_as_without_a_network(text, words):
+    for network in (None, "wifi"):
+        with pytest.raises(UserError) as caught:
+            over(text, network)
+        assert words in caught.value.what

@@ -44,7 +44,7 @@ def complete(tree: CommentedMap, everywhere: str | None) -> None:
     own_networks = own_networks if isinstance(own_networks, CommentedMap) else CommentedMap()
     if everywhere is not None:
         _check(everywhere, tree, [*dict.fromkeys((*own_networks, *shipped_networks()))])
-        has_chains = RELAYS in (tree.get("factors") or ())
+        has_chains = RELAYS in _factors(tree)
         for index, workload in mappings_of(tree, "workloads"):
             is_chain = has_chains or RELAYS in workload
             _put_over(workload, index, everywhere, is_chain=is_chain)
@@ -62,7 +62,7 @@ def complete(tree: CommentedMap, everywhere: str | None) -> None:
 def _check(name: str, tree: CommentedMap, known: list[str]) -> None:
     if name not in known:
         raise not_one_of(f"no network is called `{name}`", name, known, where=OPTION)
-    if NETWORK in (tree.get("factors") or ()):
+    if NETWORK in _factors(tree):
         raise UserError(
             "this suite compares networks: each level of its factor `network` is one",
             where=OPTION,
@@ -71,13 +71,18 @@ def _check(name: str, tree: CommentedMap, known: list[str]) -> None:
         )
 
 
+def _factors(tree: CommentedMap) -> CommentedMap:
+    """The factors; empty where there are none, or the model will refuse them."""
+    factors = tree.get("factors")
+    return factors if isinstance(factors, CommentedMap) else CommentedMap()
+
+
 def _network_names(tree: CommentedMap) -> Iterator[str]:
     """The names of networks in workloads, and in the levels of the factor."""
     for _, workload in mappings_of(tree, "workloads"):
         if isinstance(workload.get(NETWORK), str):
             yield str(workload[NETWORK])
-    factors = tree.get("factors")
-    levels = factors.get(NETWORK) if isinstance(factors, CommentedMap) else None
+    levels = _factors(tree).get(NETWORK)
     yield from map(str, levels if isinstance(levels, CommentedSeq) else ())
 
 
@@ -121,8 +126,8 @@ def _put_over(workload: CommentedMap, index: int, network: str, *, is_chain: boo
             _put(node, HOST, host_of[_process(node)])
 
 
-def _process(node: CommentedMap) -> Any:
-    return node.get("process") or node.get("name")
+def _process(node: CommentedMap) -> str:
+    return str(node.get("process") or node.get("name"))
 
 
 def _put(tree: CommentedMap, key: str, value: Any) -> None:
