@@ -28,6 +28,7 @@ from rmwbench.analysis.stats.estimate import (
     allowed,
     needed,
 )
+from rmwbench.words.numbers import quantity
 
 NOTHING_SENT = "nothing is sent in this workload"
 
@@ -194,7 +195,7 @@ def aggregate(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
 def widened(estimate: Estimate, bound_ns: float) -> Estimate:
     """An estimate of a time between two clocks that are known to ± `bound_ns`, widened by the
     bound; no data where the estimate does not exceed the bound."""
-    bound = f"±{bound_ns / 1e3:.3g} µs"
+    bound = f"±{quantity(bound_ns, 'ns')}"
     interval = f"{estimate.interval}; {bound} for the clocks of two hosts"
     if isinstance(estimate, AtLeast):
         at_least = max(0.0, estimate.at_least - bound_ns)
@@ -202,7 +203,7 @@ def widened(estimate: Estimate, bound_ns: float) -> Estimate:
     if not isinstance(estimate, Measured):
         return estimate
     if estimate.value <= bound_ns:
-        value = f"{estimate.value / 1e3:.3g} µs"
+        value = quantity(estimate.value, "ns")
         reason = f"{value} between two hosts whose clocks are known to {bound} only"
         return NoData(estimate.unit, no_data=reason)
     low, high = max(0.0, estimate.low - bound_ns), estimate.high + bound_ns

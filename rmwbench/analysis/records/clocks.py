@@ -28,6 +28,7 @@ import numpy as np
 
 from rmwbench.analysis.records.columns import Columns, Row, SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT
+from rmwbench.words.numbers import quantity
 
 MOST_DRIFT = 1e-3
 """Two clocks, each steered by at most 500 ppm (adjtimex(2)); uncorrected quartz differs by less
@@ -67,7 +68,7 @@ def intersect(exchanges: Iterable[Exchange]) -> OffsetReading:
     high = min(e.received_ns - e.asked_ns + _run_away(at - e.asked_ns) for e in exchanges)
     if low > high:
         raise ValueError(
-            f"{len(exchanges)} exchanges contradict each other by {(low - high) / 1e3:.3g} µs"
+            f"{len(exchanges)} exchanges contradict each other by {quantity(low - high, 'ns')}"
         )
     middle = (low + high) // 2
     return OffsetReading(at, middle, high - middle)
@@ -218,8 +219,8 @@ def _uneven(readings: tuple[OffsetReading, ...]) -> Clock:
         apart = abs(after.offset_ns - before.offset_ns) - before.bound_ns - after.bound_ns
         if apart > MOST_DRIFT * (after.t_ns - before.t_ns):
             raise ValueError(
-                f"a clock ran {apart / 1e3:.3g} µs away within "
-                f"{(after.t_ns - before.t_ns) / 1e9:.3g} s: it was stepped"
+                f"a clock ran {quantity(apart, 'ns')} away within "
+                f"{quantity(after.t_ns - before.t_ns, 'ns')}: it was stepped"
             )
     return Clock(readings, tuple(r.t_ns for r in readings), tuple(r.offset_ns for r in readings))
 

@@ -29,7 +29,7 @@ from rmwbench.analysis.verdicts.verdict import (
     Rules,
     Verdict,
 )
-from rmwbench.words.numbers import percent, points, significant
+from rmwbench.words.numbers import percent, points, quantity
 
 HOPELESS_MINUTES = 10_000
 
@@ -209,7 +209,7 @@ def _below_the_clocks(j: TestedArm, leader: TestedArm, ratio: BlockRatio) -> str
     apart_ns = abs(_centre(j.arm, blocks) - _centre(leader.arm, blocks))
     if apart_ns > bound_ns:
         return None
-    apart, bound = (f"{significant(ns / 1e3)} µs" for ns in (apart_ns, bound_ns))
+    apart, bound = quantity(apart_ns, "ns"), quantity(bound_ns, "ns")
     return (
         f"{times(ratio)} {leader.arm.name}, {apart} apart; the hosts' clocks are known to ±{bound} "
         "for the two together, and no difference below that is claimed"
