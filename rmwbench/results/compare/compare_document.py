@@ -293,7 +293,7 @@ def _cautions(
             "difference may be noise."
         )
     elif rules.aa_floor > rules.margin:
-        floor = f"{rules.aa_floor * 100:.2g} %"
+        floor = fmt.percent(rules.aa_floor)
         yield (
             f"Identical arms differ by up to {floor} here: no smaller difference is claimed, and "
             "nothing is called equivalent."

@@ -24,7 +24,7 @@ from rmwbench.results.selection import Match, Selection, cell_name
 from rmwbench.results.show_model import Configuration
 from rmwbench.results.workload.workload_arm import configuration_of, described_of
 from rmwbench.suite.workload.schedule import schedule_of
-from rmwbench.words.numbers import counted, quantity
+from rmwbench.words.numbers import counted, percent, quantity
 
 QUESTIONS: Mapping[Aspect, str] = {
     "machine": "the same machine?",
@@ -217,7 +217,7 @@ def _instrument(
 def _calibration(machine: MachineDocument) -> dict[str, str | None]:
     noise, calibration = machine.aa_floor, machine.calibration or {}
     return {
-        "A/A noise": None if noise is None else f"{noise * 100:.2g} %",
+        "A/A noise": None if noise is None else percent(noise),
         "calibration": calibration.get("calibration") or calibration.get("created_utc"),
     }
 
