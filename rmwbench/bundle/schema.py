@@ -242,4 +242,8 @@ def _column(value: Any, field: pa.Field, rows: int) -> pa.Array | pa.ChunkedArra
         mask = (value == 0) if mask is None else mask | (value == 0)
     if isinstance(value, np.ndarray) and value.dtype.kind in "iuf":
         return pa.array(value, mask=mask).cast(field.type)
-    return pa.array(value, field.type, mask=mask)
+    try:
+        return pa.array(value, field.type, mask=mask)
+    except UnicodeEncodeError:  # the name of a file whose bytes are not UTF-8
+        texts = [text and text.encode(errors="backslashreplace").decode() for text in value]
+        return pa.array(texts, field.type, mask=mask)

@@ -107,6 +107,12 @@ def test_unknown_columns_and_unequal_lengths_are_refused():
     )
 
 
+def test_a_name_whose_bytes_are_not_utf_8_is_stored_with_escapes():
+    """One that a middleware left in /tmp ended its trial."""
+    table = table_from_rows("leftovers", [{"path": "/tmp/caf\udce9"}, {"path": None}])
+    assert table["path"].to_pylist() == ["/tmp/caf\\udce9", None]
+
+
 def test_large_tables_span_row_groups(tmp_path, monkeypatch):
     monkeypatch.setattr("rmwbench.bundle.write.ROWS_PER_GROUP", 1000)
     call = np.arange(1, 3501)
