@@ -65,6 +65,12 @@ def test_a_page_begins_with_the_answer_and_escapes_everything():
     assert "vegaEmbed" not in page.split("<script>")[0] and "unsafe-eval" not in page
 
 
+def test_two_columns_of_one_title_keep_their_own_cells_on_a_page():
+    table = Table(["case", "case"], [["first", "second"]])
+    page = render_html(View(title="Cases", sections=[Section("Results", [table])]))
+    assert "first" in page and "second" in page
+
+
 def test_markdown_has_headings_tables_and_what_a_picture_says_without_one():
     text = render_markdown(VIEW)
     assert text.startswith("# Who is &lt;fast&gt;?\n\n> **Not finished.** It was stopped.\n")

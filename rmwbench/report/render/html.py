@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
@@ -26,7 +26,7 @@ from rmwbench.errors import UserError
 from rmwbench.report import view as shown
 from rmwbench.report.chart import style
 from rmwbench.report.render.markdown import pictures
-from rmwbench.report.view import Block, On, Picture, Section, View
+from rmwbench.report.view import Block, On, Picture, Section, TableCell, TableColumn, View
 from rmwbench.whole_file import make_directory, write_whole
 from rmwbench.words import numbers as fmt
 
@@ -68,7 +68,16 @@ def _sections(blocks: Iterable[Block]) -> list[Section]:
     return [inner for section in sections for inner in (section, *_sections(section.blocks))]
 
 
+def _visible(
+    columns: Sequence[TableColumn], cells: Sequence[Any]
+) -> list[tuple[TableColumn, TableCell]]:
+    """Return the columns of a page, each with its cell in a row; two columns may have one title."""
+    pairs = zip(columns, cells, strict=False)
+    return [(column, shown.cell(value)) for column, value in pairs if On.PAGE in column.on]
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
+    "visible": _visible,
     "cell": shown.cell,
     "row": shown.row,
     "column": shown.column,
