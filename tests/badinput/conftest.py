@@ -121,7 +121,7 @@ def user(tmp_path):
 
 
 def settled(home: Path, workers: Path) -> User:
-    """With the suite and the worker in place."""
+    """Return a user whose suite and worker are in place."""
     workers.mkdir()
     fake_worker.install(workers)
     tools.place(workers)

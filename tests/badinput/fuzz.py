@@ -128,7 +128,7 @@ SQL += ("'", '"', "(", ")", ";", "--", "\x00", "over")
 
 
 class Material:
-    """What cases are made of, in a directory of its own."""
+    """The files that cases are made of, in a directory of their own."""
 
     def __init__(self, directory: Path):
         self.directory = directory

@@ -16,7 +16,7 @@ QUERY = ("query", "select count(*) from received", "campaign")
 
 
 def first(campaign, table):
-    """Of the first trial that counts: what a busy machine spoilt before it, nobody reads."""
+    """Return the file of the first done trial. Trials that a busy machine spoilt are not read."""
     done = min(line.trial for line in Bundle(campaign).trials("done"))
     return campaign / "tables" / table / f"{done:06}.parquet"
 
@@ -53,7 +53,7 @@ def test_a_campaign_of_another_version_is_refused(user, campaign):
 
 
 def test_a_journal_that_lacks_the_end_of_its_last_line_loses_that_step_only(user, campaign):
-    """As a power cut leaves it. The trial whose line is cut is run again."""
+    """A power cut leaves such a journal. The trial whose line is cut is run again."""
     journal = campaign / "journal.jsonl"
     lines = journal.read_text().splitlines(keepends=True)
     last = max(n for n, line in enumerate(lines) if '"type": "trial"' in line)

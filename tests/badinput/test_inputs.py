@@ -227,7 +227,7 @@ def test_a_table_shows_what_a_person_can_read_and_says_how_many_rows_there_are(d
 
 
 def test_an_interrupt_ends_a_query_while_it_is_worked_on(damaged):
-    """What is asked for would take hours, so that it ends at all is the proof."""
+    """The query would take hours, so its end is the proof."""
     program = (
         "import os, signal, threading, rmwbench.bundle.sql as query\n"
         "from rmwbench.cli.main import main\n"

@@ -52,7 +52,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def judged(run):
-    """What the pieces below are sabotaged from: the bundle, its document, the worker."""
+    """Return the bundle, its document and the worker, which the tests below sabotage."""
     directory = run[0] / "truths"
     return directory, show_document(Bundle(directory)), find_workers()["synthetic"].executable
 
@@ -267,7 +267,7 @@ def test_a_lost_row_is_seen_where_rows_are_lost_anyway(judged, tmp_path):
 def test_an_arm_with_other_settings_than_the_truth_assumes_is_seen(
     judged, name, truth, setting, other
 ):
-    """What ran is the grid's; the truth is asked for something else."""
+    """The grid's setting ran, and the truth is asked for another one."""
     if (name, truth) in unknown(judged):
         pytest.skip("the machine took the arm's trials")
     touched = only("stream", name)

@@ -59,7 +59,7 @@ def followed(tmp_path: Path, symptom: Symptom, **suite: object) -> dict[str, dic
 
 
 def delivers_more(tmp_path: Path, symptom: Symptom, **suite: object) -> None:
-    """Of large messages of best effort."""
+    """Assert that the advice for large best-effort messages delivers more of them."""
     sent = {"rate_hz": 20, "reliability": "best_effort", "steady_s": 1.1, "match_s": 1}
     gained = followed(tmp_path, symptom, **suite, **sent)["undelivered"]
     assert gained["verdict"] == "better" and gained["effect"]["high"] < -0.05

@@ -40,7 +40,7 @@ FLOW = LoadFlow(((900, 100), (5_000, 350), (8_900, 600), (9_100, 610)), DATAGRAM
 
 
 def seen(trial, group, name):
-    """What a counter grew by in what the kernel counted."""
+    """Return the growth of a counter of the kernel within the window."""
     begin, end = (
         edge["udp"] if group == "udp" else edge["interfaces"][group] for edge in window(trial)
     )

@@ -22,8 +22,8 @@ workloads:
   - {workload}
 """
 BRIEFLY = "timeline: {match_s: 0.3}"
-"""Of a workload of which a test lets discovery end in vain: others may take the longest that any
-machine takes."""
+"""The timeline of a workload whose discovery ends in vain. Other workloads may take as long as the
+slowest machine."""
 CALLS = "{name: add, clients: 2, request: Bytes(64), reply: Bytes(1024), rate_hz: 100}"
 LATE = """name: w
     arrival: {kind: periodic, rate_hz: 100, phase_ns: 0}

@@ -114,8 +114,8 @@ class Bench:
         return output
 
     def command(self, *arguments: object) -> tuple[int, str]:
-        """In this process, which spares a second of imports. Exit status, and both outputs
-        together."""
+        """Run a command in this process, which saves a second of imports; return its exit status, and
+        both outputs together."""
         self._capsys.readouterr()
         code, out, err = captured(self._capsys, *arguments)
         return code, out + err

@@ -83,7 +83,7 @@ class Walk:
         return seen
 
     def again(self) -> "Walk":
-        """As after `rmwbench resume`: made from the journal alone, as it was written."""
+        """Return the walk after `rmwbench resume`, which is made from the journal alone."""
         cut = course_of(self.plan, self.journal).cut
         line = {"type": "resumed"} | ({"voids": cut} if cut else {})
         return Walk(self.plan, json.loads(json.dumps([*self.journal, line])))
@@ -133,8 +133,8 @@ def test_everything_decided_ends_it_and_stays_ended():
 
 @pytest.mark.parametrize("stopped_after", [*range(0, 73, 6), 73, 74, 75])
 def test_a_resume_at_any_point_goes_on_with_whole_blocks(stopped_after):
-    """Where the stop was between two blocks, as if nothing had happened; else the block that it was
-    in runs anew, so that no block has arms of two sessions."""
+    """After a stop between two blocks the campaign goes on as if nothing had happened; after a stop
+    within a block, this block runs anew, so that no block has arms of two sessions."""
     whole = Walk(plan())
     expected = whole.to_the_end()
     walk = Walk(plan())

@@ -64,7 +64,7 @@ def worker() -> Worker:
 
 
 class Trials:
-    """What a finished campaign knows of its trials, by the name of their arm or workload."""
+    """The trials of a finished campaign, by the name of their arm or workload."""
 
     def __init__(self, directory: Path, column: str):
         self.bundle = Bundle(directory / "out")
@@ -87,7 +87,7 @@ class Trials:
 
 
 def leftovers() -> list[str]:
-    """What iceoryx names as its own, outside of every namespace."""
+    """Return the names of iceoryx's files outside of every namespace."""
     return [
         name
         for place in ("/dev/shm", "/tmp")

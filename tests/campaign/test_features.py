@@ -213,8 +213,8 @@ def test_a_router_that_returns_serves_those_who_come_later():
 
 @contextmanager
 def declared_fault(series: str, words: str) -> Iterator[None]:
-    """Of the releases of Fast DDS that begin so (docs/middlewares/fastdds.md#surprises): there a
-    test that ends with these words shows it."""
+    """Expect a fault of the releases of Fast DDS that begin with `series`
+    (docs/middlewares/fastdds.md#surprises): a test that fails with these words shows it."""
     try:
         yield
     except AssertionError as failed:

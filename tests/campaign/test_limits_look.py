@@ -33,7 +33,7 @@ def latency(value=None, low=None, high=None, trials=5, **bound):
 
 
 def settled(shown_metrics, share, *, limits=(P50,), blocks=5, **tried):
-    """What is said of an arm at a look of this share of the error; None where it is not settled."""
+    """Return the outcome of an arm at a look with this share of the error; None if it is open."""
     metrics = shown_metrics if isinstance(shown_metrics, dict) else {P50.metric: shown_metrics}
     arm = Tried(done=blocks, metrics=metrics, **tried)
     judged = of_arm(limits, NOTHING, arm, 5, share)
@@ -116,8 +116,8 @@ def test_a_bound_where_nothing_was_seen_is_the_one_of_the_share_itself(lost):
 
 @pytest.mark.parametrize("blocks", [(5, 8), (5, 20)])
 def test_looking_early_hardly_adds_to_false_answers(blocks):
-    """Of arms that lie exactly at their limit, each answer is false: an interval of 95 % at the end
-    alone says `meets` of 2.5 %, and looking at each look as it is of twice as many."""
+    """Each answer about an arm that lies exactly at its limit is false. With a 95 % interval at the
+    end alone 2.5 % are said to meet it; with the same interval at each look twice as many are."""
     rng, looks = np.random.default_rng(5), sequential.planned_looks(*blocks)
     meets, runs = 0, 4000
     for _ in range(runs):

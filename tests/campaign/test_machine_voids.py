@@ -97,8 +97,7 @@ print(*(reason.code for reason in machine.voids(machine.edge_probes(begin, machi
 
 
 def test_a_used_up_quota_voids_the_trial():
-    """As in a container with --cpus 0.3: whoever wants more stands still for the rest of each
-    period."""
+    """A container with --cpus 0.3 stops a process that needs more for the rest of each period."""
     with cpu_group(30_000) as group:
         enter = f'echo $$ > {group}/cgroup.procs; exec "$@"'
         done = run_program("sh", "-c", enter, "sh", sys.executable, "-c", BURN, timeout=120)

@@ -70,7 +70,7 @@ def test_a_campaign_that_goes_on_needs_disk_for_what_is_left_of_it(tmp_path, mon
 def test_a_campaign_by_the_clock_needs_disk_for_the_blocks_that_its_time_holds(
     tmp_path, monkeypatch
 ):
-    """Of a budget it plans four times the blocks that fit."""
+    """A campaign by the clock plans four times the blocks that fit into its budget."""
     by_the_clock = "blocks: {minimum: 5, maximum: 40, within_s: 60}"
     block_s = plan(blocks=by_the_clock).block_s
     made = plan(blocks=by_the_clock, budget_s=5.5 * block_s)
@@ -107,7 +107,7 @@ def test_too_little_shared_memory_is_its_own_message(monkeypatch):
 
 
 def test_shared_memory_is_asked_for_the_workload_that_needs_most_of_it(monkeypatch):
-    """Only that with the most records was asked, and its queues are small."""
+    """The workload with the most records was the only one asked, and its queues are small."""
     more = "- {name: records, message: Bytes(64), rate_hz: 20000, qos: {depth: 1}}"
     made = plan(30_000_000, 40, more=more)
     largest = {"w": 0, "records": 1}

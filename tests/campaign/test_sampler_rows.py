@@ -340,7 +340,7 @@ def test_a_worker_that_began_within_the_window_is_named_by_its_pid_and_counted_o
 
 
 def of_machine(softirq_ns: int, joules: float | None) -> dict:
-    """What the sampler on a machine says of it."""
+    """Return the document of the sampler on a machine."""
     edges = [
         {
             "at": where,

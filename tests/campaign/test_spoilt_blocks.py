@@ -15,12 +15,12 @@ from tests.campaign.test_course import plan
 LIMIT, OF_WINDOW = 0.05, 0.05
 PROCESSORS = 2
 DEMAND = {"one": 0.9, "two": 0.15, "three": 0.5}
-"""Of the machine's processor time, both processors'."""
+"""The share of the time of both processors that an arm uses."""
 
 
 def spells(draw: random.Random):
-    """The share of what is demanded that is stolen, trial after trial: noisy for some eight trials
-    in a row."""
+    """Yield the stolen share of the processor time that a trial demands; the machine is noisy for
+    some eight trials in a row."""
     noisy = False
     while True:
         noisy = noisy != (draw.random() < (0.12 if noisy else 0.08))
@@ -28,9 +28,9 @@ def spells(draw: random.Random):
 
 
 def ratio(share_of_demand: bool, whole_blocks: bool, campaigns: int = 150) -> float:
-    """Of the light arm's latency to the heavy arm's, in blocks that have both; the truth is 1. By
-    default as rmwbench does it; otherwise the rule that looks at all processor time, and repeats of
-    single trials."""
+    """Return the ratio of the light arm's latency to the heavy arm's in blocks that have both; the
+    truth is 1. The flags choose the rule on demanded processor time instead of all, and repeats of
+    whole blocks instead of single trials, as rmwbench does."""
     draw, made, logs = random.Random(7), plan("{planned: 12, minimum: 5}"), []
     for _ in range(campaigns):
         course, stolen, latencies = Course(made), spells(draw), {}

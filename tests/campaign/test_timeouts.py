@@ -73,8 +73,8 @@ MS, UPTIME = 1_000_000, 10**15
 
 
 def longest(monkeypatch, *rows, events=()):
-    """Of messages of endpoint 2 with (ns from the start of the machine when they were intended,
-    ns that they took, flags)."""
+    """Return the longest latency of messages of endpoint 2; each row has its intended time, its
+    latency (both in ns) and its flags."""
     messages = np.zeros(len(rows), [(n, "<i8") for n in ("intended_ns", "taken_ns", "flags")])
     for place, (intended_ns, took_ns, flags) in enumerate(rows):
         messages[place] = (intended_ns, intended_ns + took_ns, flags)

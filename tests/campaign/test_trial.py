@@ -108,8 +108,7 @@ def test_what_was_recorded_before_a_crash_survives(tmp_path):
 
 @pytest.mark.parametrize("stage", ["match", "drain", "collect"])
 def test_a_hang_ends_at_its_deadline(tmp_path, stage, monkeypatch):
-    """Only the step that hangs has a short one: what a busy machine delays elsewhere is another
-    matter."""
+    """Only the step that hangs has a short limit: a busy machine may delay the other steps."""
     if stage == "match":
         monkeypatch.setattr(timeouts, "MATCH_MARGIN_S", 0.2)
     step = the_trial.step

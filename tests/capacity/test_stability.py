@@ -15,7 +15,8 @@ WINDOW = SteadyWindow(int(WARMUP_S * 1e9), int((WARMUP_S + WINDOW_S) * 1e9))
 
 
 def records(due, call, arrival, readers=(2,)):
-    """Of one writer and its readers, from due, call and arrival times in seconds (NaN: never)."""
+    """Return the records of a writer and its readers from due, call and arrival times in seconds
+    (NaN: never)."""
     n, known = len(due), ~np.isnan(arrival)
     ns = lambda s: np.where(np.isnan(s), ABSENT, np.nan_to_num(s) * 1e9).astype(np.int64)  # noqa: E731
     sent = {

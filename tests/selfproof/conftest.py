@@ -7,6 +7,6 @@ from tests.selfproof import proof
 
 @pytest.fixture(scope="module")
 def campaign(request, tmp_path_factory):
-    """Of the suite that is called as the file is, without its `test_`."""
+    """Run the suite with the name of the test's file, without its `test_`."""
     name = request.path.stem.removeprefix("test_")
     return proof.run(name, tmp_path_factory.mktemp(name))

@@ -6,7 +6,7 @@ import pytest
 pytestmark = pytest.mark.traffic
 
 INJECTED_NS = 500_000_000
-"""Of a message that finds the queue empty: 200 ms of service and 300 ms of law."""
+"""The latency of a message that finds the queue empty: 200 ms of service and 300 ms of the law."""
 
 
 def test_the_first_message_of_the_window_has_the_injected_latency(campaign):

@@ -43,8 +43,8 @@ def arm(document, name):
 
 
 def saturated_hz(one):
-    """What came through per second at each level whose queue grew: the capacity that the machine
-    left at that time."""
+    """Return the achieved rate at each level whose queue grew: the capacity that the machine left at
+    that time."""
     rates = [level.metrics["achieved_rate"].value for level in one.levels if level.unstable]
     return np.array([float(rate) for rate in rates if rate is not None])
 
