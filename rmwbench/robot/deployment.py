@@ -8,7 +8,7 @@ arm again: the file has the profile's name, since a worker may depend on that na
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from rmwbench.campaign.plan.profile import daemons, resolved_profile
@@ -36,8 +36,8 @@ def write(middleware: str, name: str, worker: Worker, directory: Path) -> list[P
     native, text = _native(arm, worker)
     files = {
         native: text,
-        ENV: "\n".join(_environment(arm, native, worker)) + "\n",
-        SYSCTL: "\n".join(_kernel(text, native)) + "\n",
+        ENV: _lines(_environment(arm, native, worker)),
+        SYSCTL: _lines(_kernel(text, native)),
     }
     file_names = {path.name for path in directory.iterdir()} if directory.is_dir() else set()
     if other_files := sorted(file_names - files.keys()):
@@ -51,6 +51,12 @@ def write(middleware: str, name: str, worker: Worker, directory: Path) -> list[P
     for file, content in files.items():
         write_whole(directory / file, content)
     return [directory / file for file in files]
+
+
+def _lines(lines: Iterable[str]) -> str:
+    """Each line in one line: the value of an option may have several, and only the first would be a
+    comment."""
+    return "".join(" ".join(line.splitlines()) + "\n" for line in lines)
 
 
 def _arm(middleware: str, name: str, worker: Worker) -> Arm:
@@ -111,10 +117,11 @@ def _environment(arm: Arm, native: str, worker: Worker) -> Iterator[str]:
     worker_variable = description.get("build", {}).get("profile_variable")
     variable, uri, why = _variable(arm.middleware, worker_variable, old=version.startswith("2."))
     yield f"# {why}"
+    quoted = re.sub(r'([\\"$`])', r"\\\1", native)  # between double quotes
     if variable is None:
-        yield f'# install -D "$here/{native}" ~/.config/iceoryx2/iceoryx2.toml'
+        yield f'# install -D "$here/{quoted}" ~/.config/iceoryx2/iceoryx2.toml'
     else:
-        yield f'export {variable}="{uri}$here/{native}"'
+        yield f'export {variable}="{uri}$here/{quoted}"'
     if "fastrtps" in rmw and arm.publish_mode in PUBLICATION_MODES:
         yield "# Which thread sends: docs/middlewares/fastdds.md."
         yield f"export RMW_FASTRTPS_PUBLICATION_MODE={PUBLICATION_MODES[arm.publish_mode]}"

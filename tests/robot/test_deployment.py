@@ -1,5 +1,6 @@
 """What an arm ran with, taken home and given back: the same configuration is in force."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from rmwbench.lab.middleware import Worker
 from rmwbench.robot.deployment import ENV, SYSCTL, write
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.file.candidate_list import Choice
+from rmwbench.suite.file.candidates_file import CANDIDATES_VARIABLE
 from rmwbench.suite.file.load import parse
 from tests.lab import fake_worker, tools
 
@@ -108,3 +110,23 @@ def test_it_is_written_beside_nothing_else_and_only_of_what_there_is(tmp_path):
 def test_endpoints_of_the_trials_own_are_not_taken_home(tmp_path):
     with pytest.raises(UserError, match="a robot does not have"):
         write("zenoh", "tcp", tools.worker("zenoh"), tmp_path)
+
+
+def test_a_file_with_any_name_is_read_and_runs_nothing(tmp_path, monkeypatch):
+    own = tmp_path / 'my "$(touch ran)".xml'
+    own.write_text("<CycloneDDS/>")
+    candidate = {"name": "odd", "middleware": "cyclonedds", "profile": str(own)}
+    candidate["options"] = {"path": "lo\ntouch ran"}
+    candidates = tmp_path / "candidates.yaml"
+    candidates.write_text(json.dumps({"candidates": [candidate]}))
+    monkeypatch.setenv(CANDIDATES_VARIABLE, str(candidates))
+    native, env, _ = write("cyclonedds", "odd", described(), tmp_path / "robot")
+    shell = subprocess.run(
+        ["bash", "-c", f'. {env}; printf %s "$CYCLONEDDS_URI"'],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert Path(shell.stdout.removeprefix("file://")).samefile(native)
+    assert not (tmp_path / "ran").exists()
