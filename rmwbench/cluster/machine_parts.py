@@ -94,7 +94,8 @@ class ClusterProgress(Progress):
     def _redraw(self) -> None:
         running = list(self._begun.values())
         if running:
-            self._draw(running[-1][0], f"{len(running)} trials on {self.machines} machines")
+            trials, machines = counted(len(running), "trial"), counted(self.machines, "machine")
+            self._draw(running[-1][0], f"{trials} on {machines}")
 
 
 class PartSource:
