@@ -235,6 +235,7 @@ def time_document(plan: Plan, machines: int, per_trial: int = 1) -> dict[str, An
         )
     affordable = _first_blocks(plan, _affordable_blocks(plan))
     estimated_s, all_s = most_s(affordable, gangs), duration_s(affordable, gangs)
+    trials_s = affordable.blocks * plan.block_s * per_trial
     ends = plan.looks or (plan.blocks,)
     parts = {(trial.block, plan.cell(trial.cell).comparison) for trial in plan.trials}
     parts_between_looks = [
@@ -246,7 +247,7 @@ def time_document(plan: Plan, machines: int, per_trial: int = 1) -> dict[str, An
         **({"machines_per_trial": per_trial} if per_trial > 1 else {}),
         "estimated_s": round(estimated_s, 3),
         "machine_hours": round(machines * estimated_s / 3600, 4),
-        "busy": round(affordable.blocks * plan.block_s / (gangs * all_s), 4) if all_s else None,
+        "busy": round(trials_s / (machines * all_s), 4) if all_s else None,
         "useful_machines": max(parts_between_looks) * per_trial,
     }
 

@@ -58,6 +58,13 @@ def test_a_budget_that_is_too_small_says_what_so_many_machines_need():
     assert "on 3 machines: 5 blocks" in raised.value.expected
 
 
+def test_machines_that_are_too_few_for_another_trial_are_paid_and_run_none():
+    two, three = (time_document(make(None), machines, per_trial=2) for machines in (2, 3))
+    assert three["estimated_s"] == two["estimated_s"]
+    assert three["machine_hours"] == pytest.approx(1.5 * two["machine_hours"], abs=2e-4)
+    assert three["busy"] == pytest.approx(two["busy"] / 1.5, abs=1e-3)
+
+
 def test_many_machine_hours_are_written_without_an_exponent():
     document = {
         "machines": 4,
