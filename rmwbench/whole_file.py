@@ -9,6 +9,7 @@ since a rename would replace it. A symbolic link stays: the file that it names i
 import errno
 import os
 import secrets
+import shlex
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -197,7 +198,7 @@ def _check_directory(path: Path) -> None:
         raise UserError(
             "the directory of this output does not exist",
             where=str(path),
-            fix=f"mkdir -p {directory}",
+            fix=f"mkdir -p {shlex.quote(str(directory))}",
         )
     if not os.access(directory, os.W_OK | os.X_OK):
         raise UserError(

@@ -232,6 +232,13 @@ def test_another_name_is_advised_in_the_same_directory(page_format, name):
     assert refused.value.fix == f"name it out/{name}"
 
 
+def test_the_advised_command_makes_one_directory(tmp_path):
+    """`mkdir -p my pages` makes two."""
+    with pytest.raises(UserError) as refused:
+        check_page(tmp_path / "my pages" / "report.html")
+    assert refused.value.fix == f"mkdir -p '{tmp_path}/my pages'"
+
+
 def test_only_a_full_disk_is_told_to_make_room(tmp_path, monkeypatch):
     with pytest.raises(UserError) as refused:
         make_directory(Path("/proc/xx/y"))

@@ -1,6 +1,7 @@
 """The reasons why a user's own profile file cannot be tried here, each in one sentence before any
 trial, with a remedy: our hosts do not have everything that a file may name."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -263,7 +264,7 @@ def _host_faults(
                     process,
                     f"it writes to {folder}, which host {host} cannot have of its own: trials need "
                     f"what is in {mount_point}",
-                    f"mkdir -p {folder}"
+                    f"mkdir -p {shlex.quote(folder)}"
                     if mount_point != folder
                     else "write below /tmp or /var/log",
                 )
