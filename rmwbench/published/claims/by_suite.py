@@ -116,13 +116,16 @@ def _original_comparisons(
         for key, (cell, *_) in cells_of.items()
     }
     for axis, levels in levels_of_axis.items():
-        known = list(dict.fromkeys(place[axis] for place in places.values() if axis in place))
+        known_levels = list(
+            dict.fromkeys(place[axis] for place in places.values() if axis in place)
+        )
         for level in levels:
-            if level not in known:
+            if level not in known_levels:
                 raise UserError(
                     f"the suite `{name}` has no {axis} `{level}`",
                     where=f"`original` of the claims `{file.claims}`",
-                    expected=", ".join(map(str, known)) or "workload, or a factor of the suite",
+                    expected=", ".join(map(str, known_levels))
+                    or "workload, or a factor of the suite",
                     actual=f"{axis}: {level}",
                 )
     return {

@@ -154,11 +154,11 @@ def require_heading(
     """Raise UserError if no heading of these claims has that text. For a source with `ids`, only
     the headings of those claims count."""
     for source in sources:
-        chosen = ids.get(source.claims, ())
+        wanted_ids = ids.get(source.claims, ())
         claim_headings = [
-            claim.heading for claim in source.items if not chosen or claim.id in chosen
+            claim.heading for claim in source.items if not wanted_ids or claim.id in wanted_ids
         ]
-        without_claims = [] if chosen else [item.heading for item in source.headings]
+        without_claims = [] if wanted_ids else [item.heading for item in source.headings]
         if any(_has_text(name, heading) for name in (*claim_headings, *without_claims)):
             return
     raise UserError("no heading has that text", where=where, actual=heading)
@@ -263,12 +263,12 @@ def ledger(
 
     def source_ledger(source: Claims) -> SourceLedger:
         name = source.claims
-        chosen = ids_by_source.get(name, ())
-        is_whole = not (chosen or verdicts)
+        wanted_ids = ids_by_source.get(name, ())
+        is_whole = not (wanted_ids or verdicts)
         claims = (
             _judge_claim(source, claim, [*campaigns, *shipped_by_source.get(name, ())])
             for claim in source.items
-            if _has_text(claim.heading, heading) and (not chosen or claim.id in chosen)
+            if _has_text(claim.heading, heading) and (not wanted_ids or claim.id in wanted_ids)
         )
         return SourceLedger(
             source=name,

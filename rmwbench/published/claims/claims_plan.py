@@ -260,11 +260,11 @@ def choose_claims(
 
 
 def _covered_claims(
-    offer: Offer, name: str, chosen: set[CellPlace], open_: Mapping[SuiteClaim, Offer]
+    offer: Offer, name: str, planned: set[CellPlace], open_: Mapping[SuiteClaim, Offer]
 ) -> list[str]:
     """Return the open claims of the suite whose cells are all among those of claim `name` and the
-    `chosen` ones, that claim first."""
-    places = chosen | offer.needs[name].places
+    `planned` ones, that claim first."""
+    places = planned | offer.needs[name].places
     others = [
         x
         for x, need in offer.needs.items()
@@ -273,8 +273,8 @@ def _covered_claims(
     return [name, *others]
 
 
-def _cost_s(offer: Offer, name: str, chosen: set[CellPlace], slower: float) -> float:
-    block_s = sum(offer.cost_s[place] for place in offer.needs[name].places - chosen)
+def _cost_s(offer: Offer, name: str, planned: set[CellPlace], slower: float) -> float:
+    block_s = sum(offer.cost_s[place] for place in offer.needs[name].places - planned)
     return LEAST_BLOCKS * slower * block_s
 
 
@@ -322,12 +322,12 @@ class ClaimsPlan:
     @property
     def omitted(self) -> dict[str, str]:
         """Id of a claim that does not fit -> its suite."""
-        chosen = {name for names in self.ids_of_suite.values() for name in names}
+        planned = {name for names in self.ids_of_suite.values() for name in names}
         return {
             name: offer.suite
             for offer in self.gathered.offers
             for name in offer.needs
-            if name not in chosen
+            if name not in planned
         }
 
     def offer(self, suite: str) -> Offer:

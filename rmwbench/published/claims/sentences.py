@@ -204,11 +204,11 @@ def result(measured: MeasuredAnswer, letters: Mapping[str, str] = NO_LETTERS) ->
     differences = ", ".join(_differences(measured))
     proxy = f" ({'proxy: ' * (measured.verdict == 'proxy')}{differences})" if differences else ""
     leans = f" (leans to {measured.leans})" if measured.leans else ""
-    seen = f": {values}" if (values := measured.seen()) else ""
+    values_text = f": {values}" if (values := measured.seen()) else ""
     name, reason = measured.name, _reason(measured)
     if measured.takes is not None:
         name, reason = "undecidable", f"it takes {measured.takes.text()}, if nothing is lost"
-    text = f"{name}{measured.with_versions}{leans}{proxy}, {measured.layer}{blocks}{place}{seen}"
+    text = f"{name}{measured.with_versions}{leans}{proxy}, {measured.layer}{blocks}{place}{values_text}"
     return f"{text}: {reason}" if reason else text
 
 

@@ -96,10 +96,10 @@ def subjects(needs: Sequence[NeedAnswer]) -> tuple[RmwColumn, ...]:
     """Return ROS 2's RMWs if there is one, since no node can take anything else; else all
     middlewares."""
     candidates = [candidate for need in needs for candidate in need.candidates]
-    chosen = [candidate for candidate in candidates if candidate.arm.is_rmw] or candidates
+    of_subjects = [candidate for candidate in candidates if candidate.arm.is_rmw] or candidates
     columns = []
-    for middleware in dict.fromkeys(candidate.arm.middleware for candidate in chosen):
-        own = [candidate for candidate in chosen if candidate.arm.middleware == middleware]
+    for middleware in dict.fromkeys(candidate.arm.middleware for candidate in of_subjects):
+        own = [candidate for candidate in of_subjects if candidate.arm.middleware == middleware]
         installed = [candidate for candidate in own if candidate.as_installed]
         name = min((candidate.candidate_name for candidate in installed or own), key=len)
         columns.append(RmwColumn(middleware, name))
@@ -200,18 +200,22 @@ def default_sentences(needs: Sequence[NeedAnswer]) -> Iterator[str]:
     with settings that no default has."""
     columns = subjects(needs)
     measured = [need for need in needs if need.candidates]
-    known = [need for need in measured if any(column.installed(need) for column in columns)]
-    if not known:
+    installed_needs = [
+        need for need in measured if any(column.installed(need) for column in columns)
+    ]
+    if not installed_needs:
         return
     needs_met = {
-        column.candidate: [n for n in known if column.mark(n) is NeedMark.MEETS]
+        column.candidate: [n for n in installed_needs if column.mark(n) is NeedMark.MEETS]
         for column in columns
     }
     counts = [f"{name} meets {len(own)}" for name, own in needs_met.items()]
     unknown = len(needs) - len(measured)
     rest = f"; of {counted(unknown, 'need')} nothing is known" if unknown else ""
-    yield f"As installed, {names(counts)} of {counted(len(known), 'measured need')}{rest}."
-    met_by_any = [need for need in known if any(need in own for own in needs_met.values())]
+    yield f"As installed, {names(counts)} of {counted(len(installed_needs), 'measured need')}{rest}."
+    met_by_any = [
+        need for need in installed_needs if any(need in own for own in needs_met.values())
+    ]
     costs = [
         f"{column.candidate} misses {names(missed)}"
         for column in columns
@@ -219,10 +223,10 @@ def default_sentences(needs: Sequence[NeedAnswer]) -> Iterator[str]:
     ]
     if costs:
         yield f"Of what another meets as installed, {'; '.join(costs)}."
-    met_by_none = [_title(need) for need in known if need not in met_by_any]
+    met_by_none = [_title(need) for need in installed_needs if need not in met_by_any]
     if met_by_none:
         yield f"As installed, no candidate is shown to meet {names(met_by_none)}."
-    titles = [_title(need) for need in measured if need not in known]
+    titles = [_title(need) for need in measured if need not in installed_needs]
     if titles:
         verb, whose = ("was", "its") if len(titles) == 1 else ("were", "their")
         yield f"{names(titles)} {verb} measured with settings of {whose} own alone."

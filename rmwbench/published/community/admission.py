@@ -207,8 +207,10 @@ def permissive(expression: str) -> bool | None:
             return value, at + 1
         if at >= len(tokens) or tokens[at].upper() in (")", "OR", "AND"):
             raise _NoExpression
-        known = True if tokens[at] in PERMISSIVE else False if tokens[at] in OTHER_OPEN else None
-        return known, at + 1
+        is_permissive = (
+            True if tokens[at] in PERMISSIVE else False if tokens[at] in OTHER_OPEN else None
+        )
+        return is_permissive, at + 1
 
     try:
         value, end = alternatives(0)
@@ -255,18 +257,18 @@ def tiers(path: Path, distribution: str | None = None) -> tuple[str, dict[str, t
             actual="none",
         )
     if distribution is None:
-        chosen = list(tables)[-1]
+        heading = list(tables)[-1]
     else:
         names = [n for n in tables if n.lower().startswith(distribution.lower())]
         if len(names) != 1:
-            known = [n.split()[0] for n in tables]
+            distributions = [n.split()[0] for n in tables]
             raise UserError(
                 "no table for this distribution",
                 where=f"--distribution {distribution}",
-                expected=", ".join(known),
+                expected=", ".join(distributions),
             )
-        chosen = names[0]
-    return chosen, tables[chosen]
+        heading = names[0]
+    return heading, tables[heading]
 
 
 def view(admission: Admission) -> View:

@@ -161,7 +161,7 @@ def _pair(
             where="--compare",
             fix="name the column with --group",
         )
-    chosen = []
+    pair = []
     for text in compare:
         matches = [name for name in names if name == text]
         matches = matches or [name for name in names if text.lower() in name.lower()]
@@ -172,10 +172,10 @@ def _pair(
                 expected=f"one of {', '.join(names)} (groups of {FEWEST} and more)",
                 fix=did_you_mean(text, names),
             )
-        chosen.append(matches[0])
-    if chosen[0] == chosen[1]:
-        raise UserError("a group compared with itself", where="--compare", actual=chosen[0])
-    return chosen[0], chosen[1]
+        pair.append(matches[0])
+    if pair[0] == pair[1]:
+        raise UserError("a group compared with itself", where="--compare", actual=pair[0])
+    return pair[0], pair[1]
 
 
 def counts(question: SurveyQuestion, people: list[int]) -> np.ndarray:

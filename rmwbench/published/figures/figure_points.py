@@ -75,7 +75,7 @@ def measured(
     # A picture does not compare two machines: it has the one that measured most of it, the newest
     # of equals.
     by_cell = max(
-        (_points_by_cell(part, names, chosen) for chosen in _by_machine(campaigns)),
+        (_points_by_cell(part, names, of_machine) for of_machine in _by_machine(campaigns)),
         key=lambda cells: sum(not _is_empty(points) for points, _ in cells.values()),
     )
     if not by_cell:
@@ -352,12 +352,12 @@ def cells_of_suite(figure: MeasuredFigure) -> Iterator[Values]:
     """Yield every cell of the whole suite that the figure would be measured by. Raise UserError if
     there is no such suite."""
     workloads, arms, factors, exclusions = _suite_design(figure.suite)
-    chosen = {
+    levels_of_factor = {
         name: [x for x in levels if name not in figure.at or x in _levels(figure.at[name])]
         for name, levels in factors.items()
     }
-    for workload, levels, arm in product(workloads, product(*chosen.values()), arms):
-        at = dict(zip(chosen, levels, strict=True))
+    for workload, levels, arm in product(workloads, product(*levels_of_factor.values()), arms):
+        at = dict(zip(levels_of_factor, levels, strict=True))
         cell = cell_values(workload, arm, at)
         here = {"workload": workload, "arm": arm, **at}
         if is_drawn_by(figure, cell) and not is_excluded(exclusions, here):

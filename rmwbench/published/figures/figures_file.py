@@ -166,8 +166,8 @@ class FigurePart(Strict):
 
     def is_on_axis(self, x: str) -> bool:
         """Whether the original's x axis has this place."""
-        known = self.x.order or self.x.positions
-        return known is None or x in known
+        axis_places = self.x.order or self.x.positions
+        return axis_places is None or x in axis_places
 
     @model_validator(mode="after")
     def _require_reasons(self) -> "FigurePart":
@@ -326,11 +326,11 @@ T = TypeVar("T")
 
 def points_text(rows_by_kind: dict[str, Rows], figures: Iterable[str]) -> str:
     """Return the file's text: the rows of these figures, in the importers' order."""
-    chosen = set(figures)
+    figure_names = set(figures)
     rows_by_line: dict[tuple[str, str, str, str], Rows] = {}
     for kind in sorted(rows_by_kind):
         for row in rows_by_kind[kind]:
-            if row["figure"] in chosen:
+            if row["figure"] in figure_names:
                 line = (kind, row["figure"], row["series"], row["unit"])
                 rows_by_line.setdefault(line, []).append(row)
     out = io.StringIO()

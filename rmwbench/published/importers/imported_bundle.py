@@ -42,10 +42,10 @@ def import_published(path: Path | str, out: Path | str, kind: str | None = None)
     Raise UserError for data that is not as its format says (file, line, expected, found), an
     unknown kind, an existing `out` or a full disk; then nothing is left at `out`.
     """
-    chosen = kind_named(kind) if kind else None
+    named_kind = kind_named(kind) if kind else None
     source = Source(path)
     try:
-        return _import(source, Path(os.path.normpath(out)), chosen)
+        return _import(source, Path(os.path.normpath(out)), named_kind)
     except OSError as error:
         # What cannot be read is told by the source: this is writing.
         reason = error.strerror or str(error)
@@ -56,19 +56,19 @@ def import_published(path: Path | str, out: Path | str, kind: str | None = None)
         ) from None
 
 
-def _import(source: Source, out: Path, chosen: Kind | None) -> Imported:
+def _import(source: Source, out: Path, named_kind: Kind | None) -> Imported:
     with PackedWriter(out) as writer:
-        chosen = chosen or recognise(source)
+        kind = named_kind or recognise(source)
         published = Published(writer)
-        chosen.reader().read(source, published)
+        kind.reader().read(source, published)
         published.flush()
         source.must_have_files()
         whole: dict[str, list[dict[str, Any]]] = {"figures": published.figures}
         if published.cells:
             whole["cells"] = published.cells
-        writer.finish(_campaign(chosen, source, published, out), whole)
+        writer.finish(_campaign(kind, source, published, out), whole)
         return Imported(
-            out, chosen, source.files, published.trials, published.windows, len(published.figures)
+            out, kind, source.files, published.trials, published.windows, len(published.figures)
         )
 
 

@@ -61,8 +61,8 @@ class PublishedEndpoint:
     middleware: str | None = None
 
     def row(self, trial: int, place: int) -> dict[str, Any]:
-        asked = json.dumps(dict(self.asked)) if self.asked else None
-        return {**vars(self), "trial": trial, "endpoint": place, "asked": asked}
+        asked_json = json.dumps(dict(self.asked)) if self.asked else None
+        return {**vars(self), "trial": trial, "endpoint": place, "asked": asked_json}
 
 
 def both_ends(

@@ -510,19 +510,19 @@ def _level(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimVa
     blocks = sorted(values)
     level = level_of(blocks_by_campaign(blocks), share)
     of_all = np.array([values[block] for block in blocks])
-    seen = bool((of_all > 0).any())
+    is_seen = bool((of_all > 0).any())
     if not np.isfinite(of_all).all():
-        return replace(_range(of_all, level), seen=seen)
+        return replace(_range(of_all, level), seen=is_seen)
     if len(of_all) < 2 or level.error <= 0:
-        return ClaimValue(float(of_all.mean()), -math.inf, math.inf, len(of_all), seen=seen)
+        return ClaimValue(float(of_all.mean()), -math.inf, math.inf, len(of_all), seen=is_seen)
     campaigns = [campaign for campaign, _ in blocks]
     own = _over_trials(test.metric, metrics, of_all, level, whole=test.times_metric is None)
     if own is None:
-        return replace(_range(of_all, level), seen=seen)
+        return replace(_range(of_all, level), seen=is_seen)
     value, low, high = _widen(own, of_all, campaigns, level)
     least = 0.0 if (of_all >= 0).all() else -math.inf
     most = 1.0 if test.times_metric is None and unit_of(test.metric) == "fraction" else math.inf
-    return ClaimValue(value, max(least, low), min(most, high), len(of_all), seen=seen)
+    return ClaimValue(value, max(least, low), min(most, high), len(of_all), seen=is_seen)
 
 
 def _over_trials(

@@ -292,8 +292,8 @@ def _kind(
             Picture(f"{kind}-open", f"{title} still open", f"Lower is faster. {_LOG}", spec)
         )
     missing = _without_data(reasons) + missing
-    known = any(not isinstance(r.items(kind), NoDataReason) for r in repositories)
-    return panel(title, missing, Table(tuple(columns), rows) if known else None, drawn)
+    has_data = any(not isinstance(r.items(kind), NoDataReason) for r in repositories)
+    return panel(title, missing, Table(tuple(columns), rows) if has_data else None, drawn)
 
 
 def _without_data(reasons: Mapping[str, Sequence[str]]) -> list[str]:
@@ -303,7 +303,7 @@ def _without_data(reasons: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _shares(times: WaitingTimes, limits: Iterable[int]) -> list[str]:
     """Return what ended within so many days, in per cent."""
-    shares = {one.days: f"{100 * one.share:.0f} %" for one in times.within}
+    shares = {share.days: f"{100 * share.share:.0f} %" for share in times.within}
     return [shares.get(days, "–") for days in limits]
 
 
@@ -374,8 +374,8 @@ _FACTS = {
 
 
 def _facts(repositories: Sequence[RepositoryEngagement]) -> Section:
-    known = {name for r in repositories for name, fact in r.facts.items() if fact.no_data is None}
-    shown = [fact for fact in _FACTS if fact in known]
+    facts = {name for r in repositories for name, fact in r.facts.items() if fact.no_data is None}
+    shown = [fact for fact in _FACTS if fact in facts]
     rows = [
         [r.name, _window(r), *(_fact(_fact_of(r, fact)) for fact in shown)] for r in repositories
     ]

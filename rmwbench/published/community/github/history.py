@@ -104,8 +104,8 @@ def _read(repository: Repository) -> tuple[list[_LogEntry], list[tuple[str, date
 def _missing_parts(*, has_tags: bool) -> dict[str, str]:
     """Return why git has nothing of it, for each such part."""
     reasons = dict.fromkeys(PARTS, NOT_IN_GIT) | {"languages": SIZE, "releases": NO_TAGS}
-    known = ["commits", "contributors", "code_frequency", *(["releases"] if has_tags else [])]
-    return {part: reason for part, reason in reasons.items() if part not in known}
+    known_parts = ["commits", "contributors", "code_frequency", *(["releases"] if has_tags else [])]
+    return {part: reason for part, reason in reasons.items() if part not in known_parts}
 
 
 def _add_commits(project: Project, repository: Repository, log: Sequence[_LogEntry]) -> None:

@@ -46,12 +46,17 @@ def load(
         projects = [digest(_raw(place, since), str(place)) for place in places]
     missing = [name for name in names if name.lower() not in {p.name.lower() for p in projects}]
     if missing:
-        known = ", ".join(p.name for p in projects)
+        saved_names = ", ".join(p.name for p in projects)
         raise UserError(
-            "not among the saved repositories", where=missing[0], expected=known, actual=missing[0]
+            "not among the saved repositories",
+            where=missing[0],
+            expected=saved_names,
+            actual=missing[0],
         )
-    chosen = [p for p in projects if not names or p.name.lower() in {n.lower() for n in names}]
-    for project in chosen:
+    named_projects = [
+        p for p in projects if not names or p.name.lower() in {n.lower() for n in names}
+    ]
+    for project in named_projects:
         if since is not None and since >= project.until:
             raise UserError(
                 "the saved data ends before the window begins",
@@ -60,7 +65,7 @@ def load(
                 actual=f"{since:%Y-%m-%d}",
                 fix="collect it again without --from",
             )
-    return chosen
+    return named_projects
 
 
 def _raw(place: Path, since: datetime | None) -> Raw:

@@ -398,11 +398,11 @@ def item_dates(
 
 def open_points(declaration: Declaration) -> list[OpenPoint]:
     """Return the open points of the claimed level; [] without a level."""
-    asked = LEVELS.get(declaration.level or 0, {})
+    demands = LEVELS.get(declaration.level or 0, {})
     unsettled = (NOT_MET, NOT_STATED, QUALIFIED)
     return [
-        OpenPoint(number=number, name=item.name, status=status, asked=asked[number])
+        OpenPoint(number=number, name=item.name, status=status, asked=demands[number])
         for number, item in ITEMS.items()
-        if asked.get(number) == "required"
+        if demands.get(number) == "required"
         and (status := declaration.findings[number].status) in unsettled
     ]

@@ -307,7 +307,7 @@ def _package(declaration: Declaration, path: Path, given: Mapping[str, str]) -> 
         if key in given:
             date, origin, by_line = given[key], "told", lambda lines: None
     date_of = item_dates(declaration, date, by_line)
-    asked = LEVELS.get(declaration.level or 0, {})
+    demands = LEVELS.get(declaration.level or 0, {})
     return DeclaredPackage(
         package=declaration.package,
         document=declaration.where,
@@ -319,7 +319,7 @@ def _package(declaration: Declaration, path: Path, given: Mapping[str, str]) -> 
             DeclaredItem(
                 number=number,
                 status=finding.status,
-                asked=asked.get(number, "not asked for") if declaration.level else None,
+                asked=demands.get(number, "not asked for") if declaration.level else None,
                 basis=finding.basis or None,
                 scope=finding.scope,
                 line=finding.line,
@@ -417,7 +417,7 @@ def _search_section(searches: Sequence[DeclarationSearch]) -> Section:
             f"{search.branch} at {search.commit[:12]}, "
             f"{fmt.counted(search.branches, 'branch', 'branches')}, "
             f"{fmt.counted(search.tags, 'tag')}",
-            "; ".join(f"{one.path} ({one.ref}, {one.date})" for one in search.elsewhere) or "–",
+            "; ".join(f"{file.path} ({file.ref}, {file.date})" for file in search.elsewhere) or "–",
         ]
         for search in searches
     ]

@@ -134,16 +134,16 @@ def _question(
     means: dict[str, tuple[float | None, float | None]] = {}
     scores: dict[str, list[int]] = {}
     for name, rows in groups.items():
-        given = [row[i] for row in rows if row[i] in DOCUMENTED]
-        scores[name] = [DOCUMENTED[a] for a in given]
-        applied = [APPLIED[a] for a in given]
+        on_scale = [row[i] for row in rows if row[i] in DOCUMENTED]
+        scores[name] = [DOCUMENTED[a] for a in on_scale]
+        applied = [APPLIED[a] for a in on_scale]
         means[name] = (_mean(applied), _mean(scores[name]))
-        point = SeriesPoints(out, "survey", name, x, len(given))
-        point("mean", "1 to 5", *means[name], text if given else "no data: nobody answered")
+        point = SeriesPoints(out, "survey", name, x, len(on_scale))
+        point("mean", "1 to 5", *means[name], text if on_scale else "no data: nobody answered")
         deviations = (_deviation(applied), _deviation(scores[name]))
         note = text if deviations[1] is not None else "no data: fewer than two answers"
         point("deviation", "1 to 5", *deviations, note)
-        _distribution(replace(point, series=f"{x} {name}"), given, [row[i] for row in rows])
+        _distribution(replace(point, series=f"{x} {name}"), on_scale, [row[i] for row in rows])
     (fast_shown, fast), (cyclone_shown, cyclone) = means["Fast"], means["Cyclone"]
     if fast is None or cyclone is None or fast_shown is None or cyclone_shown is None:
         return
@@ -157,11 +157,11 @@ def _question(
     point("p_value", "", None, p, "no data: all answers are the same" if p is None else method)
 
 
-def _distribution(point: SeriesPoints, given: Sequence[str], answers: Sequence[str]) -> None:
-    """Add how the answers are distributed. `given`: those of the answers that are on the scale."""
-    for score, label in LABELS.items() if given else ():
+def _distribution(point: SeriesPoints, on_scale: Sequence[str], answers: Sequence[str]) -> None:
+    """Add how the answers are distributed. `on_scale`: those of the answers that are on the scale."""
+    for score, label in LABELS.items() if on_scale else ():
         applied, documented = (
-            100 * sum(scale[a] == score for a in given) / len(given)
+            100 * sum(scale[a] == score for a in on_scale) / len(on_scale)
             for scale in (APPLIED, DOCUMENTED)
         )
         replace(point, x=label)("sentiment", "%", applied, documented)
@@ -211,8 +211,8 @@ def _skills(header: list[str], answers: list[list[str]], out: Published) -> None
     """
     for name, edges in SKILLS.items():
         column = _find(header, PROFILE[name])
-        given = [] if column is None else [_number(row[column]) for row in answers]
-        values = np.array([v for v in given if v is not None])
+        numbers = [] if column is None else [_number(row[column]) for row in answers]
+        values = np.array([v for v in numbers if v is not None])
         if len(values) < 2 or values.min() == values.max():
             continue
         bins = max(1, int(values.max()) - 1) if edges is None else edges
