@@ -336,6 +336,25 @@ def test_a_port_that_the_kernel_chose_is_not_a_domain(env, ports, domains):
     assert process(env, udp=sockets).domains == domains
 
 
+def test_commands_to_copy_quote_the_names_of_others():
+    odd = "rmw_a; touch ran"
+    processes = [process({}, rmw=rmw) for rmw in (odd, odd, "rmw_connextdds")]
+    [finding] = found(*processes)
+    assert f"RMW_IMPLEMENTATION='{odd}' where" in finding.fix
+    names = ((1000, "fastrtps_$(touch ran)", 0o644), (1001, "fastrtps_port7412", 0o666))
+    [finding] = found(
+        *(
+            process({}, rmw=None, uid=uid, shm=(1, 1), files=(shared_file(name, uid, mode),))
+            for uid, name, mode in names
+        )
+    )
+    assert finding.proof == "ls -ln '/proc/7/root/dev/shm/fastrtps_$(touch ran)'"
+
+
+def shared_file(name, uid, mode):
+    return SharedFile(name=name, middleware="Fast DDS", uid=uid, mode=mode)
+
+
 def test_options_that_contradict_each_other():
     from tests.support.command import rmwbench
 

@@ -3,6 +3,7 @@ rule uses only facts that were read, and no properties that are invisible from o
 QoS."""
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -110,7 +111,9 @@ def _between_groups(
             evidence=[
                 f"/dev/shm/{file.name}: user {file.uid}, mode {file.mode:o}" for file in refused
             ],
-            proof=f"ls -ln {' '.join(f'/proc/{a.pid}/root/dev/shm/{file.name}' for file in refused)}",
+            proof=shlex.join(
+                ["ls", "-ln", *(f"/proc/{a.pid}/root/dev/shm/{file.name}" for file in refused)]
+            ),
             fix=_instead_of_shm(middleware, f"docker run --user {a.uid} …: the same user"),
         )
 
@@ -407,7 +410,7 @@ def two_rmws(system: LiveSystem) -> Findings:
             evidence=_names_of_groups(groups),
             proof=f"grep -lE 'librmw_(fastrtps|cyclonedds|zenoh|connextdds)' "
             f"{' '.join(f'/proc/{process.pid}/maps' for process in members[:8])}",
-            fix=f"export RMW_IMPLEMENTATION={most} where {_pids(others)} are started",
+            fix=f"export RMW_IMPLEMENTATION={shlex.quote(most)} where {_pids(others)} are started",
         )
 
 
