@@ -268,15 +268,18 @@ def time_text(document: dict[str, Any]) -> str:
     return f"{text}."
 
 
-def machine_budget_s(make: Callable[[float | None], Plan], machines: int, budget_s: float) -> float:
-    """Return the machine time of the blocks that fit into `budget_s` of the cluster; `make` makes a
-    plan with a budget of machine time. Raises UserError if the suite's minimum of blocks does not
-    fit."""
+def machine_budget_s(
+    make: Callable[[float | None], Plan], machines: int, budget_s: float, per_trial: int = 1
+) -> float:
+    """Return the machine time of the blocks that fit into `budget_s` of the cluster, where a trial
+    takes `per_trial` machines; `make` makes a plan with a budget of machine time. Raises UserError
+    if the suite's minimum of blocks does not fit."""
+    gangs = max(1, machines // per_trial)
     plan = make(None)
-    plan = make(max(budget_s * machines, plan.minimum_s))
+    plan = make(max(budget_s * gangs, plan.minimum_s))
     blocks = _affordable_blocks(plan)
     while (
-        needed_s := duration_s(_first_blocks(plan, blocks), machines)
+        needed_s := duration_s(_first_blocks(plan, blocks), gangs)
     ) > budget_s and blocks > plan.suite.blocks.minimum:
         blocks -= 1
     if needed_s > budget_s * (1 + 1e-9):

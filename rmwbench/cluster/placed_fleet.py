@@ -202,7 +202,7 @@ class PlacedFleet(Fleet):
 
     def machine_time_s(self, make: Any, budget_s: float) -> float:
         size = self.placing.size(make(None).cells)
-        return machine_budget_s(make, max(1, len(self.machines) // size), budget_s)
+        return machine_budget_s(make, len(self.machines), budget_s, size)
 
     def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
         self.placing.check(plan)

@@ -56,6 +56,9 @@ def test_a_budget_that_is_too_small_says_what_so_many_machines_need():
     with pytest.raises(UserError, match="too small") as raised:
         machine_budget_s(make, 3, 10.0)
     assert "on 3 machines: 5 blocks" in raised.value.expected
+    with pytest.raises(UserError, match="too small") as raised:
+        machine_budget_s(make, 4, 10.0, per_trial=2)
+    assert "on 4 machines: 5 blocks" in raised.value.expected
 
 
 def test_machines_that_are_too_few_for_another_trial_are_paid_and_run_none():

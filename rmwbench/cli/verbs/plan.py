@@ -99,22 +99,27 @@ def _make_plan(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     reasons = unsupported_cells.description_reasons(cells, workers, NAMESPACES)
     reasons = {} if len(reasons) == len(cells) else reasons
     per_trial = max(len(cell.hosts) for cell in cells) if gang else 1
-    request = _for_each_machine(planner, request, reasons, max(1, cluster // per_trial))
+    request = _for_each_machine(planner, request, reasons, cluster, per_trial)
     return planner.plan(request, reasons, left_out=absent, host=NAMESPACES), [], per_trial
 
 
 def _for_each_machine(
-    planner: "Planner", request: "Request", reasons: "Mapping[int, str]", gangs: int
+    planner: "Planner",
+    request: "Request",
+    reasons: "Mapping[int, str]",
+    machines: int,
+    per_trial: int,
 ) -> "Request":
-    """Return the request with the machine time of the blocks that so many gangs run at once within
-    its budget."""
+    """Return the request with the machine time of the blocks that the machines run within its
+    budget."""
     from rmwbench.cluster import batch_schedule
 
     if request.budget_s is None:
         return request
     budget_s = batch_schedule.machine_budget_s(
         lambda machine_s: planner.plan(replace(request, budget_s=machine_s), reasons),
-        gangs,
+        machines,
         request.budget_s,
+        per_trial,
     )
     return replace(request, budget_s=budget_s)
