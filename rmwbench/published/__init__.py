@@ -1,4 +1,4 @@
-"""What did others publish, and does it hold? Five evaluations and more, each as published, as
+"""What did others publish, and does it hold? Seven evaluations, each as published, as
 corrected from its data, and as measured here.
 
 `importers` reads the data of others, `claims` judges statements, `figures` draws figures again,

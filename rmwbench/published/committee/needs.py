@@ -291,7 +291,7 @@ def _fewest_blocks(shares: Shares, error: float, most: int) -> int:
 
 
 def _without_loss(messages: int, blocks: int) -> Posterior:
-    """Return the posterior after so many blocks without a missing message."""
+    """Return the posterior after `blocks` blocks without a missing message."""
     lost, campaigns, due = (0.0,) * blocks, (0,) * blocks, (float(messages),) * blocks
     return posterior(BlockValues("fraction", lost, campaigns, of=due))
 

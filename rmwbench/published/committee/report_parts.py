@@ -55,8 +55,8 @@ MOST_COMMENT_BYTES = 64 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class SectionGroup:
-    """Arms that are judged among themselves, as if nothing else had been run: other arms are no
-    choice for whoever chooses among these. `title`: what the arms have in common, empty if the
+    """Arms that are judged among themselves, as if nothing else had been run: who chooses among
+    these cannot choose other arms. `title`: what the arms have in common, empty if the
     section has one group."""
 
     title: str

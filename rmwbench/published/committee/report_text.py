@@ -51,7 +51,7 @@ from rmwbench.words import numbers as fmt
 from rmwbench.words.level_names import named_level
 
 MOST_ANSWERS = 3
-"""A section with at most so many decided workloads has the answer of each; else answers are
+"""The most decided workloads of a section that has the answer of each; otherwise answers are
 counted."""
 MOST_CHARTS = 3
 """The most charts of a section's page that the report shows."""

@@ -62,8 +62,8 @@ class Sides:
 
 @dataclass(frozen=True)
 class ClaimValue:
-    """A value with its interval at `level`, from so many blocks that both sides have; `value` is
-    None if there is no ratio."""
+    """A value with its interval, from the `blocks` that both sides have; `value` is None if there
+    is no ratio."""
 
     value: float | None
     low: float
@@ -73,7 +73,7 @@ class ClaimValue:
     """Some block has no finite positive ratio: the interval is the range of the blocks, or the
     bound of what was never seen, and order must decide, too."""
     enough: bool = True
-    """Whether order decides: the range of so many blocks covers the median as often as the level
+    """Whether order decides: the range of these blocks covers the median as often as the level
     asks."""
     refused: Code | None = None
     """Why the values say nothing: `lost`, the time that the lost messages of a block would have
@@ -572,7 +572,7 @@ def _none_seen(
 
 
 def _fraction(metrics: Sequence[Estimate], values: np.ndarray, level: ErrorLevel) -> Interval:
-    """Return the interval of a fraction of so many events a trial. `count` has all events of a
+    """Return the interval of a fraction of the events of a trial. `count` has all events of a
     campaign."""
     trials = sum(metric.trials or 0 for metric in metrics)
     total = sum(metric.count or 0 for metric in metrics) / max(trials, 1)
@@ -627,7 +627,7 @@ def difference(
     three. Coverage by simulation with 3 to 6 blocks: 92 % if a few single messages are lost on one
     side alone, otherwise 93 to 100 %.
 
-    `unseen` is the share of trials that may go wrong as a whole although none of so many did. A
+    `unseen` is the share of trials that may go wrong as a whole although none was seen to. A
     side of which no trial lost half of its messages may have that share of trials that lose all;
     likewise the other way round. Each bound is the wider of the two, because no number of messages
     speaks of trials.

@@ -55,7 +55,7 @@ class MedianDays:
 
 @dataclass(frozen=True, kw_only=True)
 class EndedWithin:
-    """The share that ended within so many days."""
+    """The share that ended within `days`."""
 
     days: int
     share: float = exact()
@@ -279,7 +279,7 @@ def _points(curve: Curve) -> list[list[float]]:
 
 
 def _thin(steps: int) -> np.ndarray:
-    """Return the places of at most CURVE_POINTS of so many steps, with the first and the last."""
+    """Return the places of at most CURVE_POINTS steps, with the first and the last."""
     return np.unique(np.linspace(0, steps - 1, min(steps, CURVE_POINTS)).astype(int))
 
 

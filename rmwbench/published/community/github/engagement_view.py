@@ -302,7 +302,7 @@ def _without_data(reasons: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def _shares(times: WaitingTimes, limits: Iterable[int]) -> list[str]:
-    """Return what ended within so many days, in per cent."""
+    """Return the share that ended within each number of days, in per cent."""
     shares = {share.days: f"{100 * share.share:.0f} %" for share in times.within}
     return [shares.get(days, "–") for days in limits]
 

@@ -29,7 +29,7 @@ NO_TAGS = "no tags here: a clone without them looks like a project without relea
 VERSION = re.compile(r"(?:rel|release)?[-_/]?v?\d+(?:\.\d+)+[-+._0-9a-z]*", re.IGNORECASE)
 """The whole name of a tag that is a version: 1.2.3, v1.2, V0.5.0rc1, release-2.0.0-beta."""
 WEB = "noreply@github.com"
-"""The committer of what is merged on GitHub's pages: a program, whoever pressed the button."""
+"""The committer of what is merged on GitHub's pages: a program and no person."""
 ONLY_WEB = "GitHub's pages or bots committed all, and git does not tell for whom"
 _FIELDS = ("%H", "%P", "%ct", "%aN", "%aE", "%cN", "%cE")
 

@@ -17,7 +17,7 @@ from rmwbench.words.fields import absent
 
 INSIDE = ("OWNER", "MEMBER", "COLLABORATOR")
 WEB = "web-flow"
-"""The committer of what is merged on GitHub's pages: a program, whoever pressed the button."""
+"""The committer of what is merged on GitHub's pages: a program and no person."""
 _BOT = re.compile(r".*\[bot\]|[\w.+-]*[-_]bot", re.IGNORECASE | re.DOTALL)
 
 
