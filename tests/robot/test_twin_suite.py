@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -249,10 +250,13 @@ def test_the_verb_writes_a_suite_that_is_planned(bag, tmp_path):
     assert json.loads(planned.stdout)["suite"]["name"] == "my-robot"
 
 
-@pytest.mark.parametrize("name", ["2026-11-30", "42", "true"])
+@pytest.mark.parametrize("name", ["2026-11-30", "42", "true", "site 2.1"])
 def test_a_suite_has_the_name_of_its_file_also_if_that_is_no_text_to_yaml(bag, tmp_path, name):
-    verb = rmwbench("twin", bag, "-o", tmp_path / f"{name}.yaml")
+    """The command in the comment of `site 2.1.yaml` named `site-2-1.yaml`."""
+    path = tmp_path / f"{name}.yaml"
+    verb = rmwbench("twin", bag, "-o", path)
     assert verb.returncode == 0, verb.stderr
+    assert f"#     rmwbench run {shlex.quote(path.name)}\n" in path.read_text()
 
 
 def test_a_bag_at_the_current_directory_is_named(bag):

@@ -136,11 +136,10 @@ def _name(bag: Path) -> str:
 def _style(options: TwinOptions) -> "SuiteStyle":
     from rmwbench.robot.twin.suite_text import SuiteStyle
 
-    stem = options.out.stem if options.out else "my-robot"
-    name = re.sub(r"[^A-Za-z0-9_-]", "-", stem).lstrip("-_") or "my-robot"
-    return SuiteStyle(
-        name=name[:100], source=ANONYMOUS if options.anonymous else _name(options.bag)
-    )
+    file = options.out.name if options.out else "my-robot.yaml"
+    name = re.sub(r"[^A-Za-z0-9_-]", "-", Path(file).stem).lstrip("-_") or "my-robot"
+    source = ANONYMOUS if options.anonymous else _name(options.bag)
+    return SuiteStyle(name=name[:100], file=file, source=source)
 
 
 def _write(options: TwinOptions, robot_twin: "Twin") -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.stats.intervals import clustered_fraction
+from rmwbench.command_name import command_line
 from rmwbench.errors import UserError
 from rmwbench.robot.twin.twin_likeness import stands_for_all_sizes
 from rmwbench.robot.twin.twin_model import SMALLEST, Twin, TwinNode, TwinTopic
@@ -45,12 +46,13 @@ NOTABLE_SIZES = 1.1
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteStyle:
-    """The parts of a suite that do not depend on the twin: name, arms and blocks. Without `arms` it
-    compares the sourced RMWs, or all middlewares. `steady_s` None: the length that its topics need.
-    `limits`: whether to propose limits."""
+    """The parts of a suite that do not depend on the twin: its name and that of its file, arms and
+    blocks. Without `arms` it compares the sourced RMWs, or all middlewares. `steady_s` None: the
+    length that its topics need. `limits`: whether to propose limits."""
 
     name: str
     source: str
+    file: str = "my-robot.yaml"
     arms: Sequence[str] = ()
     blocks: str = "{minimum: 5, maximum: 8}"
     steady_s: float | None = None
@@ -129,8 +131,9 @@ def _header(twin: Twin, style: SuiteStyle) -> Iterator[str]:
         f"{silent}, {_rate(traffic.bytes_per_s)}."
     )
     yield "#"
-    yield f"#     rmwbench plan {style.name}.yaml    its duration, and what cannot run"
-    yield f"#     rmwbench run {style.name}.yaml"
+    plan, run = (_clean(command_line(verb, style.file)) for verb in ("plan", "run"))
+    yield f"#     {plan}    its duration, and what cannot run"
+    yield f"#     {run}"
     yield "#"
     yield "# `# assumed`: not in the bag or a graph. `# proposed`: change it as you need."
     for note in (*_assumptions(twin), *_clocks(twin), *twin.notes):
