@@ -35,12 +35,11 @@ from rmwbench.words.numbers import counted
 
 
 class ClusterProgress(Progress):
-    """The progress on several machines; `machines` is their number now."""
+    """The progress on several machines."""
 
-    def __init__(self, plan: Plan, console: Console, schedule: Schedule, machines: int):
+    def __init__(self, plan: Plan, console: Console, schedule: Schedule, fleet: Fleet):
         super().__init__(plan, console, schedule)
-        self.machines = machines
-        self._schedule = schedule
+        self._schedule, self._fleet = schedule, fleet
         self._begun: dict[str, tuple[Trial, float]] = {}
         self._announced_blocks = schedule.blocks_done
 
@@ -87,15 +86,16 @@ class ClusterProgress(Progress):
                 for key, trials in schedule.waiting.items()
                 if begin <= key.block < end
             ]
-            total_s += spread_s(parts_s, max(self.machines, 1), busy_s)
+            total_s += spread_s(parts_s, max(len(self._fleet.runners), 1), busy_s)
             begin, busy_s = end, []
         return total_s
 
     def _redraw(self) -> None:
         running = list(self._begun.values())
         if running:
-            trials, machines = counted(len(running), "trial"), counted(self.machines, "machine")
-            self._draw(running[-1][0], f"{trials} on {machines}")
+            machines = sum(len(runner.members) for runner in self._fleet.runners)
+            text = f"{counted(len(running), 'trial')} on {counted(machines, 'machine')}"
+            self._draw(running[-1][0], text)
 
 
 class PartSource:
@@ -128,8 +128,7 @@ class PartSource:
         return self.course.decided
 
     def begin(self, console: Console, ungranted: Iterable[str]) -> None:
-        runners = self._fleet.runners
-        self._progress = ClusterProgress(self.plan, console, self.course, len(runners))
+        self._progress = ClusterProgress(self.plan, console, self.course, self._fleet)
         announce(self._progress.say, self.plan, ungranted)
         self._announce_machines()
         self._looks = InterimLooks(self.plan, self.course, self._writer)
@@ -170,7 +169,6 @@ class PartSource:
         part = self.course.lost(end.machine)
         self._progress.lost(end.machine)
         outcome = self._fleet.lose(end.machine)
-        self._progress.machines = len(self._fleet.runners)
         again = f"; {part.text} is queued again" if part else ""
         text = f"machine {end.machine} was lost in trial {end.order.trial}{again}: {end.reason}"
         self._tell(f"{text}; {outcome}" if outcome else text)
