@@ -30,6 +30,7 @@ workloads:
   - {name: flood, message: Bytes(100), arrival: {kind: saturation, limit: 1000}}
   - {name: chain, message: Bytes(100), rate_hz: 100, relays: 1, subscribers: 2}
   - {name: service, clients: 1, request: Bytes(64), reply: Bytes(8000000), rate_hz: 200}
+  - {name: dying, message: Bytes(100), rate_hz: 200, daemons_end_s: 2, timeline: {steady_s: 3}}
   - name: graph
     nodes:
       - {name: a, publishers: [{topic: x, message: Bytes(64), rate_hz: 100},
@@ -206,6 +207,15 @@ def test_a_spinning_arm_needs_a_core_more_than_it_spins(monkeypatch):
     all_levels = levels(AXES["subscribers"], 1.0, 0.05, 1, 100)
     arm = search_cells.testable_arm(cells("small", "subscribers"), LOADED.arms[1], all_levels)
     assert arm.levels[-1] == 3 and "4 spinning and 4 cores" in arm.bound
+
+
+def test_a_window_that_ends_before_an_event_of_the_workload_ends_the_range():
+    """It was no error of the user's, but a crash."""
+    dying = cells("dying", messages=50)
+    with pytest.raises(UserError, match="a window of 1 s, the daemons end after the steady state"):
+        dying.probe_s(200.0)
+    arm = search_cells.testable_arm(dying, LOADED.arms[0], (10.0, 200.0, 400.0))
+    assert arm.levels == (10.0,) and "the daemons end" in arm.bound
 
 
 def test_what_does_not_fit_into_memory_ends_the_range(monkeypatch):

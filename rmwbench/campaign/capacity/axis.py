@@ -57,7 +57,7 @@ class Rate(Axis):
     def own(self, workload: Workload) -> float:
         rates = [rate for arrival in _arrivals(workload) if (rate := self._rate(workload, arrival))]
         if not rates:
-            raise _unfit(workload, self, "none of its publishers has a rate")
+            raise unfit(workload, self, "none of its publishers has a rate")
         return max(rates)
 
     def at(self, workload: Workload, level: float) -> Workload:
@@ -74,9 +74,9 @@ class Rate(Axis):
     def _rate(self, workload: Workload, arrival: Any) -> float | None:
         if isinstance(arrival, Saturation):
             reason = "sends as fast as it can, so that no message is late"
-            raise _unfit(workload, self, f"one of its publishers {reason}")
+            raise unfit(workload, self, f"one of its publishers {reason}")
         if isinstance(arrival, TraceArrival):
-            raise _unfit(workload, self, "one of its publishers has recorded times")
+            raise unfit(workload, self, "one of its publishers has recorded times")
         return None if isinstance(arrival, Relay) else arrival.rate_hz
 
 
@@ -102,7 +102,7 @@ class Size(Axis):
 
     def _message(self, workload: Workload) -> str:
         if workload.clients is not None:
-            raise _unfit(workload, self, "a service has two messages, a request and a reply")
+            raise unfit(workload, self, "a service has two messages, a request and a reply")
         type_names = {
             p.message
             for node in workload.nodes or ()
@@ -111,9 +111,9 @@ class Size(Axis):
         }
         type_names |= {workload.message} if workload.message else set()
         if not type_names:
-            raise _unfit(workload, self, "it has no messages of its own")
+            raise unfit(workload, self, "it has no messages of its own")
         if len(type_names) > 1:
-            raise _unfit(
+            raise unfit(
                 workload, self, f"it has several message types: {', '.join(sorted(type_names))}"
             )
         return type_names.pop()
@@ -130,9 +130,9 @@ class Subscribers(Axis):
 
     def own(self, workload: Workload) -> float:
         if workload.nodes is not None:
-            raise _unfit(workload, self, "it lists its nodes itself")
+            raise unfit(workload, self, "it lists its nodes itself")
         if (workload.graph or workload.clients or workload.bring_up) is not None:
-            raise _unfit(workload, self, "it has no subscribers to add")
+            raise unfit(workload, self, "it has no subscribers to add")
         return float(workload.subscribers or 1)
 
     def at(self, workload: Workload, level: float) -> Workload:
@@ -148,7 +148,7 @@ class Topics(Axis):
 
     def own(self, workload: Workload) -> float:
         if not any(node.publishers for node in workload.all_nodes):
-            raise _unfit(workload, self, "it has no topics to copy")
+            raise unfit(workload, self, "it has no topics to copy")
         return 1.0
 
     def at(self, workload: Workload, level: float) -> Workload:
@@ -234,7 +234,7 @@ def _with_copies(node: Node, copies: range) -> Node:
     )
 
 
-def _unfit(workload: Workload, along: Axis, why: str) -> UserError:
+def unfit(workload: Workload, along: Axis, why: str) -> UserError:
     return UserError(
         f"workload `{workload.name}` cannot be searched along {along.name}: {why}",
         where=WHERE,

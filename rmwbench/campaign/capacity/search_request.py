@@ -14,13 +14,14 @@ least up to".
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from rmwbench.analysis.capacity.limit import CapacityLimit, parse_limit
-from rmwbench.campaign.capacity.axis import Axis, axis, levels
+from rmwbench.campaign.capacity.axis import Axis, axis, levels, unfit
 from rmwbench.campaign.plan import unsupported_cells
 from rmwbench.campaign.plan.machine_limits import MIB, memory_bytes
 from rmwbench.campaign.plan.plan import budget_text, duration_text
@@ -30,6 +31,7 @@ from rmwbench.lab.host.host import available_memory_bytes
 from rmwbench.lab.machine import describe
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.cells import Cell
+from rmwbench.suite.fault import Fault
 from rmwbench.suite.network.network import links_between
 from rmwbench.suite.suite import Suite
 from rmwbench.suite.timeline import Timeline
@@ -59,9 +61,13 @@ class SearchCells:
         self.at_level = lru_cache(maxsize=None)(self._at_level)
 
     def cell(self, arm: Arm, level: float, number: int = 0) -> Cell:
-        """Return the cell of an arm at a level. Raises Fault if the level contradicts the
-        workload."""
+        """Return the cell of an arm at a level. Raises UserError if the level, or its window,
+        contradicts the workload."""
         changed, timeline, graph = self.at_level(level)
+        with self._unfit_at(level, timeline):
+            links = links_between(
+                self.suite.networks, changed.network, changed.host_names, timeline
+            )
         number_of_level = int(level) if float(level).is_integer() else level
         return Cell(
             number,
@@ -71,17 +77,18 @@ class SearchCells:
             {self.along.factor: number_of_level},
             timeline,
             graph,
-            links=links_between(self.suite.networks, changed.network, changed.host_names, timeline),
+            links=links,
         )
 
     def probe_s(self, level: float) -> float:
-        """Return the expected time of a probe at the level."""
+        """Return the expected time of a probe at the level. Raises as `cell`."""
         return self.at_level(level)[1].duration_s + FIXED_COST_S
 
     def _at_level(self, level: float) -> tuple[Workload, Timeline, tuple[Endpoint, ...]]:
         changed = self.along.at(self.workload, level)
         long = self._timeline.lasting(COUNTED_S)
-        drafts = endpoints(changed, long)
+        with self._unfit_at(level, long):
+            drafts = endpoints(changed, long)
         per_s = min((e.steady_messages for e in drafts if e.reads), default=0) / COUNTED_S
         poisson = any(isinstance(e.arrival, Poisson) for e in drafts)
         # a window may begin just after a message was due; a Poisson draw may be short by four
@@ -91,7 +98,17 @@ class SearchCells:
             max(min(WINDOW_S, ENOUGH_MESSAGES / per_s), messages / per_s) if per_s else WINDOW_S
         )
         timeline = self._timeline.lasting(math.ceil(seconds * 100) / 100)
-        return changed, timeline, endpoints(changed, timeline)
+        with self._unfit_at(level, timeline):
+            return changed, timeline, endpoints(changed, timeline)
+
+    @contextmanager
+    def _unfit_at(self, level: float, timeline: Timeline) -> Iterator[None]:
+        try:
+            yield
+        except Fault as fault:
+            window = f"a window of {timeline.steady_s:g} s"
+            why = f"at {quantity(level, self.along)}, with {window}, {fault.what}"
+            raise unfit(self.workload, self.along, why) from fault
 
 
 PROCESS_BYTES = 48 << 20
@@ -260,12 +277,15 @@ def search_space(request: SearchRequest, suite: Suite, where: str) -> SearchSpac
 
 def testable_arm(cells: SearchCells, arm: Arm, levels: tuple[float, ...]) -> SearchArm:
     """Return the arm with the levels, from the easiest on, that memory and cores of this machine
-    permit. A higher level needs more of both, so the first that does not fit is found by
-    bisection."""
+    permit. A higher level needs more of both, and has a shorter window, so the first that does not
+    fit is found by bisection."""
     cores, available = int(describe()["hardware"]["cores_usable"]), available_memory_bytes()
 
     def reason(index: int) -> str | None:
-        cell = cells.cell(arm, levels[index])
+        try:
+            cell = cells.cell(arm, levels[index])
+        except UserError as error:
+            return error.what
         return spin_reason(cell, cores) or memory_reason(cell, available)
 
     count = bisect_left(range(len(levels)), True, key=lambda index: reason(index) is not None)
@@ -405,7 +425,8 @@ def _check_time(space: SearchSpace) -> list[str]:
     if budget_s is None:
         return []
     arms, along, first_s = len(space.testable), cells.along, cells.probe_s(start)
-    shortest_s = min(cells.probe_s(level) for level in (start, space.levels[-1]))
+    highest = (each.levels[-1] for each in space.testable)
+    shortest_s = min(cells.probe_s(level) for level in (start, *highest))
     why = f"{space.limit.demanding.text} needs {cells.messages} messages per trial"
     least_s = arms * (first_s + (FEWEST_ROUNDS - 1) * shortest_s)
     if budget_s < least_s:
