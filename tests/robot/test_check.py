@@ -332,7 +332,8 @@ def test_several_in_use_are_judged_by_the_worst(first):
     assert f"about the worst of {FAST.arm} and {SLOW.arm}, which misses a limit" in words
 
 
-def test_a_check_over_a_network_that_was_stopped_is_looked_at_over_that_network():
-    """The command lacked it, and showed another check or none."""
-    options = CheckOptions(suite="my-robot.yaml", network="wifi")
-    assert last_command(options) == "rmwbench check my-robot.yaml --network wifi --last"
+def test_a_check_that_was_stopped_is_looked_at_with_its_network_and_candidates():
+    """The command lacked both, and showed another check, another answer, or none."""
+    options = CheckOptions(suite="my-robot.yaml", network="wifi", use=["zenoh tuned"])
+    arguments = "my-robot.yaml --network wifi --use 'zenoh tuned'"
+    assert last_command(options) == f"rmwbench check {arguments} --last"

@@ -93,6 +93,7 @@ def _run(options: CheckOptions) -> "Bundle":
 
 def last_command(options: CheckOptions) -> str:
     """Return the command that prints the answer of a check again: those over a network have a
-    folder of their own."""
-    network = ["--network", options.network] if options.network else []
-    return command_line("check", options.required_suite("check"), *network, "--last")
+    folder of their own, and the answer is about the candidates of `--use`."""
+    words = ["--network", options.network] if options.network else []
+    words += [word for arm in options.use or () for word in ("--use", arm)]
+    return command_line("check", options.required_suite("check"), *words, "--last")
