@@ -174,3 +174,10 @@ def test_a_mistake_is_refused_as_without_a_network(text, words):
         with pytest.raises(UserError) as caught:
             over(text, network)
         assert words in caught.value.what
+
+
+def test_a_graph_of_one_process_has_no_second_host():
+    graph = "  - {name: g, rate_hz: 10, message: Bytes(1000), graph: {nodes: 4, processes: 1}}\n"
+    with pytest.raises(UserError, match="host `base` has no node") as caught:
+        over(ROBOT + graph, "wifi")
+    assert caught.value.where == "mine.yaml:14"

@@ -156,7 +156,7 @@ def locate(tree: Any, path: tuple[Any, ...]) -> tuple[int, str, Any]:
             # A key of a merged mapping (`<<: *other`) has no line; the entry with the merge has one.
             line, name = node.lc.key(key)[0] if key in (node.lc.data or ()) else line, str(key)
         elif isinstance(node, CommentedSeq) and isinstance(key, int) and key < len(node):
-            line = node.lc.item(key)[0]
+            line = node.lc.item(key)[0] if key in (node.lc.data or ()) else line
         else:
             continue
         node = node[key]

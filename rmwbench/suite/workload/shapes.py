@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 from rmwbench.suite.fault import Fault, Strict
 from rmwbench.suite.timeline import Span
 from rmwbench.suite.workload.topology import BringUp, Node, Placement
+from rmwbench.words.numbers import counted
 
 SHARED = "robot"
 """The process of a shorthand with `processes: one`."""
@@ -91,7 +92,7 @@ def check_hosts(hosts: Hosts, nodes: Sequence[Node], *, one_process: bool) -> No
         if not any(node.host == host for node in nodes) and not (one_process and len(hosts) > 1):
             raise Fault(
                 f"host `{host}` has no node",
-                expected=f"at most {len({node.host for node in nodes})} hosts, or more nodes",
+                expected=f"at most {counted(len({node.host for node in nodes}), 'host')}, or more nodes",
                 actual=len(hosts),
                 at=("hosts", index),
             )
