@@ -88,6 +88,12 @@ def test_size_subscribers_and_topics_change_what_they_say():
     }
 
 
+def test_copies_of_a_topic_in_focus_are_in_focus():
+    """No copy was, and no latency of theirs could be judged."""
+    graph = WORKLOADS["graph"].model_copy(update={"focus": ("x", "b")})
+    assert AXES["topics"].at(graph, 2.0).focus == ("x_c1", "x_c2", "b")
+
+
 @pytest.mark.parametrize(
     "workload, along, part",
     [

@@ -218,12 +218,18 @@ def _with_publishers(nodes: Iterable[Node], change: Callable[[Any], Any]) -> tup
     )
 
 
+def _copy_name(topic: str, copy: int) -> str:
+    return f"{topic}_c{copy}"
+
+
 def _with_copies(node: Node, copies: range) -> Node:
     def renamed(item: Any, copy: int) -> Any:
-        changes: dict[str, Any] = {"topic": f"{item.topic}_c{copy}"}
+        changes: dict[str, Any] = {"topic": _copy_name(item.topic, copy)}
         arrival = getattr(item, "arrival", None)
         if isinstance(arrival, Relay):
-            changes["arrival"] = arrival.model_copy(update={"source": f"{arrival.source}_c{copy}"})
+            changes["arrival"] = arrival.model_copy(
+                update={"source": _copy_name(arrival.source, copy)}
+            )
         return item.model_copy(update=changes)
 
     return node.model_copy(
