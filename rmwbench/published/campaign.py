@@ -132,10 +132,8 @@ class MeasuredCampaign:
 
     @property
     def host(self) -> str | None:
-        """What tells the machine apart from others. A description in one line fits many guests of
-        one hypervisor, so the whole release of its kernel is part of it."""
-        kernel = self.fact("kernel")
-        return f"{self.machine} (kernel {kernel})" if self.machine and kernel else self.machine
+        """What tells the machine apart from others."""
+        return host_name(self.machine, self.fact("kernel"))
 
     def ran(self, suite: str) -> bool:
         """Whether it is a campaign of the suite that a file of claims or figures names `suite`."""
@@ -144,6 +142,12 @@ class MeasuredCampaign:
     def fact(self, name: str) -> str | None:
         """Return what is known of its machine by this name; None if nothing is."""
         return next((fact.value for fact in self.facts if fact.name == name), None)
+
+
+def host_name(machine: str | None, kernel: str | None) -> str | None:
+    """Return what tells a machine apart from others. A description in one line fits many guests of
+    one hypervisor, so the whole release of its kernel is part of it."""
+    return f"{machine} (kernel {kernel})" if machine and kernel else machine
 
 
 def of_shown(

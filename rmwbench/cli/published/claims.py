@@ -234,10 +234,11 @@ def plan(
     verdict: Verdicts = None,
     as_json: Annotated[bool, json_option("Print the plan (docs/formats/claims.md).")] = False,
 ) -> None:
+    from rmwbench.published.claims.claim_campaigns import settled_here
     from rmwbench.published.claims.claims_plan import lines
 
     _, files, only = _selected_claims(source, verdict or ())
-    claims_plan = _plan(files, only, _settled_here(files), parse_duration_s(budget))
+    claims_plan = _plan(files, only, settled_here(files), parse_duration_s(budget))
     if as_json:
         print_json(claims_plan.document())
     else:
@@ -261,12 +262,13 @@ def run(
     no_report: NoReport = False,
 ) -> None:
     from rmwbench.bundle.newest import new_directory
+    from rmwbench.published.claims.claim_campaigns import settled_here
     from rmwbench.published.claims.claims_session import begin
 
     budget_s = parse_duration_s(budget)
     names, files, only = _selected_claims(source, verdict or ())
     directory = out or new_directory("claims")
-    settled = _settled_here(files)
+    settled = settled_here(files)
     session = begin(directory, names, seed=seed, budget_s=budget_s, settled=settled, only=only)
     _carry_out(session, files, no_report)
 
@@ -398,25 +400,6 @@ def _plan(
     gathered_offers = gather([judged for judged in candidates if judged.claim.id not in refused])
     gathered = GatheredOffers(gathered_offers.offers, {**gathered_offers.refused, **refused})
     return make_claims_plan(gathered, settled, budget_s)
-
-
-def _settled_here(files: "list[Claims]") -> dict[str, str]:
-    """Return the claims that a shipped measurement of this very machine decides: id -> its
-    date."""
-    from rmwbench.lab import machine
-    from rmwbench.published.claims.claim_campaigns import settled_by
-    from rmwbench.published.summaries import campaigns_of, shipped
-
-    this_machine = machine.describe()["summary"]
-    dates_of_claims: dict[str, str] = {}
-    for file in files:
-        summaries = [
-            summary for summary in shipped(file.claims) if summary["machine"] == this_machine
-        ]
-        measured = [campaign for summary in summaries for campaign in campaigns_of(summary)]
-        dates = ", ".join(sorted({summary["date"] for summary in summaries}))
-        dates_of_claims |= settled_by([file], measured, f"shipped, {dates}")
-    return dates_of_claims
 
 
 def _answer(session: "ClaimsSession", files: "list[Claims]", no_report: bool) -> bool:

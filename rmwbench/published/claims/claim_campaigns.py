@@ -27,7 +27,8 @@ from rmwbench.campaign.plan.request import Request
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.start import new_campaign, resumed_campaign
 from rmwbench.errors import UserError
-from rmwbench.published.campaign import MeasuredCampaign, RunningCampaign
+from rmwbench.lab.machine import describe
+from rmwbench.published.campaign import MeasuredCampaign, RunningCampaign, host_name
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
 from rmwbench.published.claims.claims_plan import (
     ClaimOfFile,
@@ -48,6 +49,7 @@ from rmwbench.published.claims.judging.decision_rules import (
 )
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.sides import arms_of
+from rmwbench.published.claims.summary import shipped_of
 from rmwbench.suite.file.load import plain
 from rmwbench.words.numbers import counted
 
@@ -90,6 +92,21 @@ def settled_by(
             for measured in answers(file, claim, campaigns)
         )
     }
+
+
+def settled_here(sources: Sequence[Claims]) -> dict[str, str]:
+    """Return the claims that a shipped measurement of this very machine decides: id -> its
+    dates."""
+    described = describe()
+    here = host_name(described["summary"], described["kernel"]["release"])
+    settled: dict[str, str] = {}
+    for file in sources:
+        measured = [
+            campaign for campaign in shipped_of([file])[file.claims] if campaign.host == here
+        ]
+        dates = ", ".join(sorted({str(campaign.date) for campaign in measured}))
+        settled |= settled_by([file], measured, f"shipped, {dates}")
+    return settled
 
 
 def settled_in(sources: Sequence[Claims], session: ClaimsSession) -> dict[str, str]:

@@ -6,11 +6,13 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.published.campaign_section import _row
-from rmwbench.published.claims.claim_campaigns import settled_by
+from rmwbench.published.claims import claim_campaigns
+from rmwbench.published.claims.claim_campaigns import settled_by, settled_here
 from rmwbench.published.claims.claim_items import item
 from rmwbench.published.claims.claims_ledger import document, ledger, versions_text
 from rmwbench.published.claims.sentences import results
 from rmwbench.published.reports.public_report import JudgedReport
+from rmwbench.results.model import Fact
 from tests.published.claims.asking import html, judged, page, today
 from tests.published.claims.test_predicates import FAST, SLOW, arm, campaign, claims_with
 
@@ -119,6 +121,19 @@ def test_an_older_version_settles_no_claim():
     old, new = run_of("1.0", FAST), run_of("2.0", noisy, day=2)
     assert settled_by([file], [old], "here") == {"c": "here"}
     assert settled_by([file], [old, new], "here") == {}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "settled"), [("6.18.1", {"c": "shipped, 2026-11-01"}), ("6.18.2", {})]
+)
+def test_claims_are_settled_by_what_was_measured_on_this_very_machine(monkeypatch, kernel, settled):
+    """Another guest of the hypervisor has the same description in one line."""
+    file, facts = claims_with(**CLAIM), (Fact(name="kernel", value="6.18.1", note=None),)
+    shipped = replace(run_of("1.0", FAST), facts=facts, shipped=True)
+    monkeypatch.setattr(claim_campaigns, "shipped_of", lambda files: {file.claims: [shipped]})
+    here = {"summary": "one", "kernel": {"release": kernel}}
+    monkeypatch.setattr(claim_campaigns, "describe", lambda: here)
+    assert settled_here([file]) == settled
 
 
 def test_cells_without_data_are_not_enough_blocks():
