@@ -155,8 +155,15 @@ class Topics(Axis):
         copies = range(1, round(level) + 1)
         if len(copies) == 1:
             return workload
-        nodes = tuple(_with_copies(node, copies) for node in workload.all_nodes)
-        return workload.model_copy(update={"nodes": nodes} | dict.fromkeys(EXCLUDES["nodes"]))
+        nodes = workload.all_nodes
+        topics = {item.topic for node in nodes for item in (*node.publishers, *node.subscriptions)}
+        focus = tuple(
+            copy
+            for name in workload.focus
+            for copy in ([_copy_name(name, k) for k in copies] if name in topics else [name])
+        )
+        changes = {"nodes": tuple(_with_copies(node, copies) for node in nodes), "focus": focus}
+        return workload.model_copy(update=changes | dict.fromkeys(EXCLUDES["nodes"]))
 
 
 AXES: dict[str, Axis] = {axis.name: axis for axis in (Rate(), Size(), Subscribers(), Topics())}
