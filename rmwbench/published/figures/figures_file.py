@@ -184,8 +184,8 @@ class FigurePart(Strict):
                 expected="`measured` or `not_measured`",
                 at=("chart",),
             )
-        has_panels = all(x.panel for x in (*self.points, *self.measured)) and not self.printed
-        if self.columns and not has_panels:
+        panels = [*(x.panel for x in self.points), *(x.panel for x in self.measured)]
+        if self.columns and (self.printed or not all(panels)):
             raise Fault(
                 "small multiples without panels",
                 expected="`panel` in all `points` and `measured`, and nothing `printed`",
