@@ -181,3 +181,13 @@ def test_a_graph_of_one_process_has_no_second_host():
     with pytest.raises(UserError, match="host `base` has no node") as caught:
         over(ROBOT + graph, "wifi")
     assert caught.value.where == "mine.yaml:14"
+
+
+def test_a_mistake_with_a_shipped_network_is_at_its_name_in_the_suite():
+    """It had the line of the file of networks."""
+    hosts = (
+        "  - {name: own, rate_hz: 10, message: Bytes(1000), hosts: [arm, hand], network: wifi}\n"
+    )
+    with pytest.raises(UserError, match="unknown host `base`") as caught:
+        over(ROBOT + hosts, None)
+    assert caught.value.where == "mine.yaml:14"

@@ -16,7 +16,16 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from rmwbench.errors import UserError, not_one_of
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.file.suite_files import NETWORKS_FILE, path_text, read, suites_directory
-from rmwbench.suite.file.tree import mapping_of, mappings_of, put, tree_of
+from rmwbench.suite.file.tree import (
+    Place,
+    key_place,
+    mapping_at,
+    mapping_of,
+    mappings_of,
+    put,
+    tree_of,
+    values_of,
+)
 
 NETWORKS, NETWORK, HOST, HOSTS, NODES = "networks", "network", "host", "hosts", "nodes"
 ROBOT, BASE = "robot", "base"
@@ -49,12 +58,13 @@ def complete(tree: CommentedMap, everywhere: str | None) -> None:
             is_chain = has_chains or RELAYS in workload
             _put_over(workload, index, everywhere, is_chain=is_chain)
     missing = {
-        name
-        for name in _network_names(tree)
+        name: place
+        for name, place in _named_networks(tree)
         if name in shipped_networks() and name not in own_networks
     }
-    for name in sorted(missing):
-        _put(own_networks, name, shipped_networks()[name])
+    for name, place in sorted(missing.items()):
+        network = values_of(shipped_networks()[name], NETWORKS_FILE)
+        put(own_networks, name, mapping_at(network, place), place)
     if missing and NETWORKS not in tree:
         _put(tree, NETWORKS, own_networks)
 
@@ -77,13 +87,15 @@ def _factors(tree: CommentedMap) -> CommentedMap:
     return factors if isinstance(factors, CommentedMap) else CommentedMap()
 
 
-def _network_names(tree: CommentedMap) -> Iterator[str]:
-    """The names of networks in workloads, and in the levels of the factor."""
+def _named_networks(tree: CommentedMap) -> Iterator[tuple[str, Place]]:
+    """The names of networks in workloads, and in the levels of the factor, with their places."""
     for _, workload in mappings_of(tree, "workloads"):
         if isinstance(workload.get(NETWORK), str):
-            yield str(workload[NETWORK])
-    levels = _factors(tree).get(NETWORK)
-    yield from map(str, levels if isinstance(levels, CommentedSeq) else ())
+            yield str(workload[NETWORK]), key_place(workload, NETWORK)
+    factors = _factors(tree)
+    if isinstance(factors.get(NETWORK), CommentedSeq):
+        for name in factors[NETWORK]:
+            yield str(name), key_place(factors, NETWORK)
 
 
 def _put_over(workload: CommentedMap, index: int, network: str, *, is_chain: bool) -> None:
