@@ -263,7 +263,7 @@ def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], lab: 
                 "the campaign's cells are not what they were",
                 where=f"{bundle.directory}, cell {number}",
                 actual=_difference(stored.get(number), current.get(number)),
-                fix="restore the profile files and workers it was started with, or start a new "
+                fix=f"restore {_cause(stored.get(number), current.get(number))}, or start a new "
                 "campaign",
             )
     _check_same_workers(bundle, workers)
@@ -315,5 +315,16 @@ def _alike(key: str, stored: Any, current: Any) -> bool:
 def _difference(stored: Any, current: Any) -> str:
     if stored is None or current is None:
         return "the cell is new" if stored is None else "the cell is gone"
-    keys = [key for key in stored.keys() | current.keys() if stored.get(key) != current.get(key)]
-    return "different: " + ", ".join(sorted(keys))
+    return "different: " + ", ".join(_changed_keys(stored, current))
+
+
+def _cause(stored: Any, current: Any) -> str:
+    """Return the part of the machine whose change made the definition of a cell differ."""
+    if stored and current and "ungranted" in _changed_keys(stored, current):
+        return "the limits of socket buffers that the kernel had (sysctl)"
+    return "the profile files and workers it was started with"
+
+
+def _changed_keys(stored: Mapping[str, Any], current: Mapping[str, Any]) -> list[str]:
+    keys = stored.keys() | current.keys()
+    return sorted(key for key in keys if stored.get(key) != current.get(key))

@@ -306,6 +306,15 @@ def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(ben
 
 
 @pytest.mark.long
+def test_a_limit_of_the_kernel_that_was_raised_since_is_what_a_resume_names():
+    """`doctor --fix` had raised it, and the advice was to restore profile files."""
+    stored = {"arm": 1, "ungranted": [{"side": "receive"}], "flags": ["tuned*: …"]}
+    current = {"arm": 1, "flags": []}
+    assert start._difference(stored, current) == "different: flags, ungranted"
+    assert "sysctl" in start._cause(stored, current)
+    assert "profile files" in start._cause(stored, stored | {"arm": 2})
+
+
 def test_a_hang_up_that_nohup_ignores_stops_nothing():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
