@@ -18,6 +18,8 @@ from rmwbench.results.machine.machine_model import Hardware
 from rmwbench.whole_file import check_writable, durable_file, make_directory
 
 SCHEMA, VERSION = "rmwbench/calibration", 1
+_DETAILS = {"truths": "list", "aa": "pairs"}
+"""Part of a calibration → its single checks, which a campaign does not keep."""
 _SUMMARY = (
     "calibration", "created_utc", "tool_version", "quick", "kernel", "blocks", "truths", "aa", "own_cost", "not_tested",
 )  # fmt: skip
@@ -108,12 +110,16 @@ def newest(machine: Mapping[str, Any]) -> dict[str, Any] | None:
             document = parse_json(read_input(path))
         except (OSError, ValueError):
             continue
-        if isinstance(document, dict) and (document.get("schema"), document.get("version")) == (
-            SCHEMA,
-            VERSION,
-        ):
+        if _is_calibration(document):
             return document
     return None
+
+
+def _is_calibration(document: Any) -> bool:
+    if not isinstance(document, dict):
+        return False
+    of_this_version = (document.get("schema"), document.get("version")) == (SCHEMA, VERSION)
+    return of_this_version and all(isinstance(document.get(part), dict) for part in _DETAILS)
 
 
 def for_campaign(machine: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,9 +129,7 @@ def for_campaign(machine: Mapping[str, Any]) -> dict[str, Any]:
     if document is None:
         return {}
     summary = {name: document[name] for name in _SUMMARY if name in document}
-    summary["truths"] = {
-        name: value for name, value in document["truths"].items() if name != "list"
-    }
-    summary["aa"] = {name: value for name, value in document["aa"].items() if name != "pairs"}
+    for part, details in _DETAILS.items():
+        summary[part] = {name: value for name, value in document[part].items() if name != details}
     floor = document["aa"].get("floor", {}).get("all")
     return {"calibration": summary} | ({} if floor is None else {"aa_floor": floor})

@@ -99,6 +99,7 @@ def test_damaged_and_foreign_files_are_passed_over():
     damaged.write_text('{"schema": "rmwb')
     calibrations.save(calibration("2026-11-23T10:00:00Z", version=2))
     calibrations.save(calibration("2026-11-24T10:00:00Z", schema="something else"))
+    calibrations.save(calibration("2026-11-25T10:00:00Z", truths=None))
     (good.parent / f"{calibrations.fingerprint(MACHINE)}-20990101T000000Z.json").write_text("[]")
     assert calibrations.newest(MACHINE)["created_utc"] == "2026-11-21T10:00:00Z"
 
