@@ -86,6 +86,18 @@ def test_nothing_of_a_failed_trial_came_to_a_reader_or_to_the_end_of_a_chain(met
 
 
 @pytest.mark.parametrize(
+    ("metric", "failed"),
+    [("longest_stall", math.inf), ("match_time", math.inf), ("achieved_rate", 0.0)],
+)
+def test_a_lost_block_is_in_each_metric_that_says_what_a_failed_trial_is(metric, failed):
+    """Beside another primary metric it was in latencies alone: three stalls that never ended were
+    in no comparison of stalls."""
+    blocks = with_lost_blocks(GLOSSARY[metric], {0: 5.0, 1: 6.0}, {2}, primary=False)
+    assert blocks == {0: 5.0, 1: 6.0, 2: failed}
+    assert with_lost_blocks(GLOSSARY["pss"], {0: 5.0}, {2}, primary=False) == {0: 5.0}
+
+
+@pytest.mark.parametrize(
     "metric", ["delivery", "sent_rate", "achieved_rate", "achieved_throughput"]
 )
 def test_a_failed_trial_is_the_worst_where_a_larger_value_is_better(metric):

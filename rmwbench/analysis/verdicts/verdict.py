@@ -131,18 +131,19 @@ def with_lost_blocks(
     entry: Metric, values: Mapping[int, Any], lost: Iterable[int], *, primary: bool
 ) -> dict[int, Any]:
     """Block -> value, or (events, of) of a fraction, with the blocks that an arm lost. Such a block
-    is infinite in latencies and in the `primary` metric, or 0 where a larger value is better; it
-    has as many messages as usual, and none is delivered. The cost of a lost block is not known."""
+    has the metric's value for a failed trial. The `primary` metric without such a value is infinite
+    there, or 0 where a larger value is better. A lost block has as many messages as usual, and none
+    is delivered. What it costs is not known: other metrics have no value for it."""
     lost = sorted(set(lost) - values.keys())
     if not values or not lost:
         return dict(values)
     if entry.failed_value == ALL_LOST:
         usual = median_low(of for _, of in values.values())
         return dict(values) | dict.fromkeys(lost, (usual, usual))
-    if not (primary or entry.is_latency):
-        return dict(values)
-    worst = 0.0 if entry.better is Better.HIGHER else math.inf
-    return dict(values) | dict.fromkeys(lost, worst)
+    worst = entry.failed_value
+    if worst is None and primary:
+        worst = 0.0 if entry.better is Better.HIGHER else math.inf
+    return dict(values) | ({} if worst is None else dict.fromkeys(lost, worst))
 
 
 def undelivered_shares(arms: Sequence[JudgedArm]) -> dict[str, float]:

@@ -169,11 +169,6 @@ class Metric:
     """Whether other load of the machine leaves the value as it is."""
 
     @property
-    def is_latency(self) -> bool:
-        """Whether messages that never arrived count as infinite."""
-        return self.kind == "quantile" and self.unit == "ns"
-
-    @property
     def is_percentile_of_messages(self) -> bool:
         return self.kind == "quantile" and self.scope in (MetricScope.MESSAGES, MetricScope.CHAIN)
 
