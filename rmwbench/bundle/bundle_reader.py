@@ -141,10 +141,6 @@ class Bundle:
             if name in line.tables and n not in merged_trials
         ]
 
-    def tables(self) -> list[str]:
-        """Return the names of the tables with at least one file."""
-        return [name for name in TABLES if self.paths(name)]
-
     def table(
         self, name: str, trial: int | None = None, columns: Sequence[str] | None = None
     ) -> pa.Table:

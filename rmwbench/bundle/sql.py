@@ -84,12 +84,6 @@ class QueryResult:
     total: int
 
 
-def run(bundle: Bundle, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Return (column names, all rows) of one SQL statement as `ask` does."""
-    result = ask(bundle, sql)
-    return result.columns, result.rows
-
-
 def ask(bundle: Bundle, sql: str, most_rows: int | None = None) -> QueryResult:
     """Return the answer to one SQL statement, with its first `most_rows` rows or all. Ctrl-C ends
     it at once. Raises UserError for a wrong statement, with the nearest table if that helps."""

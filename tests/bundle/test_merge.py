@@ -11,7 +11,7 @@ from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.bundle_reader import ABSENT
 from rmwbench.bundle.journal import TrialEnded
 from rmwbench.bundle.schema import TABLES, table_from_rows
-from rmwbench.bundle.sql import run
+from rmwbench.bundle.sql import ask
 from rmwbench.errors import UserError
 from tests.support import synthetic_bundle
 from tests.support.edited import journal
@@ -70,7 +70,7 @@ def test_a_merged_bundle_says_what_it_said_before(plain, merged, said):
         "select trial, count(*), sum(taken_ns), count(consumed_ns) from received group by trial "
         "order by trial"
     )
-    assert run(Bundle(merged), sql) == run(Bundle(plain), sql)
+    assert ask(Bundle(merged), sql) == ask(Bundle(plain), sql)
 
 
 def test_the_records_of_every_trial_come_back_from_the_merged_file(plain, merged, monkeypatch):

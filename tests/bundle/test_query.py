@@ -11,7 +11,7 @@ import pytest
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.newest import newest_campaign
 from rmwbench.bundle.schema import TABLES
-from rmwbench.bundle.sql import run
+from rmwbench.bundle.sql import ask
 from rmwbench.errors import UserError
 from tests.support import synthetic_bundle
 from tests.support.command import captured
@@ -28,26 +28,26 @@ def bundle(tmp_path_factory):
 
 
 def test_a_join_over_trials_and_cells(bundle):
-    columns, rows = run(
+    result = ask(
         bundle,
         "select arm, count(*) as n from received join trials using (trial) join cells using (cell) "
         "group by arm order by arm",
     )
-    assert columns == ["arm", "n"]
-    assert len(rows) == 8
-    assert all(n == 23 for _, n in rows)
+    assert result.columns == ["arm", "n"]
+    assert len(result.rows) == 8
+    assert all(n == 23 for _, n in result.rows)
 
 
 def test_every_table_has_a_view_with_the_documented_columns(bundle):
     for name, schema in TABLES.items():
-        columns, _ = run(bundle, f"select * from {name} limit 0")
-        assert columns == schema.names
+        result = ask(bundle, f"select * from {name} limit 0")
+        assert result.columns == schema.names
 
 
 def test_files_that_the_journal_does_not_name_are_not_there(bundle, tmp_path):
     with BundleWriter.create(tmp_path / "c", {}) as writer:
         writer.write_tables(0, {"trials": {"trial": [0]}})
-    assert run(Bundle(tmp_path / "c"), "select count(*) from trials")[1] == [(0,)]
+    assert ask(Bundle(tmp_path / "c"), "select count(*) from trials").rows == [(0,)]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_files_that_the_journal_does_not_name_are_not_there(bundle, tmp_path):
 )
 def test_a_wrong_or_reaching_query_is_one_clear_error(bundle, sql, says):
     with pytest.raises(UserError) as error:
-        run(bundle, sql)
+        ask(bundle, sql)
     assert says in str(error.value)
 
 
@@ -73,7 +73,7 @@ def test_a_truncated_table_is_named(bundle, tmp_path):
     shutil.copytree(bundle.directory, tmp_path / "c")
     (tmp_path / "c/tables/sent/000002.parquet").write_bytes(b"PAR1")
     with pytest.raises(UserError, match=r"sent/000002\.parquet"):
-        run(Bundle(tmp_path / "c"), "select 1")
+        ask(Bundle(tmp_path / "c"), "select 1")
 
 
 def test_newest_campaign_is_by_creation_and_ignores_rubbish(tmp_path):
@@ -123,4 +123,4 @@ def test_a_folder_above_the_campaign_is_neither_a_column_nor_a_pattern(bundle, t
     pq.write_table(pq.read_table(cells).slice(0, 1), cells)
     directory = shutil.copytree(bundle.directory, tmp_path / folder / "c")
     sql = "select arm from cells order by arm"
-    assert run(Bundle(directory), sql) == run(bundle, sql)
+    assert ask(Bundle(directory), sql) == ask(bundle, sql)

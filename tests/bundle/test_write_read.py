@@ -350,7 +350,7 @@ def test_a_changed_file_is_found(whole, tmp_path):
 
 def test_a_bundle_from_before_a_column_was_added_reads_it_as_null(tmp_path):
     from rmwbench.bundle.schema import ADDED
-    from rmwbench.bundle.sql import run
+    from rmwbench.bundle.sql import ask
 
     row = {
         "endpoint": 1,
@@ -374,7 +374,7 @@ def test_a_bundle_from_before_a_column_was_added_reads_it_as_null(tmp_path):
         (2, "publisher", "[2]"),
     ]
     assert np.array_equal(bundle.columns("endpoints", 1, ["reply_bytes"])["reply_bytes"], [ABSENT])
-    assert run(bundle, "select trial, peers, joins_ns from endpoints order by trial")[1] == [
+    assert ask(bundle, "select trial, peers, joins_ns from endpoints order by trial").rows == [
         (1, None, None),
         (2, "[2]", None),
     ]
@@ -382,9 +382,9 @@ def test_a_bundle_from_before_a_column_was_added_reads_it_as_null(tmp_path):
         pq.read_table(path.with_name("000002.parquet")).drop_columns(list(ADDED["endpoints"])),
         path.with_name("000002.parquet"),
     )
-    assert run(Bundle(tmp_path / "c"), "select max(peers), max(reply_bytes) from endpoints")[1] == [
-        (None, None)
-    ]
+    assert ask(
+        Bundle(tmp_path / "c"), "select max(peers), max(reply_bytes) from endpoints"
+    ).rows == [(None, None)]
     pq.write_table(old.drop_columns(["kind"]), path)
     with pytest.raises(UserError, match="lacks columns"):
         Bundle(tmp_path / "c").rows("endpoints")

@@ -95,9 +95,9 @@ def test_the_injected_medians_and_losses_come_back_inside_their_intervals(docume
 
 def test_metrics_agree_with_sql(bundle, document):
     """The same number by another road."""
-    from rmwbench.bundle.sql import run
+    from rmwbench.bundle.sql import ask
 
-    _, rows = run(
+    rows = ask(
         bundle,
         """
         select t.trial, quantile_disc(coalesce((r.taken_ns - s.intended_ns)::double, 'inf'::double), 0.5) from sent s
@@ -105,7 +105,7 @@ def test_metrics_agree_with_sql(bundle, document):
         join trials t on t.trial = s.trial join cells using (cell)
         where arm = 'cyclonedds untouched' and workload = 'camera' and s.flags & 4 = 0 group by t.trial order by t.trial
     """,
-    )
+    ).rows
     ours = arm_of(document, "camera", "cyclonedds untouched")["per_trial"]["response_latency_p50"]
     assert [(x["trial"], x["value"]) for x in ours] == [
         (t, pytest.approx(v, rel=1e-5)) for t, v in rows

@@ -160,9 +160,9 @@ class Proof:
 
     def query(self, sql: str, trial: int) -> list[tuple]:
         """The same bundle asked by SQL: another reader of the records than the analysis."""
-        from rmwbench.bundle.sql import run
+        from rmwbench.bundle.sql import ask
 
-        return run(self.bundle, sql.format(trial=trial))[1]
+        return ask(self.bundle, sql.format(trial=trial)).rows
 
 
 @cache

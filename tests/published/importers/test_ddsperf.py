@@ -8,7 +8,7 @@ import time
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.sql import run
+from rmwbench.bundle.sql import ask
 from rmwbench.errors import UserError
 from rmwbench.published.importers import import_published
 from tests.published.importers.samples import SAMPLES, put
@@ -43,11 +43,11 @@ def test_what_a_pinging_publisher_printed(bundle):
 
 def test_a_percentile_needs_ten_beyond_it(bundle):
     """Nine pings have none; 110 have a 90th percentile and no 99th."""
-    _, rows = run(
+    rows = ask(
         bundle,
         "select metric, value from windows where metric like 'half_round_trip_p%' order by metric, "
         "end_ns",
-    )
+    ).rows
     assert [(m[-3:], v is not None) for m, v in rows] == [
         ("p50", False),
         ("p50", True),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.sql import run as query
+from rmwbench.bundle.sql import ask
 from rmwbench.errors import UserError
 from rmwbench.published.importers.formats.hop_chain import HOPS, WARM_UP
 from rmwbench.published.importers.imported_bundle import import_published
@@ -51,10 +51,10 @@ def test_a_run_is_a_trial_of_its_version(tmp_path):
     }
     assert cells["rmw_zenoh_cpp", "imu, 6 hops"] == "0.10.6"
     assert cells["rmw_connextdds", "imu, 6 hops"] is None
-    _, rows = query(
+    rows = ask(
         Bundle(done.directory),
         "select count(*) from windows where metric = 'end_to_end_latency_mean'",
-    )
+    ).rows
     assert rows == [(12,)]
 
 

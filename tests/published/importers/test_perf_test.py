@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.sql import run
+from rmwbench.bundle.sql import ask
 from rmwbench.errors import UserError
 from rmwbench.published.importers import import_published
 from rmwbench.published.importers.data_source import SourceFile
@@ -38,14 +38,16 @@ def imported(tmp_path, text: str) -> Bundle:
 def test_counts_of_every_format_are_the_truth(tmp_path, form):
     bundle = imported(tmp_path, FORMATS[form](SECONDS))
     assert bundle.campaign.imported["kind"] == "perf-test"
-    _, rows = run(bundle, "select value from windows where metric = 'received' order by end_ns")
+    rows = ask(bundle, "select value from windows where metric = 'received' order by end_ns").rows
     assert [v for (v,) in rows] == [s.received for s in SECONDS]
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_second_without_messages_has_no_latency(tmp_path, form):
     bundle = imported(tmp_path, FORMATS[form](SECONDS))
-    _, rows = run(bundle, "select value from windows where metric = 'latency_mean' order by end_ns")
+    rows = ask(
+        bundle, "select value from windows where metric = 'latency_mean' order by end_ns"
+    ).rows
     assert [v if v is None else pytest.approx(v / 1e6) for (v,) in rows] == [
         s.latency_ms for s in SECONDS
     ]
@@ -58,9 +60,9 @@ def test_a_log_with_exact_counts_has_messages_on_both_sides(tmp_path, metric):
     for row in document["analysis_results"]:
         row["num_samples_sent"] = row["num_samples_received"]
     bundle = imported(tmp_path, json.dumps(document))
-    _, rows = run(
+    rows = ask(
         bundle, f"select unit, value from windows where metric = '{metric}' order by end_ns"
-    )
+    ).rows
     counts = [0 if metric == "lost" else s.received for s in SECONDS]
     assert rows == [("messages", count) for count in counts]
 
@@ -85,7 +87,7 @@ def test_figures_as_published_and_as_corrected(tmp_path, form):
 
 def test_a_publishers_log_has_no_latency_and_no_restored_count(tmp_path):
     bundle = imported(tmp_path, text_2020(SECONDS, publishers=1, subscribers=0))
-    _, rows = run(bundle, "select distinct metric from windows")
+    rows = ask(bundle, "select distinct metric from windows").rows
     metrics = {m for (m,) in rows}
     assert "sent_rate_cut" in metrics
     assert not any(m.startswith(("latency", "received")) for m in metrics)
@@ -105,7 +107,7 @@ def test_rows_without_a_share_of_the_processors_are_left_out_and_said(tmp_path, 
 
 def test_an_unknown_type_has_no_restored_count(tmp_path):
     bundle = imported(tmp_path, text_2020(SECONDS).replace("Array1k", "MyOwn"))
-    _, rows = run(bundle, "select count(value) from windows where metric = 'received'")
+    rows = ask(bundle, "select count(value) from windows where metric = 'received'").rows
     assert rows == [(0,)]
     (rate,) = [r for r in bundle.rows("figures") if r["figure"] == "received_rate"]
     assert rate["as_corrected"] is None
@@ -162,7 +164,7 @@ def test_a_blocked_second_counts_in_what_was_received_and_in_its_latency(tmp_pat
     cells[4], cells[6] = "50", str(round(700.4 * SIZE))
     row = ",\t\t".join(cells)
     bundle = imported(tmp_path, f"{head}\n{row}\n")
-    _, rows = run(bundle, "select value from windows where metric = 'received' order by end_ns")
+    rows = ask(bundle, "select value from windows where metric = 'received' order by end_ns").rows
     assert rows == [(1000,), (None,)]
     figures = {row["figure"]: row for row in bundle.rows("figures")}
     assert figures["lost_share"]["as_corrected"] == pytest.approx(50 / 1750.4, rel=1e-3)
