@@ -320,6 +320,7 @@ def test_a_driver_on_a_machine_that_measures_writes_each_part_between_two_of_its
     fleet = Fleet(2, here="m0", before_wait=lambda _: counts.append(len(numbers(tmp_path / "out"))))
     assert run(tmp_path / "out", fleet)[0].done == 36
     assert len(set(counts)) > 3 and fleet.running_here_while_fetching == 0
+    assert Fleet(3, here="m0").idle() == ["m1", "m2", "m0"]
 
 
 def test_a_copy_is_a_valid_campaign_at_every_block_and_whole_at_the_end(tmp_path):
