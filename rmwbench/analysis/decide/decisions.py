@@ -132,32 +132,32 @@ def decide(
 
 
 def _answer(
-    candidate: DecideCandidate, limits: Sequence[UserLimit], rules: Rules, level: float
+    candidate: DecideCandidate, limits: Sequence[UserLimit], rules: Rules, error: float
 ) -> DecisionAnswer:
-    least = level / max(len(limits), 1)
+    limit_error = error / max(len(limits), 1)
     if candidate.not_supported is not None:
         return DecisionAnswer(
             arm=candidate.name,
             outcome=Outcome.MISSES,
             why=Why.NOT_SUPPORTED,
             probability=0.0,
-            error=level,
+            error=error,
             blocks=0,
             failed=FailureCount(trials=0, of=0),
             binding=None,
-            limits=tuple(_unknown(limit, least, candidate.not_supported) for limit in limits),
+            limits=tuple(_unknown(limit, limit_error, candidate.not_supported) for limit in limits),
         )
     beliefs = {
         limit: posterior(b) for limit, b in candidate.blocks.items() if b.count >= LEAST_BLOCKS
     }
     of_limits = tuple(
-        _decision(limit, candidate, beliefs.get(limit), least, rules) for limit in limits
+        _decision(limit, candidate, beliefs.get(limit), limit_error, rules) for limit in limits
     )
     known = [entry for entry in of_limits if entry.outcome is not Outcome.UNKNOWN]
     probability = None
     if limits and len(known) == len(limits) and min(e.blocks for e in known) >= rules.min_blocks:
         probability = _joint_probability(candidate.blocks, beliefs, limits)
-    outcome, why, binding = _outcome(of_limits, probability, level, rules)
+    outcome, why, binding = _outcome(of_limits, probability, error, rules)
     if outcome is Outcome.MEETS and candidate.failed.trials:
         outcome, why = Outcome.OPEN, Why.FAILED
     return DecisionAnswer(
@@ -165,7 +165,7 @@ def _answer(
         outcome=outcome,
         why=why,
         probability=probability,
-        error=level,
+        error=error,
         blocks=min((entry.blocks for entry in known), default=0),
         failed=candidate.failed,
         binding=binding,
@@ -174,7 +174,7 @@ def _answer(
 
 
 def _outcome(
-    decisions: Sequence[LimitDecision], probability: float | None, level: float, rules: Rules
+    decisions: Sequence[LimitDecision], probability: float | None, error: float, rules: Rules
 ) -> tuple[Outcome, Why, LimitDecision | None]:
     """The outcome over all limits, and the limit that decides it or leaves it open."""
     with_data = [limit for limit in decisions if limit.probability is not None]
@@ -188,7 +188,7 @@ def _outcome(
         return Outcome.UNKNOWN, Why.NO_DATA, unknown[0] if unknown else None
     if few:
         return Outcome.OPEN, Why.TOO_FEW_BLOCKS, min(few, key=lambda limit: limit.blocks)
-    if probability is None or probability < 1 - level:
+    if probability is None or probability < 1 - error:
         return Outcome.OPEN, Why.INTERVAL, _worst(with_data) if with_data else None
     return Outcome.MEETS, Why.LIMIT, None
 
@@ -198,43 +198,43 @@ def _worst(decisions: Sequence[LimitDecision]) -> LimitDecision:
     return min(decisions, key=lambda limit: limit.probability or 0.0)
 
 
-def _limit_fields(limit: UserLimit, least: float) -> dict[str, Any]:
-    return {**vars(limit), "unit": GLOSSARY[limit.metric].unit, "error": least}
+def _limit_fields(limit: UserLimit, error: float) -> dict[str, Any]:
+    return {**vars(limit), "unit": GLOSSARY[limit.metric].unit, "error": error}
 
 
-def _unknown(limit: UserLimit, least: float, why: str) -> LimitDecision:
-    return LimitDecision(**_limit_fields(limit, least), outcome=Outcome.UNKNOWN, no_data=why)
+def _unknown(limit: UserLimit, error: float, why: str) -> LimitDecision:
+    return LimitDecision(**_limit_fields(limit, error), outcome=Outcome.UNKNOWN, no_data=why)
 
 
 def _decision(
     limit: UserLimit,
     candidate: DecideCandidate,
     belief: Posterior | None,
-    least: float,
+    error: float,
     rules: Rules,
 ) -> LimitDecision:
-    """The outcome of one limit. `least`: the probability up to which the limit is missed."""
+    """The outcome of one limit. `error`: the probability up to which it is missed."""
     blocks = candidate.blocks.get(limit)
     if blocks is None or not blocks.count:
-        return _unknown(limit, least, candidate.absent.get(limit, "not measured"))
+        return _unknown(limit, error, candidate.absent.get(limit, "not measured"))
     if belief is None:
         value = float(blocks.each()[0])
         measured = ValueInterval(value=value, low=value, high=value)
         return LimitDecision(
-            **_limit_fields(limit, least),
+            **_limit_fields(limit, error),
             outcome=Outcome.OPEN,
             blocks=blocks.count,
             measured=measured,
         )
     # with too few blocks no probability is small or large enough
-    level = least if belief.count >= rules.min_blocks else -1.0
+    level = error if belief.count >= rules.min_blocks else -1.0
     judgement = judge(
         belief, limit.at_most, level=level, clocks=blocks.bound, under_way=blocks.under_way
     )
     excused = judgement.outcome is Outcome.MISSES and limit.case in candidate.machine_bound
     value, low, high = belief.interval()
     return LimitDecision(
-        **_limit_fields(limit, least),
+        **_limit_fields(limit, error),
         outcome=Outcome.OPEN if excused else judgement.outcome,
         probability=judgement.probability,
         blocks=belief.count,
