@@ -258,10 +258,10 @@ class BlockSource(TrialSource):
         return self.course.needs(trial) and may_repeat_needed(self.plan, elapsed_s, again_s)
 
 
-def omission_text(plan: Plan, blocks_done: int, elapsed_s: float, limit_s: float) -> str:
+def omission_text(plan: Plan, blocks_done: int, elapsed_s: float, allowed_s: float) -> str:
     return (
         f"{plan.blocks - blocks_done} of {plan.blocks} blocks left out: "
-        f"{duration_text(elapsed_s)} had passed, of {duration_text(limit_s)} allowed"
+        f"{duration_text(elapsed_s)} had passed, of {duration_text(allowed_s)} allowed"
     )
 
 

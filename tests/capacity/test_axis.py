@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from rmwbench.campaign.capacity import search_request as search_cells
+from rmwbench.campaign.capacity import search_request
 from rmwbench.campaign.capacity.axis import AXES, axis, levels
 from rmwbench.campaign.capacity.search_request import (
     ENOUGH_MESSAGES,
@@ -149,7 +149,7 @@ def test_a_range_without_any_level_is_refused():
         "mini.yaml", "chain", (), "p50 < 5 ms", "subscribers", "2.2", "2.4", None, 0.05, 0
     )
     with pytest.raises(UserError, match="at least two levels") as error:
-        search_cells._levels(AXES["subscribers"], 2.0, request)
+        search_request._levels(AXES["subscribers"], 2.0, request)
     assert error.value.actual == "none"
 
 
@@ -206,12 +206,12 @@ def test_levels_are_printed_with_their_unit():
 
 def test_a_spinning_arm_needs_a_core_more_than_it_spins(monkeypatch):
     one = cells("small").cell(LOADED.arms[1], 200.0)
-    assert search_cells.spin_reason(one, 2) is None
-    assert "1 core; it needs 2" in search_cells.spin_reason(one, 1)
-    assert search_cells.spin_reason(cells("small").cell(LOADED.arms[0], 200.0), 1) is None
-    monkeypatch.setattr(search_cells, "describe", lambda: {"hardware": {"cores_usable": 4}})
+    assert search_request.spin_reason(one, 2) is None
+    assert "1 core; it needs 2" in search_request.spin_reason(one, 1)
+    assert search_request.spin_reason(cells("small").cell(LOADED.arms[0], 200.0), 1) is None
+    monkeypatch.setattr(search_request, "describe", lambda: {"hardware": {"cores_usable": 4}})
     all_levels = levels(AXES["subscribers"], 1.0, 0.05, 1, 100)
-    arm = search_cells.testable_arm(cells("small", "subscribers"), LOADED.arms[1], all_levels)
+    arm = search_request.testable_arm(cells("small", "subscribers"), LOADED.arms[1], all_levels)
     assert arm.levels[-1] == 3 and "4 spinning and 4 cores" in arm.bound
 
 
@@ -220,14 +220,14 @@ def test_a_window_that_ends_before_an_event_of_the_workload_ends_the_range():
     dying = cells("dying", messages=50)
     with pytest.raises(UserError, match="a window of 1 s, the daemons end after the steady state"):
         dying.probe_s(200.0)
-    arm = search_cells.testable_arm(dying, LOADED.arms[0], (10.0, 200.0, 400.0))
+    arm = search_request.testable_arm(dying, LOADED.arms[0], (10.0, 200.0, 400.0))
     assert arm.levels == (10.0,) and "the daemons end" in arm.bound
 
 
 def test_what_does_not_fit_into_memory_ends_the_range(monkeypatch):
-    monkeypatch.setattr(search_cells, "available_memory_bytes", lambda: 2 << 30)
+    monkeypatch.setattr(search_request, "available_memory_bytes", lambda: 2 << 30)
     all_levels = levels(AXES["size"], 1000.0, 0.2, 64, 1 << 28)
-    arm = search_cells.testable_arm(cells("small", "size"), LOADED.arms[0], all_levels)
+    arm = search_request.testable_arm(cells("small", "size"), LOADED.arms[0], all_levels)
     count = len(arm.levels)
     assert 0 < count < len(all_levels) and "of memory" in arm.bound
     # a depth of 10 and two in the making, at the publisher and at the reader
@@ -237,4 +237,4 @@ def test_what_does_not_fit_into_memory_ends_the_range(monkeypatch):
 def test_a_service_keeps_its_replies_in_memory_too():
     """As `machine_limits.memory_bytes` counts them, by which `run` is refused."""
     service = cells("service").cell(LOADED.arms[0], 200.0)
-    assert "of memory" in search_cells.memory_reason(service, 720 << 20)
+    assert "of memory" in search_request.memory_reason(service, 720 << 20)

@@ -206,7 +206,7 @@ def _run_in(
                 features = map(
                     stack.enter_context, from_features("trial", "running", outcome, processes)
                 )
-                beside = BesidePrograms(
+                programs = BesidePrograms(
                     sampler=sampler,
                     background=background,
                     traffic=traffic,
@@ -214,7 +214,7 @@ def _run_in(
                     network=network,
                     features=tuple(feature for feature in features if feature is not None),
                 )
-                _live(outcome, processes, workers, files, beside)
+                _live(outcome, processes, workers, files, programs)
         finally:
             trial_network.network_end(outcome, network)
             _take_written(outcome, processes)
@@ -241,29 +241,29 @@ def _live(
     processes: TrialProcesses,
     workers: Workers,
     files: Mapping[str, int],
-    beside: BesidePrograms,
+    programs: BesidePrograms,
 ) -> None:
     """Run the workers of a trial from their start until their counts are collected."""
-    cell, sampler = outcome.order.cell, beside.sampler
-    spawner = Spawner(outcome, processes, workers, files, beside.frames)
-    clocks = _start(outcome, processes, spawner, beside)
+    cell, sampler = outcome.order.cell, programs.sampler
+    spawner = Spawner(outcome, processes, workers, files, programs.frames)
+    clocks = _start(outcome, processes, spawner, programs)
     try:
         open_and_match(outcome, processes, workers)
-        for feature in beside.features:
+        for feature in programs.features:
             feature.start(outcome, processes, workers, sampler)
         with step(outcome, "probe"):
             outcome.probes += machine.idle_probe()
             outcome.probes += machines.idle_probes(processes)
-        beside.disturb(outcome)
-        changes = run_window(outcome, processes, workers, beside, spawner, files)
+        programs.disturb(outcome)
+        changes = run_window(outcome, processes, workers, programs, spawner, files)
         with step(outcome, "drain"):
             drain(outcome, processes, changes, files)
-        beside_trial.take_sources(outcome, beside.frames)
-        beside.end_disturbance(outcome)
+        beside_trial.take_sources(outcome, programs.frames)
+        programs.end_disturbance(outcome)
         clocks.read()
         clocks.check()
         _collect(outcome, processes, sampler)
-        for feature in beside.features:
+        for feature in programs.features:
             feature.take(outcome)
         if cell.sampling.leftovers:
             with step(outcome, "leftovers"):
@@ -273,11 +273,11 @@ def _live(
 
 
 def _start(
-    outcome: TrialOutcome, processes: TrialProcesses, spawner: Spawner, beside: BesidePrograms
+    outcome: TrialOutcome, processes: TrialProcesses, spawner: Spawner, programs: BesidePrograms
 ) -> HostClocks:
     """Start the workers, the sampler and the sources of frames; return the clocks of their
     hosts."""
-    cell, sampler = outcome.order.cell, beside.sampler
+    cell, sampler = outcome.order.cell, programs.sampler
     with step(outcome, "spawn"):
         for process in cell.processes:
             if process.follows is None:
@@ -297,7 +297,7 @@ def _start(
     for host in cell.hosts:
         host_processes = [(name, p) for name, p in everyone if p.host is processes.hosts[host]]
         sampler.watch([(name, p.inner_pid, p.role) for name, p in host_processes], host)
-    beside_trial.start_sources(outcome, beside.frames, sampler)
+    beside_trial.start_sources(outcome, programs.frames, sampler)
     return clocks
 
 

@@ -21,7 +21,7 @@ from rmwbench.lab import machine
 from rmwbench.lab.network import Emulation
 from rmwbench.lab.process import records
 from rmwbench.lab.process.trial_processes import TrialProcesses
-from rmwbench.lab.process.worker import WorkerFailed
+from rmwbench.lab.process.worker import WorkerFailed, WorkerProcess
 from rmwbench.suite.cells import Cell
 
 
@@ -53,17 +53,17 @@ def run_window(
     outcome: TrialOutcome,
     processes: TrialProcesses,
     workers: Workers,
-    beside: BesidePrograms,
+    programs: BesidePrograms,
     spawner: Spawner,
     files: Mapping[str, int],
 ) -> Changes:
     """Run a trial from `start` until every schedule has ended, or is held by a publish call.
     `files` are the workers' records. Raises WorkerFailed."""
-    cell, network = outcome.order.cell, beside.network
+    cell, network = outcome.order.cell, programs.network
     timeline = cell.timeline
     with step(outcome, "collect_garbage"):
         gc.collect()
-    with _quiet():
+    with _without_collection():
         if outcome.times.clocks is not None:
             outcome.times.clocks.read()
         lead_ns = _lead_ns(cell)
@@ -72,7 +72,7 @@ def run_window(
         changes = Changes(outcome, processes, workers, window, network, spawner)
         if network is not None:
             network.schedule(window.steady_ns, window.end_ns)
-        started = _tell(outcome, processes, beside, window)
+        started = _start_processes(outcome, processes, programs, window)
         outcome.endpoints.started |= {
             e.endpoint for e in cell.endpoints if e.writes and e.life.begin_s is None
         }
@@ -95,8 +95,8 @@ def run_window(
     return changes
 
 
-def _tell(
-    outcome: TrialOutcome, processes: TrialProcesses, beside: BesidePrograms, window: TrialWindow
+def _start_processes(
+    outcome: TrialOutcome, processes: TrialProcesses, programs: BesidePrograms, window: TrialWindow
 ) -> dict[str, dict[str, Any]]:
     """Send the window to all processes, the same moments on each one's clock; return process → its
     answer to `start`."""
@@ -107,9 +107,9 @@ def _tell(
         for name in processes.living
     }
     steady = {host: window.on(outcome.clock_at(host)).steady for host in cell.all_hosts}
-    beside.sampler.start(cell.sampling, steady)
-    beside.background.window(steady)
-    beside.traffic.window(steady)
+    programs.sampler.start(cell.sampling, steady)
+    programs.background.window(steady)
+    programs.traffic.window(steady)
     # processes that open late, too: each reads its usage at both edges
     return processes.ask(starts, timeouts.limit_of_all(timeouts.COMMAND_TIMEOUT_S, len(starts)))
 
@@ -124,11 +124,11 @@ def _finish(
         take_events(outcome, processes)
         return outcome.endpoints.started <= outcome.endpoints.finished.keys()
 
-    unfinished = lambda: [  # noqa: E731
-        processes.workers[e.process]
-        for e in outcome.order.cell.endpoints
-        if e.endpoint in outcome.endpoints.started and e.endpoint not in outcome.endpoints.finished
-    ]
+    def unfinished() -> list[WorkerProcess]:
+        waiting = outcome.endpoints.started - outcome.endpoints.finished.keys()
+        endpoints = outcome.order.cell.endpoints
+        return [processes.workers[e.process] for e in endpoints if e.endpoint in waiting]
+
     try:
         processes.wait(finished, timeout_s, "end of the schedule", unfinished)
     except WorkerFailed as failed:
@@ -243,7 +243,7 @@ def _joined_ns(outcome: TrialOutcome) -> dict[int, int]:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def _without_collection() -> Iterator[None]:
     """Suspend our garbage collection, so that the trial has the processor."""
     gc.disable()
     try:
