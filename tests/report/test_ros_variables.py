@@ -40,6 +40,7 @@ DIED = "worker talker died of signal 11\nits log"
 FAILED = TrialLine(trial=4, cell=1, block=0, status="failed", reason=DIED)
 GOOD, SILENT, NEVER = seen(50, 50, 50), seen(0, 0, 0), seen(missed=(FAILED, FAILED))
 ONLY_WARM_UP = seen(0, 0, 0, at_all=(True, True, False))
+LENT_TWICE = replace(GOOD, lent=(70, 0, 70))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,10 @@ ONLY_WARM_UP = seen(0, 0, 0, at_all=(True, True, False))
         (LENT, GOOD, GOOD, "no data", "lent nothing though it was allowed to"),
         (NOT_LENT, GOOD, seen(50, lent=70), "obeyed", ""),
         (NOT_LENT, seen(50, lent=70), seen(50, lent=70), "not obeyed", ""),
-        (NOT_LENT, GOOD, GOOD, "no data", "lent nothing if it was allowed to either"),
+        (NOT_LENT, GOOD, GOOD, "no data", "in the case `loans` it lent nothing"),
+        (NOT_LENT, GOOD, None, "no data", "the campaign has no case `loans`"),
+        (NOT_LENT, GOOD, NEVER, "no data", "no trial is done: 2 failed"),
+        (NOT_LENT, GOOD, LENT_TWICE, "no data", "took loans in only 2 of 3 trials"),
         (NOT_LENT, SILENT, seen(50, lent=70), "no data", "nothing was heard"),
         (NOT_LENT, seen(50, 0, 50), seen(50, lent=70), "no data", "heard in only 2 of 3 trials"),
     ],

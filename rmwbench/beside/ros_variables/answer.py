@@ -141,13 +141,23 @@ def _judge_loans(expected: str, counts: CaseCounts, control: CaseCounts | None) 
         return VariablesAnswer(
             NO_DATA, loans if lending else "it lent nothing though it was allowed to"
         )
-    if control is None or not control.trials or 0 in control.lent:
-        return VariablesAnswer(
-            NO_DATA, f"it lent nothing if it was allowed to either (case `{LOANS}`)"
-        )
+    if problem := _loans_problem(control):
+        return VariablesAnswer(NO_DATA, f"no loan without a control: {problem}")
     # A trial in which nothing was heard does not show that a message was copied.
     silence = _in_only("heard", sum(counts.heard_at_all), counts)
     return VariablesAnswer(NO_DATA, silence) if silence else VariablesAnswer(OBEYED)
+
+
+def _loans_problem(control: CaseCounts | None) -> str:
+    """Return why the case in which the arm may lend does not show that it can, empty if it does."""
+    if control is None:
+        return f"the campaign has no case `{LOANS}` of this arm here"
+    if control.trials:
+        lending = sum(count > 0 for count in control.lent)
+        why = _in_only("took loans", lending, control) if lending else "it lent nothing"
+    else:
+        why = _why_no_trial(control)
+    return f"in the case `{LOANS}` {why}" if why else ""
 
 
 def _require_enough_trials(answer: VariablesAnswer, counts: CaseCounts) -> VariablesAnswer:
