@@ -257,6 +257,12 @@ class TestFlips:
         (ways,) = factor_outcomes([self.at(2, "meets", "open"), self.at(4, "unknown", "misses")])
         assert ways.flips == () and [at.open for at in ways.levels] == [("b",), ("a",)]
 
+    def test_the_order_in_which_a_suite_names_its_factors_makes_no_other_case(self):
+        few = self.at(2, "meets", "meets", loss=0.1, rate=30)
+        many = self.at(4, "misses", "meets", rate=30, loss=0.1)
+        (ways,) = factor_outcomes([few, many])
+        assert [flip.arm for flip in ways.flips] == ["a"]
+
     def test_the_other_factors_stay(self):
         cases = [self.at(n, "meets", "meets", loss=loss) for n in (1, 2) for loss in (0.0, 0.1)]
         ways = factor_outcomes(cases)

@@ -348,7 +348,7 @@ def factor_outcomes(cases: Sequence[CaseOutcomes]) -> list[FactorOutcomes]:
         groups: dict[tuple[Any, ...], list[CaseOutcomes]] = {}
         for case in cases:
             if factor in case.levels:
-                rest = tuple((k, repr(v)) for k, v in case.levels.items() if k != factor)
+                rest = sorted((k, repr(v)) for k, v in case.levels.items() if k != factor)
                 groups.setdefault((case.workload, *rest), []).append(case)
         for group in groups.values():
             if len({repr(case.levels[factor]) for case in group}) > 1:
