@@ -201,40 +201,31 @@ def _phases(topics: Sequence[TopicTraffic]) -> dict[str, _Phase]:
     ]
     begin = min((int(topic.times_ns[0]) for topic in periodic if len(topic.times_ns)), default=0)
     phases: dict[str, _Phase] = {}
-    for group in groups(periodic):
+    for group in _groups(periodic):
         if len(group) == 1:
             continue
-        first = next(phase.topic for phase in group if phase.after_ns == 0)
+        first, first_ns = min(group, key=lambda member: member[1])
         base = (int(first.times_ns[0]) - begin) % round(first.arrivals.period_ns or 1)
-        leader = group[0].topic.name
-        phases |= {phase.topic.name: _Phase(leader, base + phase.after_ns) for phase in group}
+        leader, _ = group[0]
+        phases |= {
+            topic.name: _Phase(leader.name, base + after_ns - first_ns) for topic, after_ns in group
+        }
     return phases
 
 
-@dataclass(frozen=True)
-class TopicPhase:
-    """A topic of a group and its delay in ns after the first topic of the group."""
-
-    topic: TopicTraffic
-    after_ns: int
-
-
-Group = tuple[TopicPhase, ...]
-
-
-def groups(topics: Sequence[TopicTraffic]) -> list[Group]:
-    """The groups of periodic topics. Each topic is in one group, mostly alone. The smallest delay
-    of a group is 0."""
-    phase_groups: list[list[TopicPhase]] = []
+def _groups(topics: Sequence[TopicTraffic]) -> list[list[tuple[TopicTraffic, int]]]:
+    """The groups of topics that are sent in the same instant, each topic with its delay in ns after
+    the first one of the list; most topics are alone."""
+    groups: list[list[tuple[TopicTraffic, int]]] = []
     for topic in topics:
-        for group in phase_groups:
-            after_ns = distance_ns(group[0].topic, topic)
-            if after_ns is not None:
-                group.append(TopicPhase(topic, after_ns))
+        for group in groups:
+            leader, _ = group[0]
+            if (after_ns := distance_ns(leader, topic)) is not None:
+                group.append((topic, after_ns))
                 break
         else:
-            phase_groups.append([TopicPhase(topic, 0)])
-    return [_from_zero(group) for group in phase_groups]
+            groups.append([(topic, 0)])
+    return groups
 
 
 def distance_ns(first: TopicTraffic, second: TopicTraffic) -> int | None:
@@ -267,11 +258,6 @@ def _distances(first_ns: np.ndarray, second_ns: np.ndarray) -> np.ndarray:
     is_left = second_ns - first_ns[left] <= first_ns[right] - second_ns
     distances: np.ndarray = second_ns - first_ns[np.where(is_left, left, right)]
     return distances
-
-
-def _from_zero(group: Sequence[TopicPhase]) -> Group:
-    first = min(phase.after_ns for phase in group)
-    return tuple(TopicPhase(phase.topic, phase.after_ns - first) for phase in group)
 
 
 def _offered_qos(topic: TopicTraffic) -> Qos:
