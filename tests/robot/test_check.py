@@ -337,3 +337,10 @@ def test_a_check_that_was_stopped_is_looked_at_with_its_network_and_candidates()
     options = CheckOptions(suite="my-robot.yaml", network="wifi", use=["zenoh tuned"])
     arguments = "my-robot.yaml --network wifi --use 'zenoh tuned'"
     assert last_command(options) == f"rmwbench check {arguments} --last"
+
+
+def test_a_check_without_a_time_has_no_time_in_its_title(first, second):
+    check = robot_check(second, first)
+    undated = replace(check.since, a=replace(check.since.a, created_utc=None))
+    titles = [section.title for section in view(replace(check, since=undated)).sections]
+    assert titles[0] == "Since the last check"

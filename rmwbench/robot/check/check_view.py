@@ -105,7 +105,7 @@ def _since(check: RobotCheck) -> Section:
         if check.not_compared is not None:
             text = f"The last check cannot be compared with this one: {check.not_compared}."
         return Section("", [Text(text)])
-    title = f"Since the last check, {since.a.created_utc}"
+    title = ", ".join(filter(None, ("Since the last check", since.a.created_utc)))
     return Section(title, [*_changes(since)], anchor="since", nav="since", look="panel")
 
 
