@@ -45,6 +45,7 @@ WHOLE, DROPS = fates(), fates(cache=30)
             "9 in the cache",
         ),
         ([], "no data", (), "no trial with a bag is done"),
+        ([WHOLE] * 4 + [fates(sent=0)], "no data", (), "in a trial nothing was published"),
     ],
 )
 def test_an_arm_is_judged_by_five_trials_that_agree(trials, answer, places, reason):

@@ -72,6 +72,8 @@ def judge(trials: Sequence[RecordingFates], missed: Sequence[TrialLine] = ()) ->
     if not trials:
         reasons = ("no trial with a bag is done", why_none(missed))
         return RecorderAnswer(NO_DATA, ": ".join(filter(None, reasons)))
+    if not all(fates.sent for fates in trials):
+        return RecorderAnswer(NO_DATA, "in a trial nothing was published")
     contradiction = next((fates.contradiction for fates in trials if fates.contradiction), "")
     lossy = sum(fates.lost > 0 for fates in trials)
     places = tuple(name for name in PLACES[1:] if all(getattr(fates, name) for fates in trials))
