@@ -79,18 +79,17 @@ class TestedArm:
         return ratio.inverse() if self.arm.order.higher else ratio
 
 
-def word(
+def group_verdicts(
     judged: dict[str, TestedArm], rules: Rules, decided: Mapping[str, Verdict]
 ) -> dict[str, Verdict]:
-    """Arm name -> verdict, for the judged contenders of one workload. `decided`: as in
-    `best.judge`."""
+    """Arm name -> verdict, for the judged contenders of one group. `decided`: as in `best.judge`."""
     if not judged:
         return {}
     order = sorted(judged, key=lambda name: (*_place(judged[name].arm), name))
     earlier = {
         n: v for n, v in decided.items() if n in judged and v.verdict in ("worse", "equivalent")
     }
-    verdicts = {n: _worse(judged[n], order, rules) for n in order}
+    verdicts = {n: _worse_verdict(judged[n], order, rules) for n in order}
     # The earlier of two claims stands. A claim that is made again has the words of this look, which
     # has more blocks: the blocks that stopped an arm early exaggerate its ratio.
     not_repeated = {n: v for n, v in earlier.items() if not judged[n].equivalent}
@@ -103,14 +102,16 @@ def word(
     leader = standing[0] if standing else order[0]
     for name in standing:
         if name != leader:
-            verdicts[name] = not_repeated.get(name) or _open(judged[name], judged[leader], rules)
+            verdicts[name] = not_repeated.get(name) or _open_verdict(
+                judged[name], judged[leader], rules
+            )
     settled = {name: v for name, v in verdicts.items() if v is not None}
     if leader in standing:
-        settled[leader] = _lead(judged[leader], settled, not_repeated.get(leader), rules)
+        settled[leader] = _leader_verdict(judged[leader], settled, not_repeated.get(leader), rules)
     return {name: settled[name] for name in order}
 
 
-def _worse(j: TestedArm, order: list[str], rules: Rules) -> Verdict | None:
+def _worse_verdict(j: TestedArm, order: list[str], rules: Rules) -> Verdict | None:
     if not j.worse:
         return None
     level, pairs = j.level(rules.alpha), j.pairs
@@ -161,7 +162,7 @@ def _undelivered(arm: JudgedArm, fates: Fates | None) -> str:
     return f"{loss}, {promise}"
 
 
-def _open(j: TestedArm, leader: TestedArm, rules: Rules) -> Verdict:
+def _open_verdict(j: TestedArm, leader: TestedArm, rules: Rules) -> Verdict:
     """The verdict of an arm that is not decided worse: equivalent, or undecided with the time that
     would decide it."""
     name, blocks = leader.arm.name, int(j.pairs.blocks[j.at, leader.at])
@@ -216,7 +217,7 @@ def _below_the_clocks(j: TestedArm, leader: TestedArm, ratio: BlockRatio) -> str
     )
 
 
-def _lead(
+def _leader_verdict(
     j: TestedArm, others: Mapping[str, Verdict], earlier: Verdict | None, rules: Rules
 ) -> Verdict:
     """The verdict of the leader. `others`: the verdict of every other arm, in order; `earlier`: the
@@ -286,7 +287,7 @@ def _minutes(j: TestedArm, leader: TestedArm, rules: Rules) -> tuple[float | Non
     return minutes, how
 
 
-def never(arm: JudgedArm, against: str | None, rules: Rules) -> Verdict:
+def dead_arm_verdict(arm: JudgedArm, against: str | None, rules: Rules) -> Verdict:
     """The verdict on an arm that failed in every block: no comparison is needed where another
     works."""
     count = len(arm.failed)
