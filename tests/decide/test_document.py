@@ -287,7 +287,7 @@ def test_up_to_a_level_is_said_only_where_all_below_agree():
     assert told(*turning) == "x meets the limits at n=1 and misses them at n=2"
     assert told(*turning, before="misses") == "x misses the limits at n=2 and meets them at n=4"
     assert told("misses", "meets", levels=(False, True), before="misses") == (
-        "x misses the limits at n=False and meets them at n=True"
+        "x misses the limits at n=false and meets them at n=true"
     )
 
 
