@@ -292,7 +292,8 @@ def scale(value: float, unit: str | None) -> tuple[float, str]:
     # 999.6 µs would print as 1 000 µs: choose the scale after rounding to three digits
     rounded = float(f"{abs(value):.3g}")
     for threshold, divisor, symbol in scales:
-        if rounded >= threshold:
+        # 59.96 s is 60.0 s, and not 0.999 min
+        if (abs(value) if symbol == "min" else rounded) >= threshold:
             return divisor, symbol
     return scales[-1][1], scales[-1][2]
 
