@@ -29,7 +29,7 @@ from rmwbench.analysis.verdicts.verdict import (
     never_works,
     with_failed_blocks,
 )
-from rmwbench.analysis.verdicts.wording import TestedArm, dead_arm_verdict, group_verdicts
+from rmwbench.analysis.verdicts.wording import TestedArm, failed_arm_verdict, group_verdicts
 
 
 def groups(workloads: Mapping[str, Sequence[JudgedArm]]) -> dict[Group, list[JudgedArm]]:
@@ -82,7 +82,7 @@ def _verdict(
     if arm.name in earlier and earlier[arm.name].verdict in ("worse", "equivalent"):
         return earlier[arm.name]  # its blocks are left out by now
     if never_works(arm):
-        return dead_arm_verdict(arm, _leader(arms, verdicts), rules)
+        return failed_arm_verdict(arm, _leader(arms, verdicts), rules)
     without_value = f"its completed trials give no {arm.order.by}" if arm.busy else ""
     why = arm.barred or without_value or "no trial of this arm was completed"
     return Verdict("no data", None, None, why)

@@ -287,7 +287,7 @@ def _minutes(j: TestedArm, leader: TestedArm, rules: Rules) -> tuple[float | Non
     return minutes, how
 
 
-def dead_arm_verdict(arm: JudgedArm, against: str | None, rules: Rules) -> Verdict:
+def failed_arm_verdict(arm: JudgedArm, against: str | None, rules: Rules) -> Verdict:
     """The verdict on an arm that failed in every block: no comparison is needed where another
     works."""
     count = len(arm.failed)
