@@ -326,9 +326,9 @@ class PlacedFleet(Fleet):
             remove_placement_group(group)
             names = ", ".join(m.name for m in members)
             raise UserError(
-                "cannot have these machines for one trial at a time",
+                "the machines of one trial cannot be reserved",
                 where=f"--cluster {self.address} {self.placing.option}",
-                expected=f"all processors of {names} free in Ray's books within "
+                expected=f"all processors of {names} free for Ray within "
                 f"{duration_text(RESERVE_TIMEOUT_S)}",
                 actual="another job of Ray, or another campaign, has some of them",
             )
