@@ -378,7 +378,8 @@ def test_metadata_alone_are_not_called_too_few_messages(tmp_path):
 def test_by_metadata_alone_each_publisher_has_its_share_of_the_rate_and_its_own_period(tmp_path):
     planted = [Planted("/scan", np.arange(301) * S / 10, publishers=2)]
     alone = robot_bag.metadata(tmp_path, planted, ["gone.mcap"])
-    suite, _ = suite_of(make_twin(read_traffic(alone, lambda share: None), ()))
+    suite, text = suite_of(make_twin(read_traffic(alone, lambda share: None), ()))
+    assert "0 B/s" not in text and text.count("of unknown sizes") == 2
     sent = [p.rate_hz for node in suite.workloads[0].nodes for p in node.publishers]
     assert sent == pytest.approx([5, 5], rel=0.01)
     assert suite.outcomes.topics["scan"]["response_latency_p90_ms"] == pytest.approx(200, rel=0.01)

@@ -15,6 +15,7 @@ import numpy as np
 from rmwbench.analysis.stats.intervals import clustered_fraction
 from rmwbench.command_name import command_line
 from rmwbench.errors import UserError
+from rmwbench.robot.twin.traffic import BagTraffic
 from rmwbench.robot.twin.twin_likeness import stands_for_all_sizes
 from rmwbench.robot.twin.twin_model import SMALLEST, Twin, TwinNode, TwinTopic
 from rmwbench.suite.workload.arrival import (
@@ -117,7 +118,7 @@ def _steady_messages(topic: TwinTopic, steady_s: float) -> int:
 def _summary(twin: Twin) -> str:
     traffic = twin.traffic
     return (
-        f"{counted(len(twin.topics), 'topic')}, {_rate(traffic.bytes_per_s)} published, "
+        f"{counted(len(twin.topics), 'topic')}, {_published(traffic)}, "
         f"from {quantity(traffic.duration_s, 's')} of a bag."
     )
 
@@ -128,7 +129,7 @@ def _header(twin: Twin, style: SuiteStyle) -> Iterator[str]:
     yield (
         f"# A twin of {style.source}: {quantity(traffic.duration_s, 's')}, "
         f"{counted(traffic.messages, 'message')} in {counted(len(traffic.topics), 'topic')}"
-        f"{silent}, {_rate(traffic.bytes_per_s)}."
+        f"{silent}, {_published(traffic)}."
     )
     yield "#"
     plan, run = (_clean(command_line(verb, style.file)) for verb in ("plan", "run"))
@@ -138,6 +139,13 @@ def _header(twin: Twin, style: SuiteStyle) -> Iterator[str]:
     yield "# `# assumed`: not in the bag or a graph. `# proposed`: change it as you need."
     for note in (*_assumptions(twin), *_clocks(twin), *twin.notes):
         yield f"# {_clean(note)}"
+
+
+def _published(traffic: BagTraffic) -> str:
+    """The throughput; metadata alone do not have it."""
+    if all(topic.sizes is None for topic in traffic.topics):
+        return "of unknown sizes"
+    return f"{_rate(traffic.bytes_per_s)} published"
 
 
 def _assumptions(twin: Twin) -> Iterator[str]:
