@@ -96,10 +96,10 @@ else:
     sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVBUF, 32 << 20)
     sock.bind((address, 9))
     sock.settimeout(8)
-    found = 0
+    arrived = 0
     while len(sock.recv(200)) == 100:
-        found += 1
-    os.write(4, b"%d" % found)
+        arrived += 1
+    os.write(4, b"%d" % arrived)
 """
 
 
@@ -169,8 +169,8 @@ def main(arguments: list[str]) -> int:
         print(error, file=sys.stderr)
         return 2
     if options.json:
-        document = {"rates": [asdict(one) | {"kept": one.kept} for one in carried]}
-        document["losses"] = [asdict(one) | {"within": one.within} for one in lost]
+        document = {"rates": [asdict(rate) | {"kept": rate.kept} for rate in carried]}
+        document["losses"] = [asdict(loss) | {"within": loss.within} for loss in lost]
         print(json.dumps(document | {"load_average": os.getloadavg()}, indent=1))
     else:
         _print(carried, lost)
@@ -183,27 +183,27 @@ def rates(backends: list[str], seconds: float, times: int) -> Iterator[Carried]:
         for backend in backends:
             if backend == "switch" and rate_mbps is not None and rate_mbps > SWITCH_MOST_MBPS:
                 continue
-            found = sorted(
+            runs = sorted(
                 (_carried(backend, rate_mbps, seconds) for _ in range(times)),
-                key=lambda one: one[0],
+                key=lambda run: run[0],
             )
-            middle = found[len(found) // 2]
+            middle = runs[len(runs) // 2]
             ideal = None if rate_mbps is None else rate_mbps * PAYLOAD / FRAME
             yield Carried(
-                backend, rate_mbps, middle[0], found[0][0], found[-1][0], ideal, *middle[1:]
+                backend, rate_mbps, middle[0], runs[0][0], runs[-1][0], ideal, *middle[1:]
             )
 
 
 def losses(backends: list[str]) -> Iterator[Lost]:
-    for asked in LOSSES:
+    for loss in LOSSES:
         for backend in backends:
-            with _Joined(backend, Spec.model_validate({"loss": asked})) as joined:
+            with _Joined(backend, Spec.model_validate({"loss": loss})) as joined:
                 before = joined.network._switch.mark()
                 arrived = int(joined.run(_UDP, DATAGRAMS))
                 after = joined.network._switch.mark()
             counted = after.growth(before, "robot", "up", "lost")
-            came = after.growth(before, "robot", "up", "frames")
-            yield Lost(backend, asked, came, counted, DATAGRAMS - arrived)
+            sent = after.growth(before, "robot", "up", "frames")
+            yield Lost(backend, loss, sent, counted, DATAGRAMS - arrived)
 
 
 def _carried(backend: str, rate_mbps: float | None, seconds: float) -> tuple[float | None, ...]:
@@ -268,28 +268,28 @@ def _print(carried: list[Carried], lost: list[Lost]) -> None:
         "TCP          goodput (ideal), Mbit/s      within 1 %   late p50, p99, µs   CPU per frame, "
         "µs   of a core"
     )
-    for one in carried:
-        rate = "no limit" if one.rate_mbps is None else f"{one.rate_mbps:g} Mbit/s"
-        ideal = "" if one.ideal_mbps is None else f" ({one.ideal_mbps:.1f})"
-        kept = {None: "", True: "yes", False: "no"}[one.kept]
-        spread = f"{one.lowest_mbps:.0f} to {one.highest_mbps:.0f}"
-        text = f"{one.backend:7}{rate:>13}  {one.goodput_mbps:.1f}{ideal}, {spread:20} {kept:4}"
-        if one.late_p50_us is not None:
-            p99_us = "–" if one.late_p99_us is None else f"{one.late_p99_us:.0f}"
+    for row in carried:
+        rate = "no limit" if row.rate_mbps is None else f"{row.rate_mbps:g} Mbit/s"
+        ideal = "" if row.ideal_mbps is None else f" ({row.ideal_mbps:.1f})"
+        kept = {None: "", True: "yes", False: "no"}[row.kept]
+        spread = f"{row.lowest_mbps:.0f} to {row.highest_mbps:.0f}"
+        text = f"{row.backend:7}{rate:>13}  {row.goodput_mbps:.1f}{ideal}, {spread:20} {kept:4}"
+        if row.late_p50_us is not None:
+            p99_us = "–" if row.late_p99_us is None else f"{row.late_p99_us:.0f}"
             text += (
-                f" {one.late_p50_us:10.1f} {p99_us:>8} "
-                f"{one.cpu_per_frame_us:12.1f} {one.core:14.2f}"
+                f" {row.late_p50_us:10.1f} {p99_us:>8} "
+                f"{row.cpu_per_frame_us:12.1f} {row.core:14.2f}"
             )
         print(text)
     print(
         "\nloss asked   backend   lost (of frames that came)   missed by the receiver   within 99 "
         "% of chance"
     )
-    for one in lost:
-        share = f"{100 * one.counted / one.sent:.2f} % ({one.counted} of {one.sent})"
-        within = "yes" if one.within else "NO"
+    for row in lost:
+        share = f"{100 * row.counted / row.sent:.2f} % ({row.counted} of {row.sent})"
+        within = "yes" if row.within else "NO"
         print(
-            f"{100 * one.asked:6g} %     {one.backend:9} {share:28} {one.missing:12} {within:>20}"
+            f"{100 * row.asked:6g} %     {row.backend:9} {share:28} {row.missing:12} {within:>20}"
         )
     apart = list(_apart(carried))
     if apart:
@@ -298,9 +298,9 @@ def _print(carried: list[Carried], lost: list[Lost]) -> None:
 
 
 def _apart(carried: list[Carried]) -> Iterator[float]:
-    """By how much the larger goodput of two backends at one rate exceeds the other."""
+    """By how much the larger goodput of two backends at row rate exceeds the other."""
     by_rate: dict[float, list[float]] = {}
-    for one in carried:
-        if one.rate_mbps is not None:
-            by_rate.setdefault(one.rate_mbps, []).append(one.goodput_mbps)
+    for row in carried:
+        if row.rate_mbps is not None:
+            by_rate.setdefault(row.rate_mbps, []).append(row.goodput_mbps)
     yield from (max(both) / min(both) - 1 for both in by_rate.values() if len(both) == 2)

@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=1, help="a factor for the runs")
     arguments = parser.parse_args()
     series = Sampling(series_hz=RATE_HZ)
-    asked = (
+    promises = (
         (
             f"sampler, {RATE_HZ:g} Hz for {PROCESSES} processes / 0.2 % of a core",
             series,
@@ -44,14 +44,14 @@ def main() -> None:
         ("sampler, edges and canary / 0.2 % of a core", Sampling(), None, None),
     )
     runs = arguments.runs * arguments.times
-    for name, sampling, canary_ns, limit in asked:
+    for name, sampling, canary_ns, limit in promises:
         result = against(
             LIMIT_CORES,
             runs,
             partial(measure, sampling, arguments.seconds, canary_ns),
             "cores",
-            lambda found: {
-                "edge_ns": max(run["edge_ns"] for run in found),
+            lambda windows: {
+                "edge_ns": max(window["edge_ns"] for window in windows),
                 "processes": PROCESSES,
             },
             bench="sampler",

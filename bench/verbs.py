@@ -47,7 +47,7 @@ def campaign(directory: Path, blocks: int = BLOCKS) -> Path:
 
 
 def measure(verb: Verb, directory: Path, bytecode: Path, pairs: int) -> dict:
-    """The verb's line."""
+    """Return the line of a verb."""
     arguments = [str(directory) if word == "DIR" else word for word in verb.arguments]
     timed(arguments, bytecode)
     ours, theirs = [], []
@@ -58,18 +58,18 @@ def measure(verb: Verb, directory: Path, bytecode: Path, pairs: int) -> dict:
         return f"{verb.name} {ours[-1]['seconds']:.2f} s"
 
     def lines() -> list[dict]:
-        found = line(
+        result = line(
             bench="verbs",
             name=f"{verb.name} / a bare interpreter",
             message_bytes=0,
             metric="cpu",
             unit="s",
             limit=(None, verb.limit),
-            ours=[one["seconds"] for one in ours],
-            theirs=[one["seconds"] for one in theirs],
-            details={"peak_bytes": max(one["peak_bytes"] for one in ours)},
+            ours=[run["seconds"] for run in ours],
+            theirs=[run["seconds"] for run in theirs],
+            details={"peak_bytes": max(run["peak_bytes"] for run in ours)},
         )
-        return [found]
+        return [result]
 
     return until_decided(pairs, pair, lines)[0]
 
@@ -78,12 +78,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=8, help="8 are the fewest with an interval")
     parser.add_argument("--times", type=int, default=1, help="a factor for the pairs")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rmwbench-bench-") as temporary:
         directory = campaign(Path(temporary) / "campaign")
         for verb in VERBS:
-            found = measure(verb, directory, Path(temporary) / "pyc", asked.pairs * asked.times)
-            print(json.dumps(found), flush=True)
+            pairs = arguments.pairs * arguments.times
+            result = measure(verb, directory, Path(temporary) / "pyc", pairs)
+            print(json.dumps(result), flush=True)
 
 
 if __name__ == "__main__":

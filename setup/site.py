@@ -50,12 +50,12 @@ def rewritten(text: str, page: str) -> tuple[str, list[str]]:
         if "://" in to or to.startswith("mailto:"):
             return match[0]
         path = posixpath.normpath(posixpath.join(posixpath.dirname(page), to))
-        there = place(path)
-        if there is None or (ROOT / path).is_dir():
+        target = place(path)
+        if target is None or (ROOT / path).is_dir():
             return words
-        if there.startswith(f"{FILES}/"):
+        if target.startswith(f"{FILES}/"):
             linked_files.append(path)
-        return f"{mark}[{words}]({posixpath.relpath(there, here or '.')}{anchor})"
+        return f"{mark}[{words}]({posixpath.relpath(target, here or '.')}{anchor})"
 
     return LINK.sub(link, text), linked_files
 

@@ -59,15 +59,15 @@ class Workers(BuildHookInterface):
 def _built(native: Path, built: Path) -> Iterator[Path]:
     """Yield the tools, the workers of the first set and the library. End the build if a tool is
     missing; a worker that is not built is left out with a message."""
-    wanted = [(LIBRARY, True)]
+    programs = [(LIBRARY, True)]
     for crate in sorted([*native.glob("*/Cargo.toml"), *native.glob("middlewares/*/Cargo.toml")]):
         package = tomllib.loads(crate.read_text()).get("package", {})
         table = package.get("metadata", {}).get("rmwbench", {})
         if "tool" in table and table["tool"] != "worker-library":
-            wanted.append((package["name"], True))
+            programs.append((package["name"], True))
         elif crate.parent.parent.name == "middlewares":
-            wanted.append((package["name"], False))
-    for name, needed in wanted:
+            programs.append((package["name"], False))
+    for name, needed in programs:
         if (built / name).is_file():
             yield built / name
         elif needed:
