@@ -298,7 +298,7 @@ def _print(carried: list[Carried], lost: list[Lost]) -> None:
 
 
 def _apart(carried: list[Carried]) -> Iterator[float]:
-    """By how much the larger goodput of two backends at row rate exceeds the other."""
+    """Yield by how much the larger goodput of two backends at the same rate exceeds the other."""
     by_rate: dict[float, list[float]] = {}
     for row in carried:
         if row.rate_mbps is not None:

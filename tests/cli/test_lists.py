@@ -29,28 +29,28 @@ def test_every_suite_has_its_line():
     for name in shipped_suites():
         assert sum(line.split()[:1] == [name] for line in lines) == 1, name
     listed = json.loads(rmwbench("suites", "--json").stdout)
-    assert [one["suite"] for one in listed] == shipped_suites()
-    assert all(one["title"] for one in listed)
+    assert [entry["suite"] for entry in listed] == shipped_suites()
+    assert all(entry["title"] for entry in listed)
 
 
 def test_every_type_has_its_line_with_its_size():
     text = rmwbench("types").stdout
     types = json.loads(rmwbench("types", "--json").stdout)
-    assert [one["type"] for one in types] == message_type_names()
-    for one in types:
+    assert [entry["type"] for entry in types] == message_type_names()
+    for entry in types:
         assert any(
-            line.split()[:2] == [one["type"], str(one["payload_bytes"])]
+            line.split()[:2] == [entry["type"], str(entry["payload_bytes"])]
             for line in text.splitlines()
         )
-        assert one["message_bytes"] > one["payload_bytes"]
+        assert entry["message_bytes"] > entry["payload_bytes"]
     assert "Bytes(N)" in text and "Image(WIDTHxHEIGHT)" in text
 
 
 def test_a_middleware_is_shown_as_the_list_has_it():
     whole = json.loads(rmwbench("middlewares", "--json").stdout)
-    one = json.loads(rmwbench("middlewares", "show", "floor", "--json").stdout)
-    assert one["schema"] == whole["schema"]
-    assert one["middlewares"] == [
+    shown = json.loads(rmwbench("middlewares", "show", "floor", "--json").stdout)
+    assert shown["schema"] == whole["schema"]
+    assert shown["middlewares"] == [
         entry for entry in whole["middlewares"] if entry["middleware"] == "floor"
     ]
 
@@ -87,12 +87,16 @@ def without_a_ros2(monkeypatch):
 def test_every_candidate_is_listed_with_its_sets_and_what_would_make_it_ready():
     document = candidates.document([])
     assert (document["schema"], document["version"]) == ("rmwbench/candidates", 1)
-    assert [one["candidate"] for one in document["candidates"]] == list(known_candidates().by_name)
-    assert [one["set"] for one in document["sets"]] == list(known_candidates().sets)
-    for one in document["candidates"]:
-        assert one["ready"] == (one["reason"] is None)
-        assert one["ready"] == (one["version"] is not None)
-    connext = next(one for one in document["candidates"] if one["candidate"] == "rclcpp/connextdds")
+    assert [entry["candidate"] for entry in document["candidates"]] == list(
+        known_candidates().by_name
+    )
+    assert [entry["set"] for entry in document["sets"]] == list(known_candidates().sets)
+    for entry in document["candidates"]:
+        assert entry["ready"] == (entry["reason"] is None)
+        assert entry["ready"] == (entry["version"] is not None)
+    connext = next(
+        entry for entry in document["candidates"] if entry["candidate"] == "rclcpp/connextdds"
+    )
     assert not connext["ready"] and "licence" in connext["needs"] and connext["layer"] == "rclcpp"
     assert "candidates.yaml:" in connext["where"]
 
@@ -114,7 +118,7 @@ def test_an_rmw_of_the_sourced_ros2_that_is_not_a_candidate_is_shown_with_its_li
     )
     document = candidates.document(["ros2"])
     assert document["unlisted"] == ["rclcpp/rmw_novel_cpp"]
-    lacking = {one["candidate"]: one["reason"] for one in document["candidates"]}
+    lacking = {entry["candidate"]: entry["reason"] for entry in document["candidates"]}
     assert lacking["rclcpp/zenoh"] == "the sourced ROS 2 has rclcpp/rmw_novel_cpp"
     candidates.candidates(["ros2"], as_json=False)
     assert (
@@ -125,7 +129,7 @@ def test_an_rmw_of_the_sourced_ros2_that_is_not_a_candidate_is_shown_with_its_li
 
 def test_as_json_it_is_one_document(capsys):
     candidates.candidates(["rmw_zenoh"], as_json=True)
-    assert {one["candidate"] for one in json.loads(capsys.readouterr().out)["candidates"]} == {
+    assert {entry["candidate"] for entry in json.loads(capsys.readouterr().out)["candidates"]} == {
         "hiroz",
         "rclcpp/zenoh",
     }
