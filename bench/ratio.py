@@ -44,7 +44,7 @@ def verdict(line: Mapping[str, Any]) -> str:
         return "no data"
     if line["limit"] is None:
         return "no promise"
-    if line["low"] is None and line["high"] is None:
+    if not has_interval(line):
         return "undecided"
     lower = -math.inf if line["limit"][0] is None else line["limit"][0]
     upper = math.inf if line["limit"][1] is None else line["limit"][1]
@@ -54,6 +54,14 @@ def verdict(line: Mapping[str, Any]) -> str:
     if lower <= low and high <= upper:
         return "met"
     return "not met" if high < lower or low > upper else "undecided"
+
+
+def has_interval(line: Mapping[str, Any]) -> bool:
+    """Return whether a line has an interval. JSON has no infinity: with a null ratio of enough pairs
+    both ends are infinite."""
+    return line["low"] is not None or (
+        line["ratio"] is None and lowest_rank(line["pairs"]) is not None
+    )
 
 
 def line(

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bench.ratio import has_interval
+
 STYLES = {
     "met": "green",
     "not met": "red",
@@ -81,7 +83,7 @@ def ratio(line: Mapping[str, Any]) -> str:
     if line["pairs"] == 0:
         return "–"
     point = number(line["ratio"])
-    if line["low"] is None:
+    if not has_interval(line):
         return f"{point} [–]"
     return f"{point} [{number(line['low'])}–{number(line['high'])}]"
 

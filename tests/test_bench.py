@@ -51,6 +51,13 @@ def test_the_interval_decides(low, high, limit, expected):
     assert verdict(a_line(low=low, high=high, limit=limit)) == expected
 
 
+def test_messages_that_never_arrived_do_not_keep_a_promise():
+    """It was undecided, though every pair was infinite."""
+    never = a_line(ratio=None, low=None, high=None)
+    assert verdict(never) == "not met" and table.ratio(never) == "∞ [∞–∞]"
+    assert verdict(never | {"pairs": 7}) == "undecided"
+
+
 def test_a_known_ratio_comes_back_with_its_interval():
     theirs = [float(n) for n in range(1, 22)]
     ours = [t * (1 + i / 100) for i, t in enumerate(theirs)]
