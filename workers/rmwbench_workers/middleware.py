@@ -41,9 +41,7 @@ class Layout:
 
 
 def payload_of(cdr: memoryview, layout: Layout) -> memoryview:
-    """The payload between the two CDR parts. A size of another sender shows in its own length
-    field, so the payload ends where the message does, less the suffix and the padding to 4
-    bytes."""
+    """Return the payload between the two CDR parts; a shorter message has a shorter one."""
     begin = len(layout.cdr_prefix)
     return cdr[begin : begin + layout.payload_bytes]
 
