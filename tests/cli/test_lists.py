@@ -31,6 +31,8 @@ def test_every_suite_has_its_line():
     listed = json.loads(rmwbench("suites", "--json").stdout)
     assert [entry["suite"] for entry in listed] == shipped_suites()
     assert all(entry["title"] for entry in listed)
+    for words in ((), ("reports",)):
+        assert "No suite has that text." in rmwbench("suites", *words, "--grep", "xyzzy").stdout
 
 
 def test_every_type_has_its_line_with_its_size():

@@ -75,7 +75,9 @@ def suites(options: SuitesOptions) -> None:
         listed_suites = [suite for suite in listed_suites if suite.folder == folder]
     if options.grep is not None:
         listed_suites = [suite for suite in listed_suites if has_text(suite.name, options.grep)]
-    if folder == REPORTS:
+    if not listed_suites and not options.as_json:
+        _list(listed_suites)
+    elif folder == REPORTS:
         _reports(options, [suite.name for suite in listed_suites])
     elif options.measure or options.save or options.markdown:
         raise UserError(
