@@ -1,6 +1,6 @@
-"""The output of all verbs. Consoles are made here alone, so that every verb treats a pipe alike;
-the option `--out FILE`, which writes an answer as a page, is defined here for the verbs that have
-it.
+"""The output of all verbs, their help included. Consoles are made here alone, so that every verb
+treats a pipe alike; the option `--out FILE`, which writes an answer as a page, is defined here for
+the verbs that have it.
 
 A terminal has a width, and tables and sentences are wrapped to it. A pipe or a file has none: its
 text is searched by the line (`| grep`) or read by a program, so nothing is wrapped, folded or cut,
@@ -12,12 +12,14 @@ import io
 import os
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, cast
 
 import typer
+from typer.core import TyperGroup
 
 from rmwbench.command_name import NAME, as_typed, calls, command
 from rmwbench.whole_file import check_page, is_written_through
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
     from rich.segment import Segment
+    from typer._click.core import Context
 
     from rmwbench.report.view import Block, View
 
@@ -279,3 +282,38 @@ def say_written(path: Path) -> None:
     """Print the path of a file that was written, unless it is stdout itself or a pipe."""
     if not is_written_through(path):
         typer.echo(path)
+
+
+HELP_OPTIONS = ["--help", "-h"]
+
+
+class PlainGroup(TyperGroup):
+    """A group whose help lists each verb with its whole first paragraph, as plain text: the library
+    that draws frames around it takes longer to import than all verbs together."""
+
+    SECTIONS: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """Title -> its verbs in order; empty if all verbs stand below one title in the order of their
+    registration."""
+
+    def list_commands(self, ctx: "Context") -> list[str]:
+        names = super().list_commands(ctx)
+        order = [name for section in self.SECTIONS.values() for name in section]
+        return sorted(names, key=order.index) if order else names
+
+    def format_commands(self, ctx: "Context", formatter: Any) -> None:
+        for title, names in (self.SECTIONS or {"Commands": self.list_commands(ctx)}).items():
+            verbs = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, (verb.help or "").partition("\n\n")[0]) for name, verb in verbs if verb]
+                )
+
+
+class NamesOrVerbs(PlainGroup):
+    """A group that may be called with names instead of one of its verbs: they are the arguments of
+    its verb `show`."""
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        is_known = bool(args) and args[0] in (*HELP_OPTIONS, *self.commands)
+        completing = ctx.resilient_parsing and not args
+        return super().parse_args(ctx, args if is_known or completing else ["show", *args])

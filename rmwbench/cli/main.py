@@ -16,7 +16,7 @@ from typing import Annotated, ClassVar, NoReturn
 
 import typer
 
-from rmwbench.cli.help import HELP_OPTIONS, PlainGroup
+from rmwbench.cli.console import HELP_OPTIONS, PlainGroup, StdoutRefused, make_streams_safe
 from rmwbench.command_name import MORE, NEEDED, VERBS, as_typed
 from rmwbench.errors import UserError
 
@@ -122,8 +122,6 @@ and `claims` spend 3 to 12 % of their time on the search for cycles among module
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a verb and exit the process."""
-    from rmwbench.cli.console import make_streams_safe
-
     gc.set_threshold(COLLECTION_THRESHOLD)
     make_streams_safe()
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "0")
@@ -179,8 +177,6 @@ def _run_verb(arguments: list[str]) -> None:
     A reader that closes the pipe early (`| head`) has all that it needs: that is a success, except
     for a verb whose exit code is an answer. It had no time to give the answer, so its code is 2.
     """
-    from rmwbench.cli.console import StdoutRefused
-
     code: str | int | None = 0
     stdout = _stdout_copy()
     try:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import print_blocks, print_json, say
-from rmwbench.cli.help import PlainGroup
+from rmwbench.cli.console import PlainGroup, print_blocks, print_json, say
 from rmwbench.cli.options import json_option, with_options
 from rmwbench.errors import not_one_of
 from rmwbench.words.numbers import duration

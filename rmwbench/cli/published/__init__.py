@@ -2,7 +2,7 @@
 
 import typer
 
-from rmwbench.cli.help import PlainGroup
+from rmwbench.cli.console import PlainGroup
 from rmwbench.cli.published import (
     claims,
     committee_report,

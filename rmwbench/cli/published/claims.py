@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from rmwbench.cli.console import Html, Out, page, print_json, say, stderr_console
-from rmwbench.cli.help import NamesOrVerbs
+from rmwbench.cli.console import (
+    Html,
+    NamesOrVerbs,
+    Out,
+    page,
+    print_json,
+    say,
+    stderr_console,
+)
 from rmwbench.cli.options import Seed, json_option, parse_duration_s, with_options
 from rmwbench.cli.published.forms import (
     campaigns_in,

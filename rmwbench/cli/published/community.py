@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.console import Out, page, print_answer
-from rmwbench.cli.help import PlainGroup
+from rmwbench.cli.console import Out, PlainGroup, page, print_answer
 from rmwbench.cli.options import json_option, parse_duration_s, with_options
 from rmwbench.errors import UserError
 
