@@ -72,7 +72,7 @@ def matrix(*arms):
             "degraded",
             "1.5 per trial doubled; 2 per trial out of order",
         ),
-        (arm("a", "b", duplicates=1234.4), "degraded", "1234 per trial doubled"),
+        (arm("a", "b", duplicates=1234.4), "degraded", "1\u202f234 per trial doubled"),
         (
             not_done("a", "b", failed("no match")),
             "no match",

@@ -245,17 +245,15 @@ def slowest(arm: show_model.WorkloadArm) -> list[tuple[str, ...]]:
     for outage in arm.network.outages if arm.network else ():
         interruption = f"{outage.who}: {outage.what}"
         end = outage.end_s
-        until = "the end" if end is None else _seconds(end)
-        when = _seconds(outage.begin_s) + ("" if end == outage.begin_s else f" to {until}")
+        until = "the end" if end is None else f"{fmt.concise(end)} s"
+        when = f"{fmt.concise(outage.begin_s)} s" + (
+            "" if end == outage.begin_s else f" to {until}"
+        )
         slowest_first = sorted(outage.streams, key=lambda s: -(s.recovery_time.value or 0))
         for s in slowest_first[:MOST_STREAMS]:
             stream = f"{s.topic}: {s.writer} → {s.reader}"
             rows.append((interruption, when, stream, fmt.metric(s.recovery_time).full))
     return rows
-
-
-def _seconds(time_s: float) -> str:
-    return f"{time_s:.0f} s" if time_s >= 1000 else f"{time_s:.3g} s"
 
 
 MOST_STREAMS = 12

@@ -96,5 +96,5 @@ def _flags(metrics: Mapping[str, Estimate]) -> Iterator[str]:
         metric = metrics.get(name)
         if metric is not None and metric.value:
             share = metric.unit == "fraction"
-            few = f"{metric.value:.3g}" if metric.value < 1000 else f"{metric.value:.0f}"
-            yield words.format(fmt.percent(metric.value, 3) if share else f"{few} per trial")
+            count = f"{fmt.concise(metric.value)} per trial"
+            yield words.format(fmt.percent(metric.value, 3) if share else count)
