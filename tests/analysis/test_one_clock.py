@@ -307,6 +307,28 @@ def test_a_sampler_stamps_on_its_hosts_clock():
     assert fit(known.hosts["base"].readings) == known.hosts["base"]
 
 
+def test_the_steps_of_a_manager_are_on_the_clock_of_its_host():
+    """It has no endpoint. Its nodes were active a quarter of an hour after the window, or before it."""
+    trial = a_trial()
+    places = [{"name": "manager", "host": "base", "nodes": ["manager"]}]
+    trial.definition = json.dumps({"bring_up": {"nodes": ["n2"]}, "processes": places})
+
+    def event(name, time_ns, **more):
+        row = {"event": name, "process": "manager", "endpoint": None, "time_ns": int(time_ns)}
+        return row | {"text": "n2", "value": None, "code": None} | more
+
+    def step(name, asked_s, done_s):
+        asked_ns, done_ns = (base_ns(BEGIN_NS + round(s * 1e9)) for s in (asked_s, done_s))
+        return event("step", done_ns, value=float(asked_ns), code=f"{name}.done")
+
+    steps = [step("service", 0.5, 1.0), step("configure", 1.0, 1.2), step("activate", 1.2, 1.5)]
+    trial.events += [event("joining", BEGIN_NS), *steps]
+    measured = measure_trial(trial)
+    assert measured.bring_up.up_ns == (pytest.approx(1.5e9, abs=2 * BOUND_NS),)
+    assert measured.bring_up.longest_change_ns == pytest.approx(3e8, abs=2 * BOUND_NS)
+    assert measured.clock_bounds["bring_up_time"] >= BOUND_NS
+
+
 def test_a_host_may_have_the_name_of_a_daemon():
     rows = [row | {"host": row["host"].replace("base", "router")} for row in clock_map()]
     known = trial_clocks(rows, a_trial().endpoints)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.analysis.metrics.glossary import MetricScope, names_of
+from rmwbench.analysis.records.clocks import STEP
 from rmwbench.analysis.records.columns import Row
 from rmwbench.analysis.stats.estimate import Measures
 
-STEP, LAUNCHED, NOT_OPENED = "step", "joining", "not_joined"
-"""Events: a step of a manager, a node that is told to start, and a process whose session did not
-open."""
+LAUNCHED, NOT_OPENED = "joining", "not_joined"
+"""Events: a node that is told to start, and a process whose session did not open."""
 STEPS = ("service", "configure", "activate")
 """The steps of a manager for each node, in order."""
 DONE, TIMED_OUT, REFUSED, UNFINISHED = "done", "timed_out", "refused", "unfinished"

@@ -73,7 +73,8 @@ class Context:
     def of(cls, evidence: Evidence) -> "Context":
         """Raises UserError where the clocks of the trial's hosts contradict each other."""
         try:
-            return cls(*on_one_clock(evidence))
+            processes = json_column(evidence.definition).get("processes") or ()
+            return cls(*on_one_clock(evidence, processes))
         except ValueError as error:
             raise UserError(
                 f"the clock_map of trial {evidence.trial} contradicts itself: {error}",

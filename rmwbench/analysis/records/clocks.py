@@ -225,7 +225,9 @@ def _uneven(readings: tuple[OffsetReading, ...]) -> Clock:
     return Clock(readings, tuple(r.t_ns for r in readings), tuple(r.offset_ns for r in readings))
 
 
-OF_WORKERS = frozenset(("opened", "created", "matched", "first_message", "finished"))
+STEP = "step"
+"""A step of a manager of lifecycle nodes; its value is the time at which it began."""
+OF_WORKERS = frozenset(("opened", "created", "matched", "first_message", "finished", STEP))
 """Events whose time a worker noted. The sampler notes the times of OF_SAMPLERS; all other events
 have the orchestrator's clock."""
 OF_SAMPLERS = frozenset(("canary", "canary_late"))
@@ -253,7 +255,7 @@ class TrialClocks:
 
     def of_process(self, process: str) -> Clock:
         """The clock of a process: `sampler@base`, `router base` and `base` are on the host `base`;
-        a process that no endpoint places is on the first host."""
+        a process that nothing places is on the first host."""
         # The host stands last: a host, too, may be called `router`.
         words = (word for word in reversed(re.split("[@ ]", process)) if word in self.hosts)
         host = self.processes.get(process) or next(words, next(iter(self.hosts)))
@@ -295,7 +297,9 @@ class TrialClocks:
     def _moved(self, row: Row) -> Row:
         if row["time_ns"] is None:
             return row
-        return {**row, "time_ns": int(self.of_process(row["process"]).to_reference(row["time_ns"]))}
+        columns = ("time_ns", "value") if row.get("event") == STEP else ("time_ns",)
+        clock = self.of_process(row["process"])
+        return {**row, **{name: int(clock.to_reference(row[name])) for name in columns}}
 
     def _most(self, clock: Clock, window: SteadyWindow | None) -> float:
         edges = np.array(sorted(r.t_ns for r in clock.readings), np.int64)
@@ -310,9 +314,12 @@ class TrialClocks:
 _REFERENCE = fit([OffsetReading(0, 0, 0)])
 
 
-def trial_clocks(clock_map: Iterable[Row], endpoints: Sequence[Row]) -> TrialClocks:
-    """The clocks of a trial's hosts, from the rows of `clock_map` and `endpoints`. Raises
-    ValueError where the readings of a host contradict each other."""
+def trial_clocks(
+    clock_map: Iterable[Row], endpoints: Sequence[Row], processes: Iterable[Row] = ()
+) -> TrialClocks:
+    """The clocks of a trial's hosts, from the rows of `clock_map` and `endpoints`, and the
+    `processes` of its cell's definition, of which some may have no endpoint. Raises ValueError where
+    the readings of a host contradict each other."""
     readings: dict[str, list[OffsetReading]] = {}
     for row in clock_map:
         readings.setdefault(row["host"], []).append(
@@ -321,7 +328,8 @@ def trial_clocks(clock_map: Iterable[Row], endpoints: Sequence[Row]) -> TrialClo
     return TrialClocks(
         {host: fit(of_host) for host, of_host in readings.items()},
         {e["endpoint"]: e["host"] for e in endpoints},
-        {e["process"]: e["host"] for e in endpoints},
+        {process["name"]: process["host"] for process in processes if "host" in process}
+        | {e["process"]: e["host"] for e in endpoints},
     )
 
 
@@ -385,8 +393,8 @@ class RecordsOnReference:
         return shifted
 
 
-def on_one_clock(evidence: Any) -> tuple[Any, TrialClocks]:
+def on_one_clock(evidence: Any, processes: Iterable[Row] = ()) -> tuple[Any, TrialClocks]:
     """The evidence with its stamps on the reference clock, and the clocks of the hosts; unchanged
-    where all have one clock. Raises ValueError as `trial_clocks`."""
-    clocks = trial_clocks(evidence.clock_map, evidence.endpoints)
+    where all have one clock. `processes` and ValueError as of `trial_clocks`."""
+    clocks = trial_clocks(evidence.clock_map, evidence.endpoints, processes)
     return (evidence if clocks.is_single else OneClock(evidence, clocks)), clocks

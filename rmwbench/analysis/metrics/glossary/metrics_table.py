@@ -1318,6 +1318,7 @@ METRICS: tuple[Metric, ...] = (
         "sessions, and not the start of programs.",
         heading="all",
         use=LIMIT | PRIMARY | GROWTH,
+        clocks=Clocks.EVENTS,
         failed_value=inf,
         column="all active",
     ),
@@ -1327,6 +1328,7 @@ METRICS: tuple[Metric, ...] = (
         "From the launch of a workload's lifecycle nodes until their manager knows that half of "
         "them are active; infinite where this never happens within the window.",
         heading="half",
+        clocks=Clocks.EVENTS,
         failed_value=inf,
         column="half active",
     ),
