@@ -91,6 +91,9 @@ def test_the_longest_change_is_of_configuring_and_activating_alone():
     ]
     assert came_up(*waited, nodes="a").longest_change_ns == 2 * S
     assert came_up(*waited[:1], nodes="a").longest_change_ns is None
+    # it was that of the changes before it, or that the manager asked for no change
+    late = came_up(*waited[:2], nodes="a", end_s=5)
+    assert late.longest_change_ns == 2 * S and late.stopped == {"configure.unfinished": 1}
 
 
 def test_a_workload_without_lifecycle_nodes_has_none_and_says_so():

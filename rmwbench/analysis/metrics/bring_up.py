@@ -91,13 +91,13 @@ def bring_up(
     changes: list[float] = []
     steps = (row for row in rows if row["event"] == STEP)
     for row in sorted(steps, key=lambda row: row["time_ns"]):
-        if end_ns is not None and row["time_ns"] > end_ns:
-            continue
         step, _, outcome = row["code"].partition(".")
-        last[row["text"]] = step, outcome, row["time_ns"]
-        if step != STEPS[0]:
+        # A change that was under way at the end of the window counts with its whole time.
+        if step != STEPS[0] and (end_ns is None or row["value"] <= end_ns):
             took_ns = float(row["time_ns"] - row["value"])
             changes.append(math.inf if outcome == TIMED_OUT else took_ns)
+        if end_ns is None or row["time_ns"] <= end_ns:
+            last[row["text"]] = step, outcome, row["time_ns"]
     unopened = {row["process"] for row in rows if row["event"] == NOT_OPENED}
     processes = [process for process in definition["processes"] if process["name"] in unopened]
     without_session = {node for process in processes for node in process["nodes"]}
