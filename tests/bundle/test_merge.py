@@ -28,7 +28,7 @@ def plain(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def said(plain):
+def answer(plain):
     """What is shown of it."""
     return document(plain)
 
@@ -60,12 +60,12 @@ def document(directory):
     return json.dumps(shown)
 
 
-def test_a_merged_bundle_says_what_it_said_before(plain, merged, said):
+def test_a_merged_bundle_says_what_it_said_before(plain, merged, answer):
     assert Bundle(merged).journal.merged
     for name in TABLES:
         assert len(Bundle(merged).paths(name)) <= 1
         assert rows(merged, name) == rows(plain, name)
-    assert document(merged) == said
+    assert document(merged) == answer
     sql = (
         "select trial, count(*), sum(taken_ns), count(consumed_ns) from received group by trial "
         "order by trial"
@@ -97,7 +97,7 @@ def test_a_merged_file_from_before_a_column_was_added_is_read(merged):
     assert (columns["fill_ns"] == ABSENT).all()
 
 
-def test_a_merged_file_that_the_journal_does_not_name_is_not_part_of_the_bundle(merged, said):
+def test_a_merged_file_that_the_journal_does_not_name_is_not_part_of_the_bundle(merged, answer):
     with journal(merged) as lines:
         lines[:] = [line for line in lines if line["type"] != "merged"]
     bundle = Bundle(merged)
@@ -105,7 +105,7 @@ def test_a_merged_file_that_the_journal_does_not_name_is_not_part_of_the_bundle(
     assert {p.name for p in bundle.unnamed()} == {"merged-000000.parquet"}
     BundleWriter.reopen(merged).close()
     assert not list(merged.glob("tables/*/merged-*"))
-    assert document(merged) == said
+    assert document(merged) == answer
 
 
 def test_a_campaign_that_goes_on_is_merged_again_and_only_what_is_new(merged):
@@ -128,7 +128,7 @@ def test_a_trial_that_is_run_again_is_not_read_from_what_was_merged_before(merge
     assert [r["reason"] for r in Bundle(merged).rows("trials") if r["trial"] == 5] == ["again"]
 
 
-def test_damage_in_a_merged_file_is_named_and_harmless(merged, said):
+def test_damage_in_a_merged_file_is_named_and_harmless(merged, answer):
     path = merged / "tables/received/merged-000000.parquet"
     content = bytearray(path.read_bytes())
     content[8:800] = bytes(792)
@@ -137,7 +137,7 @@ def test_damage_in_a_merged_file_is_named_and_harmless(merged, said):
         document(merged)
     assert f"{path}" in str(error.value) and "delete this file" in str(error.value)
     path.unlink()
-    assert document(merged) == said
+    assert document(merged) == answer
 
 
 def add(directory, trials):

@@ -48,8 +48,8 @@ def test_only_what_a_step_of_the_campaign_left_is_removed(littered, tmp_path):
     whole = [
         path for name in ("trials", "sent", "received") for path in Bundle(littered).paths(name)
     ]
-    said = settle(littered, dry_run=True)
-    assert len(said) == len(OURS) and all((littered / name).exists() for name in OURS)
+    settled = settle(littered, dry_run=True)
+    assert len(settled) == len(OURS) and all((littered / name).exists() for name in OURS)
     assert len(settle(littered, dry_run=False)) == len(OURS)
     assert not [name for name in OURS if (littered / name).exists()]
     assert all((littered / name).read_text() == name for name in FOREIGN)

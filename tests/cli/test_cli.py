@@ -84,8 +84,8 @@ def test_profiles_are_printed_as_a_middleware_gets_them(tmp_path):
     environment = {**os.environ, "RMWBENCH_WORKERS": str(tmp_path)}
     every = rmwbench("middlewares", "profile", "fake", env=environment)
     assert every.stdout == f"=== mine (xml) my own\n{text}\n=== untouched (none)\n\n"
-    one = rmwbench("middlewares", "profile", "fake", "mine", env=environment)
-    assert one.returncode == 0 and one.stdout == f"{text}\n"
+    mine = rmwbench("middlewares", "profile", "fake", "mine", env=environment)
+    assert mine.returncode == 0 and mine.stdout == f"{text}\n"
     other = rmwbench("middlewares", "profile", "fake", "mein", env=environment)
     assert other.returncode == 2 and "did you mean 'mine'?" in other.stderr
 
@@ -158,7 +158,9 @@ def plan_without_ratios(suite, text):
     assert done.returncode == 0, done.stderr
     document = json.loads(rmwbench("plan", str(suite), "--json").stdout)
     assert {
-        one["resolvable_ratio"] for c in document["comparisons"] for one in c["resolution"]
+        resolution["resolvable_ratio"]
+        for comparison in document["comparisons"]
+        for resolution in comparison["resolution"]
     } == {None}
     return done.stdout
 

@@ -69,12 +69,12 @@ def test_a_pipe_has_no_width_also_if_colour_is_forced(piped, monkeypatch):
 
 
 def test_no_verb_makes_a_console_of_its_own():
-    made = {
+    modules = {
         str(path.relative_to(PACKAGE))
         for path in PACKAGE.rglob("*.py")
         if re.search(r"\bConsole\)?\((?!quiet=True)", path.read_text(encoding="utf-8"))
     }
-    assert made == {"cli/console.py"}
+    assert modules == {"cli/console.py"}
 
 
 @pytest.mark.parametrize(

@@ -70,20 +70,20 @@ def test_a_directory_with_a_blank_is_one_word_of_the_command_that_goes_on(tmp_pa
     assert f"rmwbench resume '{directory}'" in str(refused.value)
 
 
-def being(*outcomes):
-    return [{"outcome": one} for one in outcomes]
+def conditions_with(*outcomes):
+    return [{"outcome": outcome} for outcome in outcomes]
 
 
 @pytest.mark.parametrize(
     ("conditions", "code"),
     [
-        (being(), 2),
-        (being("meets"), 0),
-        (being("meets", "open"), 2),
-        (being("unknown"), 2),
-        (being("open", "misses"), 1),
-        (being("only"), 1),
-        (being("none"), 1),
+        (conditions_with(), 2),
+        (conditions_with("meets"), 0),
+        (conditions_with("meets", "open"), 2),
+        (conditions_with("unknown"), 2),
+        (conditions_with("open", "misses"), 1),
+        (conditions_with("only"), 1),
+        (conditions_with("none"), 1),
         # what may no longer be acceptable is not
         ([{"outcome": "open", "may": ["misses", "none"]}], 1),
         ([{"outcome": "open", "may": ["meets", "misses"]}], 2),

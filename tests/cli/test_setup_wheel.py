@@ -192,12 +192,12 @@ def test_an_unknown_target_and_the_machine_itself_are_refused(place):
 
 
 def test_make_takes_the_target_from_its_command_line():
-    asked = ["make", "--dry-run", "--no-print-directory", "wheel"]
+    command = ["make", "--dry-run", "--no-print-directory", "wheel"]
     environment = os.environ | {"MAKEFLAGS": ""}
     environment.pop("TARGET", None)
 
     def shown(*variables: str) -> str:
-        return run_program(*asked, *variables, cwd=ROOT, env=environment, check=True).stdout
+        return run_program(*command, *variables, cwd=ROOT, env=environment, check=True).stdout
 
     plain, other = shown(), shown(f"TARGET={TARGET}")
     assert "middlewares build" in plain and "setup/cross" not in plain

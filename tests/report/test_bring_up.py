@@ -51,7 +51,7 @@ def arm(name, trials, not_supported=None):
 @pytest.fixture
 def doc():
     arms = [arm("good", WHOLE), arm("bad", HUNG), arm("other", [], "it has no lifecycle nodes")]
-    made = bring_up_answer({"w": arms}, {"w": "four nodes"})
+    answer = bring_up_answer({"w": arms}, {"w": "four nodes"})
     shown_arms = [
         {
             "arm": a.name,
@@ -63,7 +63,7 @@ def doc():
         for a in arms
     ]
     workload = {"workload": "w", "primary_metric": "bring_up_time", "arms": shown_arms}
-    return replace(typed(SuiteAnswer, {"workloads": [workload]}), bring_up=made)
+    return replace(typed(SuiteAnswer, {"workloads": [workload]}), bring_up=answer)
 
 
 def test_a_document_counts_whole_trials_and_where_the_others_stopped(doc):
@@ -73,7 +73,7 @@ def test_a_document_counts_whole_trials_and_where_the_others_stopped(doc):
     good, bad, other = row.arms
     assert (good.complete, good.trials, good.blocks, good.stopped) == (2, 2, 2, ())
     assert (bad.complete, bad.nodes_of_all_trials) == (0, 8)
-    assert [(one.place, one.nodes) for one in bad.stopped] == [
+    assert [(stop.place, stop.nodes) for stop in bad.stopped] == [
         ("service.timed_out", 2),
         ("configure.timed_out", 2),
     ]
@@ -82,9 +82,9 @@ def test_a_document_counts_whole_trials_and_where_the_others_stopped(doc):
 
 def test_nodes_are_counted_after_round_times_until_all_that_ever_are_are_there(doc):
     good, bad, _ = doc.bring_up.rows[0].arms
-    assert [one.after_s for one in good.up] == [0.5, 1, 2, 3, 5]
-    assert [one.nodes for one in good.up] == [0, 1, 3, 3, 4]
-    assert [one.nodes for one in bad.up] == [0, 1, 2, 2, 2]
+    assert [step.after_s for step in good.up] == [0.5, 1, 2, 3, 5]
+    assert [step.nodes for step in good.up] == [0, 1, 3, 3, 4]
+    assert [step.nodes for step in bad.up] == [0, 1, 2, 2, 2]
     assert active_after([WHOLE[0].bring_up, WHOLE[1].bring_up], 4.5) == 3.5
 
 

@@ -144,12 +144,12 @@ def test_a_document_has_every_place_and_what_the_recorder_cost():
     }  # fmt: skip
     assert (arm.transport, arm.bag_bytes, arm.written_bytes_per_s) == (15, 200e6, 40e6)
     assert (arm.cpu_cores, arm.stop_s, arm.peak_rss_bytes) == (0.5, 0.5, 300e6)
-    assert [one.topic for one in arm.topics] == ["image_1"]
+    assert [topic.topic for topic in arm.topics] == ["image_1"]
 
 
 def test_its_view_has_a_table_and_the_reasons():
     doc = table(trials=4)
     (section,) = ros.sections(doc)
-    (made,) = tables([section])
-    assert any("48 (12 %)" in row for row in cells(made))
+    (shown_table,) = tables([section])
+    assert any("48 (12 %)" in row for row in cells(shown_table))
     assert any("fewer than 5 decide nothing" in text for text in texts([section]))

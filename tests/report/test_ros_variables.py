@@ -25,7 +25,7 @@ from rmwbench.results.show_model import SuiteAnswer
 from tests.support.typed import typed
 
 
-def seen(*heard, wanted=50, lent=0, missed=(), at_all=None):
+def case_counts(*heard, wanted=50, lent=0, missed=(), at_all=None):
     return CaseCounts(
         heard=heard,
         heard_at_all=at_all or tuple(map(bool, heard)),
@@ -38,26 +38,30 @@ def seen(*heard, wanted=50, lent=0, missed=(), at_all=None):
 
 DIED = "worker talker died of signal 11\nits log"
 FAILED = TrialLine(trial=4, cell=1, block=0, status="failed", reason=DIED)
-GOOD, SILENT, NEVER = seen(50, 50, 50), seen(0, 0, 0), seen(missed=(FAILED, FAILED))
-ONLY_WARM_UP = seen(0, 0, 0, at_all=(True, True, False))
+GOOD, SILENT, NEVER = (
+    case_counts(50, 50, 50),
+    case_counts(0, 0, 0),
+    case_counts(missed=(FAILED, FAILED)),
+)
+ONLY_WARM_UP = case_counts(0, 0, 0, at_all=(True, True, False))
 LENT_TWICE = replace(GOOD, lent=(70, 0, 70))
 
 
 @pytest.mark.parametrize(
-    ("expected", "found", "control", "answer", "reason"),
+    ("expected", "counts", "control", "answer", "reason"),
     [
         (HEARD, GOOD, GOOD, "obeyed", ""),
         (HEARD, SILENT, GOOD, "not obeyed", ""),
-        (HEARD, SILENT, seen(50, 49, 50), "no data", "without variables heard 149 of 150"),
-        (HEARD, seen(50, 0, 50), GOOD, "no data", "heard in only 2 of 3 trials"),
+        (HEARD, SILENT, case_counts(50, 49, 50), "no data", "without variables heard 149 of 150"),
+        (HEARD, case_counts(50, 0, 50), GOOD, "no data", "heard in only 2 of 3 trials"),
         (NOT_HEARD, SILENT, GOOD, "obeyed", ""),
         (NOT_HEARD, GOOD, GOOD, "not obeyed", ""),
         (NOT_HEARD, GOOD, None, "not obeyed", ""),
-        (NOT_HEARD, seen(0, 3, 0), GOOD, "not obeyed", "heard in only 1 of 3 trials"),
+        (NOT_HEARD, case_counts(0, 3, 0), GOOD, "not obeyed", "heard in only 1 of 3 trials"),
         (NOT_HEARD, ONLY_WARM_UP, GOOD, "not obeyed", "heard in only 2 of 3 trials"),
         (
             NOT_HEARD,
-            seen(0, 0, at_all=(True, True)),
+            case_counts(0, 0, at_all=(True, True)),
             GOOD,
             "not obeyed",
             "heard only outside the steady state",
@@ -72,25 +76,31 @@ LENT_TWICE = replace(GOOD, lent=(70, 0, 70))
             "2 failed; the first: worker talker died of signal 11",
         ),
         (NOT_HEARD, NEVER, GOOD, "no data", "no trial is done: 2 failed"),
-        (NOT_HEARD, seen(0, wanted=0), GOOD, "no data", "published nothing"),
-        (LENT, seen(50, lent=70), GOOD, "obeyed", ""),
+        (NOT_HEARD, case_counts(0, wanted=0), GOOD, "no data", "published nothing"),
+        (LENT, case_counts(50, lent=70), GOOD, "obeyed", ""),
         (LENT, GOOD, GOOD, "no data", "lent nothing though it was allowed to"),
-        (NOT_LENT, GOOD, seen(50, lent=70), "obeyed", ""),
-        (NOT_LENT, seen(50, lent=70), seen(50, lent=70), "not obeyed", ""),
+        (NOT_LENT, GOOD, case_counts(50, lent=70), "obeyed", ""),
+        (NOT_LENT, case_counts(50, lent=70), case_counts(50, lent=70), "not obeyed", ""),
         (NOT_LENT, GOOD, GOOD, "no data", "in the case `loans` it lent nothing"),
         (NOT_LENT, GOOD, None, "no data", "the campaign has no case `loans`"),
         (NOT_LENT, GOOD, NEVER, "no data", "no trial is done: 2 failed"),
         (NOT_LENT, GOOD, LENT_TWICE, "no data", "took loans in only 2 of 3 trials"),
-        (NOT_LENT, SILENT, seen(50, lent=70), "no data", "nothing was heard"),
-        (NOT_LENT, seen(50, 0, 50), seen(50, lent=70), "no data", "heard in only 2 of 3 trials"),
+        (NOT_LENT, SILENT, case_counts(50, lent=70), "no data", "nothing was heard"),
+        (
+            NOT_LENT,
+            case_counts(50, 0, 50),
+            case_counts(50, lent=70),
+            "no data",
+            "heard in only 2 of 3 trials",
+        ),
     ],
 )
 def test_silence_counts_only_beside_a_control_that_heard_everything(
-    expected, found, control, answer, reason
+    expected, counts, control, answer, reason
 ):
-    one = judge(expected, found, control)
-    assert one.answer == answer
-    assert reason in one.reason if reason else not one.reason
+    verdict = judge(expected, counts, control)
+    assert verdict.answer == answer
+    assert reason in verdict.reason if reason else not verdict.reason
 
 
 OBEDIENT = {CONTROL: 50, "off": 0, "localhost": 50}
@@ -99,23 +109,24 @@ BROKEN = {CONTROL: 0, "off": 0, "localhost": 0}
 
 
 def table(arms, unsupported=None, trials=5):
-    """Of so many trials for each arm and case, on one host; what each heard of 50."""
+    """Return the answer on `trials` of each arm and case on one host; `arms`: arm -> case -> the
+    messages heard of 50."""
     cells, measured, received = [], {}, {}
     for arm, heard in arms.items():
         for case, count in heard.items():
-            number, asked = len(cells) + 1, CASES[case]
-            kept = {
+            number, planned = len(cells) + 1, CASES[case]
+            keys = {
                 "case": case,
-                "text": asked.text,
-                "writer": asked.writer,
-                "reader": asked.reader,
+                "text": planned.text,
+                "writer": planned.writer,
+                "reader": planned.reader,
             }
-            kept |= {"expected": asked.one_host, "source": asked.source}
+            keys |= {"expected": planned.one_host, "source": planned.source}
             definition = {
                 "comparison": f"w [ros_variables={case}]",
                 "workload": {"name": "w", "title": "one host"},
                 "factors": {"ros_variables": case},
-                "ros_variables": kept,
+                "ros_variables": keys,
             }
             row = {
                 "arm": arm,
@@ -150,8 +161,8 @@ def answers(table_of_cases):
 
 
 def test_who_ignores_a_variable_is_not_said_to_obey_where_it_is_to_be_heard():
-    told = table({"a": OBEDIENT, "b": DEAF_TO_ALL, "c": BROKEN})
-    assert answers(told) == {
+    answer = table({"a": OBEDIENT, "b": DEAF_TO_ALL, "c": BROKEN})
+    assert answers(answer) == {
         (CONTROL, "a"): "control",
         (CONTROL, "b"): "control",
         (CONTROL, "c"): "no data",
@@ -162,15 +173,15 @@ def test_who_ignores_a_variable_is_not_said_to_obey_where_it_is_to_be_heard():
         ("localhost", "b"): "no data",
         ("localhost", "c"): "no data",
     }
-    assert told.summary == "a: 2 obeyed. b: 1 not obeyed, 1 no data. c: 2 no data."
-    assert any("no setting of ROS_AUTOMATIC_DISCOVERY_RANGE" in note for note in notes(told))
+    assert answer.summary == "a: 2 obeyed. b: 1 not obeyed, 1 no data. c: 2 no data."
+    assert any("no setting of ROS_AUTOMATIC_DISCOVERY_RANGE" in note for note in notes(answer))
 
 
 def test_fewer_than_five_trials_decide_nothing():
-    told = table({"a": OBEDIENT, "b": DEAF_TO_ALL}, trials=4)
-    assert set(answers(told).values()) == {"control", "no data"}
+    answer = table({"a": OBEDIENT, "b": DEAF_TO_ALL}, trials=4)
+    assert set(answers(answer).values()) == {"control", "no data"}
     assert any(
-        "not obeyed in 4 trials, and fewer than 5 decide nothing" in note for note in notes(told)
+        "not obeyed in 4 trials, and fewer than 5 decide nothing" in note for note in notes(answer)
     )
 
 
@@ -187,8 +198,8 @@ def test_cells_with_ros_variables_are_compared_with_nothing():
     judged_by_silence, plain = cell(1, {"ros_variables": {"case": "off"}}), cell(2, {})
     assert [
         compared["cell"]
-        for one in comparisons((), [judged_by_silence, plain])
-        for compared in one.cells
+        for comparison in comparisons((), [judged_by_silence, plain])
+        for compared in comparison.cells
     ] == [2]
     planned = PlannedComparison(comparison="w", workload="w", cells=(1,))
     assert comparisons([planned], [judged_by_silence]) == []
@@ -197,13 +208,13 @@ def test_cells_with_ros_variables_are_compared_with_nothing():
 def test_its_view_says_what_was_heard_and_links_the_documentation():
     doc = replace(typed(SuiteAnswer), ros_variables=table({"a": OBEDIENT, "b": DEAF_TO_ALL}))
     lines = "\n".join(render_blocks(ros.sections(doc), level=2))
-    for said in (
+    for text in (
         "✓ obeyed 0 of 250",
         "✗ not obeyed 250 of 250",
         "= control 250 of 250",
         "b: 1 not obeyed",
     ):
-        assert said in lines, said
+        assert text in lines, text
     assert f"[not heard]({CASES['off'].source})" in lines
 
 
@@ -211,4 +222,4 @@ def test_what_arrives_outside_the_steady_state_is_not_counted_against_it():
     assert ONLY_WARM_UP.text == (
         "heard 0 of 150, only outside the steady state in 2 of 3 trials, matched in 0 of 3 trials"
     )
-    assert not seen(0, 0, wanted=1, at_all=(True, True)).all_heard
+    assert not case_counts(0, 0, wanted=1, at_all=(True, True)).all_heard

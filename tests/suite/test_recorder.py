@@ -49,8 +49,8 @@ RMW = "rclcpp/rmw_fastrtps_cpp"
 PICTURE = 3 * 1080 * 720
 
 
-def suite(asked="{}", more="", middleware=RMW, cameras=CAMERAS):
-    return one_arm(cameras.replace("RECORDER", asked), f"middleware: {middleware}", more)
+def suite(recorder="{}", more="", middleware=RMW, cameras=CAMERAS):
+    return one_arm(cameras.replace("RECORDER", recorder), f"middleware: {middleware}", more)
 
 
 def cell_of(*given, **more):
@@ -103,7 +103,7 @@ def test_place_and_cache_are_factors():
 
 
 @pytest.mark.parametrize(
-    ("asked", "more", "what", "line"),
+    ("recorder", "more", "what", "line"),
     [
         ("{topics: [image_3]}", "", "unknown published topic `image_3`", 8),
         ("{host: moon}", "", "unknown host `moon`", 8),
@@ -126,9 +126,9 @@ def test_place_and_cache_are_factors():
         ("{}", "factors: {recorder.speed: [1]}\n", "unknown factor `recorder.speed`", 13),
     ],
 )
-def test_what_contradicts_itself_is_refused_at_its_line(asked, more, what, line):
+def test_what_contradicts_itself_is_refused_at_its_line(recorder, more, what, line):
     with pytest.raises(UserError) as refused:
-        cells(suite(asked, more))
+        cells(suite(recorder, more))
     assert what in str(refused.value), refused.value
     assert f"f.yaml:{line}" in str(refused.value)
 
@@ -153,8 +153,8 @@ def test_without_rosbag2_a_cell_is_not_supported_and_says_what_brings_it(tmp_pat
     assert process.find().executable == program
 
 
-def planned(asked):
-    loaded = suite(asked)
+def planned(recorder):
+    loaded = suite(recorder)
     return make_plan(loaded, cells(loaded), seed=1)
 
 
@@ -170,17 +170,17 @@ def test_a_disk_without_room_for_the_bag_is_refused(tmp_path, monkeypatch):
     preflight.check_disk(campaign_plan, tmp_path)
 
 
-def order_of(asked, campaign):
+def order_of(recorder, campaign):
     return Order(
-        trial=7, cell=cell_of(asked), block=0, position=0, seed=1, nonce=2, directory=campaign
+        trial=7, cell=cell_of(recorder), block=0, position=0, seed=1, nonce=2, directory=campaign
     )
 
 
 @pytest.mark.parametrize(
-    ("asked", "left"), [("{place: disk}", []), ("{place: disk, keep: true}", ["bag-000007"])]
+    ("recorder", "left"), [("{place: disk}", []), ("{place: disk, keep: true}", ["bag-000007"])]
 )
-def test_a_bag_on_a_disk_is_deleted_unless_it_is_to_be_kept(tmp_path, asked, left):
-    order = order_of(asked, tmp_path)
+def test_a_bag_on_a_disk_is_deleted_unless_it_is_to_be_kept(tmp_path, recorder, left):
+    order = order_of(recorder, tmp_path)
     bag = recording._make_directory(order) / "rmwbench-bag"
     bag.mkdir()
     (bag / "rmwbench-bag_0.mcap").write_bytes(b"a bag")
