@@ -132,6 +132,11 @@ class Context:
         return [e for e in self.endpoints if e.endpoint in own]
 
     @cached_property
+    def samples(self) -> Sequence[tuple[int, str, str, float]]:
+        """The time series of the trial's processes: time, process, counter and value."""
+        return self.evidence.samples()
+
+    @cached_property
     def log(self) -> Mapping[str, Any] | None:
         """The bundle's `frames`."""
         return self.evidence.frames()

@@ -173,7 +173,7 @@ def _parts(context: Context, records: _Records) -> Iterator[Measures]:
         no_data=cost.unread_reasons(evidence.events),
     )
     yield time_series.memory_growth(
-        [reading for reading in evidence.samples() if reading[2] != "cpu"],
+        [reading for reading in context.samples if reading[2] != "cpu"],
         evidence.counters,
         window,
         published=whole.published_in_window,
@@ -207,7 +207,7 @@ def _second_by_second(trial: MeasuredTrial, context: Context) -> None:
     asked for and a process has no CPU over the window."""
     cpu = [
         (time_ns, process, value)
-        for time_ns, process, counter, value in context.evidence.samples()
+        for time_ns, process, counter, value in context.samples
         if counter == "cpu"
     ]
     seconds, reason = time_series.cpu_by_second(cpu, context.evidence.counters, context.window)
