@@ -48,6 +48,11 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
     return re.sub(r"\r\n?", "\n", read_input(path, most_bytes).decode("utf-8-sig"))
 
 
+def name_of(path: Path | str) -> str:
+    """Return the name of a file or a directory, also if its path is `.`, which has none."""
+    return Path(os.path.abspath(path)).name
+
+
 def parse_json(raw: bytes | str) -> Any:
     """Return a JSON document. Raises ValueError for anything else, too deep documents included.
     Half a surrogate pair, which no file and no other library accepts, becomes the replacement

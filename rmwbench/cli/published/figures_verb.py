@@ -12,6 +12,7 @@ from rmwbench.cli.console import Html, Out, page, print_json, print_view, say_wr
 from rmwbench.cli.options import json_option, with_options
 from rmwbench.cli.published.forms import campaigns_in, require_one_form
 from rmwbench.errors import UserError
+from rmwbench.input_file import name_of
 
 if TYPE_CHECKING:
     from rmwbench.published.figures.drawn_figures import DrawnFigures
@@ -173,7 +174,7 @@ def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Im
         for kind, rows in part.items():
             of_kind = imported.setdefault(kind, Imported())
             of_kind.rows.extend(rows)
-            of_kind.names.append(path.name)
+            of_kind.names.append(name_of(path))
     return imported
 
 

@@ -1,7 +1,6 @@
 """`rmwbench published import [KIND] PATH`: imports published data as a bundle, with its figures as
 published and as corrected."""
 
-import os
 import re
 import signal
 from functools import partial
@@ -13,6 +12,7 @@ import typer
 from rmwbench.cli.console import print_answer, print_json, print_view
 from rmwbench.cli.options import json_option
 from rmwbench.errors import UserError
+from rmwbench.input_file import name_of
 
 
 def register(app: typer.Typer) -> None:
@@ -61,7 +61,7 @@ def import_(
 
     kind, path = _kind_and_path(words or [])
     _end_on_signals()
-    name = kind or "import-" + re.sub(r"[^\w.-]", "_", Path(os.path.abspath(path)).name)
+    name = kind or "import-" + re.sub(r"[^\w.-]", "_", name_of(path))
     import_result = import_published(path, out or new_directory(name), kind)
     imported = summarise(Bundle(import_result.directory))
     print_answer(imported, partial(view, figures=figures), as_json=as_json)

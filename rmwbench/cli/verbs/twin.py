@@ -2,7 +2,6 @@
 bag's."""
 
 import json
-import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from rmwbench.cli.console import print_view, say, stderr_console
 from rmwbench.cli.options import complete_candidate, parse_duration_s, with_options
+from rmwbench.input_file import name_of
 
 if TYPE_CHECKING:
     from rmwbench.robot.twin.suite_text import SuiteStyle
@@ -97,7 +97,7 @@ def twin(options: TwinOptions) -> None:
     source = _read(options.bag)
     if options.against is not None:
         other_traffic = _read(options.against)
-        _end_with(likeness(source, other_traffic), _name(options.bag), _name(options.against))
+        _end_with(likeness(source, other_traffic), name_of(options.bag), name_of(options.against))
     if options.anonymous:
         source, graph = anonymous(source, graph)
     robot_twin = make_twin(source, graph)
@@ -105,7 +105,7 @@ def twin(options: TwinOptions) -> None:
     if options.check:
         played_likeness = _play(options, robot_twin, duration_s)
         by = options.candidate
-        _end_with(played_likeness, _name(options.bag), f"played by {by}", by)
+        _end_with(played_likeness, name_of(options.bag), f"played by {by}", by)
 
 
 def _read(path: Path) -> "BagTraffic":
@@ -128,17 +128,12 @@ def _read(path: Path) -> "BagTraffic":
         return read_traffic(path, progress)
 
 
-def _name(bag: Path) -> str:
-    """Return the name of a bag, also if its path is `.`, which has none."""
-    return Path(os.path.abspath(bag)).name
-
-
 def _style(options: TwinOptions) -> "SuiteStyle":
     from rmwbench.robot.twin.suite_text import SuiteStyle
 
     file = options.out.name if options.out else "my-robot.yaml"
     name = re.sub(r"[^A-Za-z0-9_-]", "-", Path(file).stem).lstrip("-_") or "my-robot"
-    source = ANONYMOUS if options.anonymous else _name(options.bag)
+    source = ANONYMOUS if options.anonymous else name_of(options.bag)
     return SuiteStyle(name=name[:100], file=file, source=source)
 
 

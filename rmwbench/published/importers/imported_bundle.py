@@ -17,6 +17,7 @@ from typing import Any
 
 from rmwbench.bundle.pack import PackedWriter
 from rmwbench.errors import UserError
+from rmwbench.input_file import name_of
 from rmwbench.published.importers.data_source import Source, shown
 from rmwbench.published.importers.kinds import KINDS, Kind, NotRecognised, kind_named, recognise
 from rmwbench.published.importers.published import Published
@@ -84,7 +85,7 @@ def _campaign(kind: Kind, source: Source, published: Published, out: Path) -> di
             "title": kind.title,
             "parser": PARSER,
             "source": {
-                "name": shown(source.path.name),
+                "name": shown(name_of(source.path)),
                 "files": source.files,
                 "sha256": source.sha256,
                 "skipped": source.skipped,

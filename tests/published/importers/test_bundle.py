@@ -83,7 +83,7 @@ def test_the_verb_imports_and_prints_both_columns(tmp_path, rmwbench, monkeypatc
     assert code == 0, err
     assert "as published" in out and "as corrected" in out
     (made,) = (source / "campaigns").iterdir()
-    assert made.name.startswith("import-in-")
+    assert made.name.startswith("import-in-") and "imported from in (" in " ".join(out.split())
     newest = json.loads(rmwbench("show", "--json")[1])
     assert newest["schema"] == "rmwbench/imported" and newest["campaign"]["name"] == made.name
     (latency,) = [r for r in newest["figures"] if r["figure"] == "gscam_latency_max"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.input_file import read_text
+from rmwbench.input_file import name_of, read_text
 from rmwbench.published.community.github.client import PARTS, Raw, parse, stamp, trimmed
 from rmwbench.published.community.github.project import Project, ProjectItem, digest
 from rmwbench.whole_file import write_whole
@@ -97,7 +97,7 @@ def _window(place: Path, raw: Raw, since: datetime | None) -> dict[str, str]:
     name = (
         about.get("name")
         or (raw.get("repository") or {}).get("full_name")
-        or place.name.replace("+", "/", 1)
+        or name_of(place).replace("+", "/", 1)
     )
     try:
         times = [
