@@ -225,11 +225,10 @@ class Cell:
         """The hosts with the background load, by default all."""
         return self.workload.background_hosts or self.hosts
 
-    @property
-    def steady_messages(self) -> int:
-        """The fewest messages that a reader should see in the steady state of one trial, on which
-        its percentiles rest. Readers that join late or leave count only where there are no others:
-        they are measured apart, and with fewer messages."""
+    @cached_property
+    def _judged_readers(self) -> list[Endpoint]:
+        """The readers in focus. Those that join late or leave are among them only where there are no
+        others: they are measured apart, and with fewer messages."""
         focus = self.workload.focus
         readers = [
             e
@@ -237,14 +236,21 @@ class Cell:
             if e.reads
             and (not focus or e.topic in focus or (e.kind == "subscription" and e.node in focus))
         ]
-        whole_life = [e for e in readers if e.life.whole]
-        return min((e.steady_messages for e in whole_life or readers), default=0)
+        return [e for e in readers if e.life.whole] or readers
+
+    @property
+    def steady_messages(self) -> int:
+        """The fewest messages that a reader should see in the steady state of one trial, on which
+        its percentiles rest. Readers of a saturation count only where there are no others."""
+        readers = [e for e in self._judged_readers if not e.saturating] or self._judged_readers
+        return min((e.steady_messages for e in readers), default=0)
 
     @property
     def saturating(self) -> bool:
-        """Whether the middleware determines the count of messages, so that `steady_messages` is an
-        upper bound."""
-        return any(endpoint.saturating for endpoint in self.endpoints)
+        """Whether the middleware determines the count of messages of every reader, so that
+        `steady_messages` is an upper bound."""
+        readers = self._judged_readers
+        return bool(readers) and all(e.saturating for e in readers)
 
     @property
     def may_be_silent(self) -> bool:
