@@ -5,6 +5,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.suite.arm import MAX_PROFILE_BYTES
+from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import load, parse
 
 from .suite_text import GOOD, edited, error, nodes, suite
@@ -309,3 +310,17 @@ def test_advised_seconds_are_enough_and_can_be_copied():
     assert mistake.expected == "at least 6.06 s, for 6055 messages at 1000 Hz"
     assert "`drain_s: 6.06`" in mistake.fix
     suite(depth, ("steady_s: 1.0", "steady_s: 20, drain_s: 6.06"))
+
+
+FLOOD = nodes(
+    "{name: controller, publishers: [{topic: control, arrival: {kind: periodic, rate_hz: 1}}]}",
+    "{name: camera, publishers: [{topic: flood, arrival: {kind: saturation, limit: 1000}}]}",
+    "{name: reader, subscriptions: [{topic: control}, {topic: flood}]}",
+)
+
+
+def test_a_saturation_excuses_no_other_topic():
+    assert "too few messages" in str(error(FLOOD))
+    assert "too few messages" in str(error(FLOOD, (RATE, RATE + "\n    focus: [control]")))
+    (cell, _) = cells(suite(FLOOD, (RATE, RATE + "\n    focus: [flood]")))
+    assert cell.saturating

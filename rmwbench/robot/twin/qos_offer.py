@@ -61,12 +61,13 @@ def offer(profile: Any) -> QosOffer:
         raise ValueError("a quality of service is not a mapping")
     history = _word(profile.get("history"), _HISTORY)
     depth = profile.get("depth")
-    has_depth = history == KEEP_LAST and isinstance(depth, int) and depth > 0
+    if history != KEEP_LAST or not isinstance(depth, int) or depth <= 0:
+        depth = None
     return QosOffer(
         _word(profile.get("reliability"), _RELIABILITY),
         _word(profile.get("durability"), _DURABILITY),
         history,
-        min(depth, MOST_DEPTH) if has_depth else None,
+        None if depth is None else min(depth, MOST_DEPTH),
     )
 
 
