@@ -109,7 +109,7 @@ def _answer(compared: Compared) -> Iterator[Block]:
 
 def _rules(compared: Compared) -> str:
     rules, paired = compared.rules, compared.paired
-    margin, alpha = (fmt.quantity(value, "fraction") for value in (rules.margin, rules.alpha))
+    margin, alpha = (fmt.percent(value, fmt.AS_WRITTEN) for value in (rules.margin, rules.alpha))
     how = (
         "Both sides share blocks and are compared within them."
         if paired
@@ -263,7 +263,7 @@ def _cells(compared: Compared) -> Iterator[Block]:
             "now",
             "muted",
         )
-    margin = fmt.quantity(compared.rules.margin, "fraction")
+    margin = fmt.percent(compared.rules.margin, fmt.AS_WRITTEN)
     yield Text(
         "A point is the ratio, a line its interval at the level at which the row was judged; "
         f"shaded: within the margin of {margin}. Right of 1: B has more of it.",

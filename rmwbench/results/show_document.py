@@ -435,7 +435,7 @@ def _level(at: JudgedAt) -> str:
     look = f"at look {at.look} of {len(at.looks)}" if is_planned else "where time ended it"
     return (
         f" Judged {look}, after {at.blocks} blocks, with "
-        f"{at.alpha * 100:.2g} % of error for the whole report; what an earlier look "
+        f"{fmt.percent(at.alpha)} of error for the whole report; what an earlier look "
         "decided stays decided."
     )
 

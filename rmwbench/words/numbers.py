@@ -38,6 +38,8 @@ _BARE = {"count", "messages", "1", "", None}
 LARGEST_RATIO = 1000
 """No two middlewares ever differed by a larger ratio: a bound beyond it means that nothing is
 known."""
+AS_WRITTEN = 10
+"""The digits of a number that a user wrote, such as a margin: none is rounded away."""
 
 _COMMAND = re.compile(r"`(rmwbench[^`<>&|]*)`")
 

@@ -283,6 +283,14 @@ def test_named_metrics_replace_the_default_ones_and_none_is_left_out(campaigns):
     assert "worse" not in {r.verdict for r in wide.rows}
 
 
+def test_a_margin_keeps_the_digits_that_its_user_wrote(campaigns):
+    answer = compared(campaigns, "old", "same", margin=0.1225)
+    margins = {row.reason.partition("margin of ")[2] for row in answer.rows if row.reason}
+    assert margins - {""} == {"12.25 %"}
+    assert sum("margin of 12.25 %" in text for text in texts(view(answer).sections)) == 1
+    assert any("margin of 12.25 %" in text for text in texts(view(answer).answer))
+
+
 def test_loss_comes_first_whatever_metrics_are_named(tmp_path):
     """Of who lost half of all messages `--metric pss` said that it is equivalent."""
     (sound,) = [a for a in ARMS if a.arm == "zenoh tuned"]

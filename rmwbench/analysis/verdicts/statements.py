@@ -54,7 +54,7 @@ from rmwbench.analysis.verdicts.variances import (
 )
 from rmwbench.analysis.verdicts.verdict import ALL_LOST, BlockRatio, NoRatio, Rules
 from rmwbench.analysis.verdicts.wording import interval, times
-from rmwbench.words.numbers import percent, points
+from rmwbench.words.numbers import AS_WRITTEN, percent, points
 
 Counts = tuple[int, int]
 """(events, of)."""
@@ -427,7 +427,7 @@ def _answer(q: Statement, e: _Test, different: Holm, equal: Holm, rules: Rules) 
         return StatementAnswer(claim, effect, f"{_times(effect)} over {e.trials} {unit}")
     if equal.rejected:
         effect = _ratio(q, e, rules.alpha / equal.multiplier)
-        reason = f"{_times(effect)}: within the margin of {percent(rules.margin)}"
+        reason = f"{_times(effect)}: within the margin of {percent(rules.margin, AS_WRITTEN)}"
         return StatementAnswer("equivalent", effect, reason)
     inside = (
         "; a difference, but one that the margin or the machine's noise allows" if claim else ""

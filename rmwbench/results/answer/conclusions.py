@@ -127,7 +127,7 @@ def _decided(part: Part, margin: float, *, along: bool) -> list[Line]:
     if decided := [fact for fact in part_facts if fact.concludes]:
         text = facts.sentence(decided, order)
         if any(isinstance(fact, facts.Equal) for fact in decided):
-            text = f"{text.removesuffix('.')} (the margin is {margin * 100:.2g} %)."
+            text = f"{text.removesuffix('.')} (the margin is {fmt.percent(margin)})."
         lines.append(("conclude", text))
     for fact in part_facts:
         if isinstance(fact, facts.DeliversLess):
@@ -287,7 +287,7 @@ def _scope(suite: SuiteAnswer, *, calibrated: bool, margin: float, one_host: boo
     if not calibrated:
         yield (
             "This machine's own noise (the same arm against itself, A/A) was not measured: no "
-            f"difference below {margin * 100:.2g} % is claimed, but a biased machine could still "
+            f"difference below {fmt.percent(margin)} is claimed, but a biased machine could still "
             "show one."
         )
     if not all(is_resource(w.primary_metric) for w in suite.workloads):
