@@ -12,7 +12,7 @@ from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file import suite_files
 from rmwbench.suite.file.load import load, parse
-from rmwbench.suite.file.suite_files import find, shipped_suites, suite_file
+from rmwbench.suite.file.suite_files import argument_of, find, shipped_suites, suite_file
 
 ROOT = Path(__file__).parents[2]
 DEGRADED = [path.stem for path in sorted((ROOT / "suites/degraded").glob("*.yaml"))]
@@ -137,3 +137,18 @@ def test_a_published_matrix_read_as_it_is_asks_what_the_shipped_suite_asks(kind,
 )
 def test_an_example_loads(text):
     assert cells(parse(text, where="docs/suites.md"))
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [
+        ("quick", "quick"),
+        ("lossy", "degraded/lossy"),
+        ("my-robot", "./my-robot.yaml"),
+    ],
+)
+def test_the_suite_of_a_campaign_is_found_by_the_argument_that_a_report_prints(name, argument):
+    """The report printed the name inside the file, which `run` does not find in a folder."""
+    assert argument_of(name) == argument
+    if argument in shipped_suites():
+        assert load(argument).suite == name

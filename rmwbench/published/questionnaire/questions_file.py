@@ -7,10 +7,8 @@ Two files lie beside the suites of the source: `questionnaire.yaml` with the que
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from datetime import date
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,7 +25,6 @@ from rmwbench.suite.file.suite_files import (
     read,
     source_directory,
     source_file,
-    suite_file,
 )
 from rmwbench.suite.file.tree import validated
 from rmwbench.suite.predicate import Scalar, Text
@@ -194,14 +191,3 @@ def answers_text(documents: Sequence[Mapping[str, Any]]) -> str:
     """Return the text of the file that `saved_answers` reads."""
     content = {"schema": ANSWERS_SCHEMA, "version": ANSWERS_VERSION, "campaigns": list(documents)}
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-
-
-def name_in_bundles(suite: str) -> str:
-    """Return the name that campaigns of a shipped suite have for it: the one inside its file."""
-    return _name_inside(suite_file(suite)) or suite
-
-
-@cache
-def _name_inside(file: Path) -> str | None:
-    match = re.search(r"^suite:\s*(\S+)\s*$", read(file), re.MULTILINE)
-    return match[1] if match else None

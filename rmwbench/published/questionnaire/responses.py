@@ -18,10 +18,10 @@ from rmwbench.published.questionnaire.questions_file import (
     Question,
     QuestionEvidence,
     Questionnaire,
-    name_in_bundles,
 )
 from rmwbench.results.model import Estimate
 from rmwbench.results.model import document as plain
+from rmwbench.suite.file.suite_files import name_in_bundles
 from rmwbench.words import numbers as fmt
 
 SCHEMA, VERSION = "rmwbench/questionnaire", 1

@@ -32,6 +32,7 @@ from rmwbench.results.show_model import (
     WorkloadArm,
 )
 from rmwbench.results.workload import spread_words
+from rmwbench.suite.file.suite_files import argument_of
 from rmwbench.words import numbers as fmt
 from rmwbench.words.level_names import named_level
 
@@ -150,7 +151,9 @@ def _facts(
     yield "environment", TableCell(doc.machine.summary, link="#machine")
     levels = (f" --at {quote(named_level(*level))}" for level in workload.levels.items())
     names = f"--workload {quote(workload.name)}{''.join(levels)} --arm {quote(arm.arm)}"
-    yield "again", f"`rmwbench run {campaign.suite} --seed {campaign.seed} {names}`"
+    if campaign.suite:
+        suite = argument_of(campaign.suite)
+        yield "again", f"`rmwbench run {suite} --seed {campaign.seed} {names}`"
     query = f'"SELECT * FROM trials WHERE cell = {arm.cell}"'
     yield "raw", f"`rmwbench query {query} {quote(campaign.directory)}`"
 

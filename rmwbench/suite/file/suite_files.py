@@ -7,6 +7,7 @@ The name is in the Cargo.toml of a crate, or is that of a program of this packag
 Python. An installed package has no crates beside it and knows those of the first set.
 """
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -93,6 +94,23 @@ def suite_file(name: str) -> Path:
     """The file of a shipped suite. Raises KeyError for a name that `shipped_suites` does not
     have."""
     return suite_files()[name]
+
+
+def name_in_bundles(suite: str) -> str:
+    """Return the name that campaigns of a shipped suite have for it: the one inside its file."""
+    return _name_inside(suite_file(suite)) or suite
+
+
+def _name_inside(file: Path) -> str | None:
+    match = re.search(r"^suite:\s*(\S+)\s*$", read(file), re.MULTILINE)
+    return match[1] if match else None
+
+
+def argument_of(name: str) -> str:
+    """Return the argument by which a user runs the suite that campaigns call so: the name of a
+    shipped one, else its file."""
+    names = (shipped for shipped in shipped_suites() if name_in_bundles(shipped) == name)
+    return next(names, f"./{name}.yaml")
 
 
 def suite_files() -> Mapping[str, Path]:

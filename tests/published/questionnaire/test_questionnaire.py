@@ -21,7 +21,6 @@ from rmwbench.published.questionnaire.questions_file import (
     check,
     load,
     measured_here,
-    name_in_bundles,
 )
 from rmwbench.published.questionnaire.responses import (
     ANSWERED,
@@ -43,7 +42,7 @@ from rmwbench.results.model import document as as_document
 from rmwbench.results.workload.workload_arm import as_installed
 from rmwbench.suite.file.candidates_file import known_candidates
 from rmwbench.suite.file.load import load as load_suite
-from rmwbench.suite.file.suite_files import shipped_suites
+from rmwbench.suite.file.suite_files import name_in_bundles, shipped_suites
 from rmwbench.suite.file.tree import validated
 from tests.published.claims.headings import headings, named, source_text
 from tests.report.example_document import HOSTILE, example
