@@ -552,6 +552,24 @@ def thin_series(time_s: np.ndarray, latency_ns: np.ndarray) -> tuple[np.ndarray,
     return time_s[chosen], latency_ns[chosen]
 
 
+def writer_places(
+    first_seq: int,
+    flags: np.ndarray,
+    intended_ns: np.ndarray,
+    call_ns: np.ndarray,
+    window: SteadyWindow | None,
+    depth: int | None,
+) -> WriterPlaces:
+    """A writer's messages by place, from their columns in that order; `call_ns` as `since_call_ns`
+    gives it."""
+    begin_ns = None if window is None else window.begin_ns - window.slack_ns
+    failed = (flags & FAILED) != 0
+    # A call that failed was made, even where its loan was refused before it began to publish.
+    attempted = (call_ns != ABSENT) | failed
+    steady = is_steady(flags, intended_ns, begin_ns)
+    return WriterPlaces(first_seq, steady, attempted, failed, depth)
+
+
 def _writer(
     columns: Columns, publisher: EndpointRow, rows: "Rows", window: SteadyWindow | None
 ) -> _WriterColumns:
@@ -563,22 +581,13 @@ def _writer(
         _ordered(columns.sent(c), rows, order) for c in ("intended_ns", "flags", "call_ns")
     )
     call_ns = since_call_ns(call_ns, flags, lambda: _ordered(columns.sent("fill_ns"), rows, order))
-    begin_ns = None if window is None else window.begin_ns - window.slack_ns
-    failed = (flags & FAILED) != 0
     return _WriterColumns(
         endpoint=publisher.endpoint,
         kind=publisher.kind,
         topic=publisher.topic,
         rows=rows,
         order=order,
-        # A call that failed was made, even where its loan was refused before it began to publish.
-        places=WriterPlaces(
-            first_seq=first,
-            steady=is_steady(flags, intended_ns, begin_ns),
-            attempted=(call_ns != ABSENT) | failed,
-            failed=failed,
-            depth=publisher.depth,
-        ),
+        places=writer_places(first, flags, intended_ns, call_ns, window, publisher.depth),
         intended_ns=intended_ns,
         call_ns=call_ns,
         reliable=publisher.reliable,

@@ -199,7 +199,7 @@ class _Noted:
             return stamps_ns
         by_place = np.full(len(hop.writer), ABSENT)
         rows = self._rows[number]
-        place = self._seq[rows] - hop.writer.first_seq
+        place = self._seq[rows] - hop.writer.places.first_seq
         inside = (place >= 0) & (place < len(by_place))
         # In reverse order of time, so that the first of two equal messages is written last.
         order = np.argsort(self._time[rows], kind="stable")[::-1]

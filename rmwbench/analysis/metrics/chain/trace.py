@@ -23,21 +23,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rmwbench.analysis.metrics.comparisons import arrival_of, relays
-from rmwbench.analysis.metrics.latency import expected_by, pace_of
+from rmwbench.analysis.metrics.latency import expected_by, pace_of, writer_places
 from rmwbench.analysis.records import ledger
 from rmwbench.analysis.records.columns import Columns, Row, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import (
     ABSENT,
     Arrivals,
+    WriterPlaces,
     begins,
     grouped,
-    is_steady,
     place_order,
     reply_order,
     since_call_ns,
 )
-from rmwbench.codes import FAILED
 
 MOST_PATHS = 1_000
 """Each diamond in a row doubles the paths; nobody reads more paths than this."""
@@ -115,16 +114,13 @@ LATE = "late"
 
 @dataclass(frozen=True)
 class PathWriter:
-    """A writer's messages by place (sequence number − `first_seq`): arrays of shape (n,)."""
+    """A writer's messages by place: arrays of shape (n,). `call_ns`: when the call was made, as
+    `since_call_ns` gives it."""
 
     endpoint: int
-    first_seq: int
+    places: WriterPlaces
     intended_ns: np.ndarray
     call_ns: np.ndarray
-    """When the call was made, as `since_call_ns` gives it."""
-    accepted: np.ndarray
-    """Whether the publish call was made and returned no error."""
-    steady: np.ndarray
     cause_endpoint: np.ndarray
     cause_seq: np.ndarray
 
@@ -223,7 +219,7 @@ class Tracer:
 
     def trace(self, path: Path) -> PathTrace:
         source = self._writer(path[0].writer)
-        wanted = source.steady.copy()
+        wanted = source.places.steady.copy()
         for endpoint in {number for link in path for number in link}:
             if (life := self._lives.get(endpoint)) is not None:
                 wanted &= (source.intended_ns >= life.begin_ns) & (source.intended_ns < life.end_ns)
@@ -244,7 +240,7 @@ class Tracer:
                 writer,
                 link.reader,
                 place,
-                exists & _at(writer.accepted, place, exists, missing=False),
+                exists & _at(writer.places.accepted, place, exists, missing=False),
                 _at(writer.call_ns, place, exists),
                 **{name: _at(arrivals[name], place, exists) for name in STAMPS},
                 late=_at(arrivals[LATE], place, exists, missing=False),
@@ -285,15 +281,12 @@ class Tracer:
         flags, cause, cause_seq = column("flags", 0), column("cause_endpoint"), column("cause_seq")
         intended = column("intended_ns")
         call = since_call_ns(column("call_ns"), flags, lambda: column("fill_ns"))
-        window = self._window
-        begin_ns = None if window is None else window.begin_ns - window.slack_ns
+        first, depth = int(seq.min()) if len(seq) else 0, self._reliable.get(endpoint)
         return PathWriter(
             endpoint=endpoint,
-            first_seq=int(seq.min()) if len(seq) else 0,
+            places=writer_places(first, flags, intended, call, self._window, depth),
             intended_ns=intended,
             call_ns=call,
-            accepted=(call != ABSENT) & ((flags & FAILED) == 0),
-            steady=is_steady(flags, intended, begin_ns),
             cause_endpoint=cause.astype(np.int64),
             cause_seq=cause_seq.astype(np.int64),
         )
@@ -303,14 +296,7 @@ class Tracer:
         if link not in self._arrivals:
             sent, life = self._writer(link.writer), self._lives.get(link.reader)
             rows = self._received.get(link.reader << 32 | link.writer, np.empty(0, np.int64))
-            whole = ledger.WriterPlaces(
-                sent.first_seq,
-                sent.steady,
-                sent.accepted,
-                ~sent.accepted,
-                self._reliable.get(link.writer),
-            )
-            places = expected_by(whole, sent.intended_ns, life)
+            places = expected_by(sent.places, sent.intended_ns, life)
             arrangement = ledger.arrange(
                 places,
                 Arrivals(
@@ -339,7 +325,7 @@ class Tracer:
 def _origins(writer: PathWriter, before: PathWriter, origin: np.ndarray) -> np.ndarray:
     """For each message of `writer` the place of the source's message that caused it through
     `before`; −1 where there is none."""
-    cause = writer.cause_seq - before.first_seq
+    cause = writer.cause_seq - before.places.first_seq
     of_before = (writer.cause_endpoint == before.endpoint) & (cause >= 0) & (cause < len(before))
     origins = np.full(len(writer), -1, np.int64)
     origins[of_before] = origin[cause[of_before]]
@@ -352,7 +338,9 @@ def _chosen(writer: PathWriter, taken_ns: np.ndarray, origin: np.ndarray, n: int
     candidates = np.flatnonzero(origin >= 0)
     at = origin[candidates]
     arrived = np.where(taken_ns == ABSENT, np.iinfo(np.int64).max, taken_ns)[candidates]
-    order = np.lexsort((writer.call_ns[candidates], arrived, ~writer.accepted[candidates], at))
+    order = np.lexsort(
+        (writer.call_ns[candidates], arrived, ~writer.places.accepted[candidates], at)
+    )
     first = order[begins(at[order])]
     chosen = np.full(n, -1, np.int64)
     chosen[at[first]] = candidates[first]
