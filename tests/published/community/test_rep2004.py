@@ -367,6 +367,7 @@ def test_the_verb(tmp_path, capsys):
         ([str(path)], 0),
         ([str(tmp_path / "none.md")], 2),
         ([str(path), "--date", "soon"], 2),
+        ([str(path), "--date", "other=2025-01-02"], 2),
     ):
         assert exit_code("published", "community", "rep2004", *arguments) == code
         shown = capsys.readouterr()

@@ -15,7 +15,7 @@ from datetime import date as Date
 from pathlib import Path
 from typing import Literal
 
-from rmwbench.errors import UserError
+from rmwbench.errors import UserError, not_one_of
 from rmwbench.input_file import read_text
 from rmwbench.published.community.rep2004.declaration import (
     NOT_STATED,
@@ -262,6 +262,7 @@ def compare(
     file name, for files that are in no git repository. A directory is a git repository in which to
     search for one."""
     packages, searches = [], []
+    keys: list[str] = []
     for name, path in sources:
         if path.is_dir():
             searches.append(search_declarations(name or path.resolve().name, path))
@@ -274,7 +275,12 @@ def compare(
             raise UserError(
                 "not a text file", where=str(path), expected="UTF-8", actual=str(error)
             ) from None
-        packages.append(_package(read(text, str(path), name), path, given or {}))
+        declaration = read(text, str(path), name)
+        keys += _keys(declaration, path)
+        packages.append(_package(declaration, path, given or {}))
+    for key in given or ():
+        if packages and key not in keys:
+            raise not_one_of(f"no document is called `{key}`", key, keys, where="--date")
     return ComparedDeclarations(
         statuses=STATUSES,
         items=[
@@ -301,9 +307,14 @@ def _named_apart(packages: Sequence[DeclaredPackage]) -> list[DeclaredPackage]:
     return [replace(package, package=name(package)) for package in packages]
 
 
+def _keys(declaration: Declaration, path: Path) -> tuple[str, ...]:
+    """Return the names by which `--date` may name a document."""
+    return declaration.package, path.name, str(path)
+
+
 def _package(declaration: Declaration, path: Path, given: Mapping[str, str]) -> DeclaredPackage:
     date, origin, by_line = document_dates(path)
-    for key in (declaration.package, path.name, str(path)):
+    for key in _keys(declaration, path):
         if key in given:
             date, origin, by_line = given[key], "told", lambda lines: None
     date_of = item_dates(declaration, date, by_line)
