@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from rmwbench import home
 from rmwbench.errors import UserError
@@ -115,7 +115,7 @@ def newest(machine: Mapping[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def _is_calibration(document: Any) -> bool:
+def _is_calibration(document: Any) -> TypeGuard[dict[str, Any]]:
     if not isinstance(document, dict):
         return False
     of_this_version = (document.get("schema"), document.get("version")) == (SCHEMA, VERSION)

@@ -2,6 +2,7 @@
 failure, and what they leave is listed. Needs the built floor worker and the sampler."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -112,10 +113,8 @@ def test_a_successor_that_cannot_come_up_is_a_finding_and_no_failure(monkeypatch
 
     def with_other_records(self, process):
         if process.endswith(" again"):
-            self._files = {
-                **self._files,
-                process: records.make([SectionPlan(RECEIVED, 9, 10)], order().nonce + 1),
-            }
+            other = records.make([SectionPlan(RECEIVED, 9, 10)], order().nonce + 1)
+            self = replace(self, files={**self.files, process: other})
         return spawned(self, process)
 
     monkeypatch.setattr(spawn.Spawner, "spawn", with_other_records)

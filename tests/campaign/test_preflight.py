@@ -119,7 +119,7 @@ def test_shared_memory_is_asked_for_the_workload_that_needs_most_of_it(monkeypat
 
 
 def test_a_cell_that_is_not_supported_needs_no_memory(monkeypatch):
-    made = plan(more="- {name: big, message: Bytes(10000000), rate_hz: 1, qos: {depth: 100}}")
+    made = plan(more="- {name: big, message: Bytes(30000000), rate_hz: 5, qos: {depth: 25}}")
     monkeypatch.setattr(preflight, "available_memory_bytes", lambda: 1 << 30)
     with pytest.raises(UserError, match="not enough memory"):
         preflight.check_memory(made)

@@ -156,7 +156,7 @@ class Topics(Axis):
         if len(copies) == 1:
             return workload
         nodes = workload.all_nodes
-        topics = {item.topic for node in nodes for item in (*node.publishers, *node.subscriptions)}
+        topics = {item.topic for node in nodes for item in node.publishers + node.subscriptions}
         focus = tuple(
             copy
             for name in workload.focus
