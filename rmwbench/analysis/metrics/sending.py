@@ -46,7 +46,9 @@ def _paces(columns: Columns, endpoints: Sequence[Row], window: SteadyWindow | No
     publishers = [row["endpoint"] for row in endpoints if row["kind"] == PUBLISHES]
     seconds = 0 if window is None else int(window.length_ns // 1_000_000_000)
     if window is None or seconds < LEAST_S:
-        return dict.fromkeys((VARIATION, EARLY), f"the window has no {LEAST_S} whole seconds")
+        return dict.fromkeys(
+            (VARIATION, EARLY), f"the window has fewer than {LEAST_S} whole seconds"
+        )
     called = columns.sent("call_ns")
     by_publisher = np.isin(columns.sent("endpoint"), publishers) & (called != ABSENT)
     at = (called[by_publisher] - window.begin_ns) // 1_000_000_000

@@ -74,6 +74,8 @@ AROUND_OUTAGE = Group(
 )
 BRING_UP = Group("Bring-up")
 
+NO_HISTORY = "no late reader had a history to be given"
+
 _duration = partial(Metric, better=LOWER, unit="ns", kind="positive")
 _amount = partial(Metric, better=LOWER, kind="amount")
 _count = partial(_amount, unit="messages")
@@ -679,6 +681,7 @@ METRICS: tuple[Metric, ...] = (
         "peers, the longest of a trial; infinite where it never did. It includes the opening of "
         "its process's session, and the start of a process that was killed.",
         use=PRIMARY | LIMIT,
+        no_data="no reader joined within the window",
     ),
     _discovery_time(
         "graph_time",
@@ -746,6 +749,7 @@ METRICS: tuple[Metric, ...] = (
         unit="messages",
         better=NEITHER,
         ranked_by="history_delivered",
+        no_data=NO_HISTORY,
     ),
     _start_amount(
         "history_delivered",
@@ -753,6 +757,7 @@ METRICS: tuple[Metric, ...] = (
         "How many messages of its history a late transient-local reader was given. Per trial.",
         unit="messages",
         better=HIGHER,
+        no_data=NO_HISTORY,
     ),
     _start(
         "history_time",
@@ -760,7 +765,7 @@ METRICS: tuple[Metric, ...] = (
         "From a late reader's creation until the last message of its history is in its hands; "
         "infinite where one never came.",
         use=PRIMARY,
-        no_data="no late reader had a history to be given",
+        no_data=NO_HISTORY,
         failed_value=inf,
     ),
     # What processes, their host and the machine spend: processor time, memory, bytes on the wire,
