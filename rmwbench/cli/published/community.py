@@ -242,17 +242,18 @@ class Rep2004Options:
 def rep2004(options: Rep2004Options) -> None:
     from rmwbench.published.community.rep2004.side_by_side import compare, view
 
+    path = page(options.out, options.report)
     sources: list[tuple[str | None, Path]] = []
     for text in options.documents:
-        name, equals, path = text.partition("=")
+        name, equals, file = text.partition("=")
         has_name = equals and not Path(text).exists()
-        sources.append((name, Path(path)) if has_name else (None, Path(text)))
-    comparison = compare(sources, _days(options.date or (), [path for _, path in sources]))
+        sources.append((name, Path(file)) if has_name else (None, Path(text)))
+    comparison = compare(sources, _days(options.date or (), [file for _, file in sources]))
     print_answer(
         comparison.without_words() if options.without_words else comparison,
         lambda answer: view(answer, evidence=options.evidence),
         as_json=options.as_json,
-        page=page(options.out, options.report),
+        page=path,
         page_view=lambda answer: view(answer, evidence=True),
     )
 
@@ -316,6 +317,7 @@ def survey(options: SurveyOptions) -> None:
         return
     if options.file is None:
         raise UserError("no answers to read", expected="FILE.csv, or --form DIR for a blank form")
+    path = page(options.out, options.report)
     from rmwbench.published.community.survey_analysis import analyse
     from rmwbench.published.community.survey_file import (
         parse_scale,
@@ -336,7 +338,7 @@ def survey(options: SurveyOptions) -> None:
         analyse(answers, options.compare, published_figures(item, options.file)),
         view,
         as_json=options.as_json,
-        page=page(options.out, options.report),
+        page=path,
         page_view=lambda result: view(result, draw=True),
     )
 
@@ -363,5 +365,6 @@ def admission(
 ) -> None:
     from rmwbench.published.community.admission import OURS, judge, view
 
+    path = page(out, report)
     admissions = judge(file or OURS, rep_2000, distribution)
-    print_answer(admissions, view, as_json=as_json, page=page(out, report))
+    print_answer(admissions, view, as_json=as_json, page=path)
