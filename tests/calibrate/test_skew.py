@@ -1,12 +1,16 @@
 """Whether a wrong clock was caught is told by its code, and never by a machine whose own clock ran
 wrong."""
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.journal import TrialReason
 from rmwbench.campaign.calibrate import skew
 from rmwbench.codes import Code
+from rmwbench.lab.middleware import Worker
 
 
 def line(trial, status="void", cause=None, codes=(Code.WORKER_CLOCK,), reason="clock: process b"):
@@ -41,3 +45,13 @@ def test_only_a_trial_that_is_void_for_the_workers_clock_caught_it(lines, outcom
 def test_where_no_time_namespace_could_be_made_nothing_is_judged():
     why = skew.judge([line(1, "failed", reason="unshare: not permitted\nmore")], dict)
     assert why == "unshare: not permitted"
+
+
+def test_a_worker_whose_path_has_a_blank_is_started(tmp_path):
+    """It was not found, and the truth had failed."""
+    worker = Worker("synthetic", Path("/home/my code/worker"), None, None)
+    campaign = SimpleNamespace(workers={})
+    skew.skew_clock(campaign, worker, tmp_path / "skewed-worker")
+    text = (tmp_path / "skewed-worker").read_text()
+    assert text.count(" '/home/my code/worker' ") == 2
+    assert campaign.workers["synthetic"].executable == tmp_path / "skewed-worker"

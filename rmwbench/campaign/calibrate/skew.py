@@ -6,6 +6,7 @@ cannot make a time namespace, or a trial cannot reach the worker, the truth is n
 counted.
 """
 
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -56,7 +57,9 @@ def why_not(worker: Worker) -> str | None:
 
 def skew_clock(campaign: Runner[BlockSource], worker: Worker, script: Path) -> Runner[BlockSource]:
     """Give the campaign a worker that starts each trial's second process `AHEAD_S` ahead."""
-    text = SCRIPT.format(worker=worker.executable, unshare=shutil.which("unshare"), ahead_s=AHEAD_S)
+    programs = {"worker": worker.executable, "unshare": shutil.which("unshare")}
+    words = {name: shlex.quote(str(path)) for name, path in programs.items()}
+    text = SCRIPT.format(**words, ahead_s=AHEAD_S)
     script.write_text(text, encoding="utf-8")
     script.chmod(0o755)
     campaign.workers = dict(campaign.workers) | {
