@@ -18,6 +18,7 @@ from pydantic import TypeAdapter
 from rmwbench.bundle import Bundle
 from rmwbench.report.view import Block, Items, On, Section, Table, Text, View
 from rmwbench.words.fields import absent, exact
+from rmwbench.words.numbers import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,11 +150,13 @@ def view(answer: ImportedBundle, *, figures: bool = False) -> View:
     figure."""
     imported, source = answer.imported, answer.imported.source
     counts = (
-        f"{answer.cells} cells, {answer.trials} trials, {answer.windows} windows, "
-        f"{len(answer.figures)} figure points"
+        f"{counted(answer.cells, 'cell')}, {counted(answer.trials, 'trial')}, "
+        f"{counted(answer.windows, 'window')}, {len(answer.figures)} figure points"
     )
     about: list[Block] = [
-        Text(f"{imported.kind}, imported from {source.name} ({source.files} files): {counts}")
+        Text(
+            f"{imported.kind}, imported from {source.name} ({counted(source.files, 'file')}): {counts}"
+        )
     ]
     if source.skipped:
         why = "an archive is imported by itself, links and pipes are not read"
