@@ -272,6 +272,14 @@ def test_all_that_is_missing_is_one_command(monkeypatch):
     assert "m needs a, b; n needs b, c" in error.value.actual
 
 
+def test_a_package_of_two_architectures_is_installed(monkeypatch, tmp_path):
+    """It was missing, after `make wheel TARGET=…` had brought the second."""
+    text = "case $2 in *n) printf 'installed\ninstalled\n' ;; *) printf installedinstalled ;; esac"
+    script(tmp_path / "dpkg-query", text)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert catalogue._is_installed("libacl1-dev")
+
+
 def test_without_rust_the_reason_is_rust(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", "/nonexistent")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -139,9 +139,10 @@ def _is_installed(package: str) -> bool:
     elsewhere; True where this is not a Debian, which cannot tell."""
     if shutil.which(package) or shutil.which("dpkg-query") is None:
         return True
-    query = ["dpkg-query", "--show", "--showformat=${db:Status-Status}", package]
+    # A line for each architecture of the package that is here.
+    query = ["dpkg-query", "--show", "--showformat=${db:Status-Status}\\n", package]
     completed = subprocess.run(query, capture_output=True, text=True)
-    return completed.returncode == 0 and completed.stdout == "installed"
+    return completed.returncode == 0 and "installed" in completed.stdout.splitlines()
 
 
 def apt_command(packages: tuple[str, ...] | list[str]) -> str:
