@@ -177,8 +177,10 @@ def picture(test: ClaimTest, cells: Sequence[CellAnswer]) -> dict[str, Any] | No
         return None
     if test.by != "difference" and bar > 0:
         place = _logarithmic(bar, shown, test)
-    else:  # differences and exponents may be negative
-        place = _linear_axis(shown) if test.by == "ratio" else _both_sides(bar, shown)
+    elif test.by == "ratio" and not bar:
+        place = _linear_axis(shown)
+    else:
+        place = _both_sides(_bars(test, bar), shown)
     bottom = TOP + ROW * len(shown)
     return {
         "width": WIDTH,
@@ -205,16 +207,16 @@ def _logarithmic(bar: float, cells: Sequence[CellAnswer], test: ClaimTest) -> Pl
 
 def _linear_axis(cells: Sequence[CellAnswer]) -> Place:
     """Return an axis that begins at 0, since there are no ratios to a bar of 0."""
-    largest = max((x for cell in cells for x in _ends(cell) if x < math.inf), default=0)
+    largest = max((x for cell in cells for x in _ends(cell) if math.isfinite(x)), default=0.0)
     return lambda x: (
-        WIDTH if math.isinf(x) else EDGE + (WIDTH - 2 * EDGE) * (x / largest if largest else 0.0)
+        WIDTH if x == math.inf else EDGE + (WIDTH - 2 * EDGE) * (x / largest if largest else 0.0)
     )
 
 
-def _both_sides(bar: float, cells: Sequence[CellAnswer]) -> Place:
+def _both_sides(bars: Sequence[float], cells: Sequence[CellAnswer]) -> Place:
     """Return an axis with 0 in the middle that reaches equally far to both sides."""
-    ends = (abs(x) for cell in cells for x in _ends(cell) if math.isfinite(x))
-    half = max(abs(bar), *ends) or 1.0
+    ends = (x for cell in cells for x in _ends(cell) if math.isfinite(x))
+    half = max(map(abs, (*bars, *ends))) or 1.0
     return lambda x: WIDTH / 2 + (WIDTH / 2 - EDGE) * x / half
 
 

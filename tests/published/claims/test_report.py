@@ -216,10 +216,18 @@ def test_an_interval_without_ends_is_infinite_to_both_sides_in_the_document():
     assert (cell["low"], cell["high"]) == ("-inf", "inf")
 
 
-def test_exponents_below_0_stand_left_of_0():
-    test = ClaimTest.model_construct(relation="less", right="b", by="exponent", level=0.0)
-    cell = CellAnswer("w", "holds", "a", "b", value=-1.0, low=-math.inf, high=-0.5)
-    drawn = picture(test, [cell])
+@pytest.mark.parametrize(
+    ("test", "ends", "open_to"),
+    [
+        ({"right": "b", "by": "exponent"}, (-math.inf, -1.0, -0.5), (True, False)),
+        ({"right": "b", "by": "exponent"}, (-math.inf, math.inf, math.inf), (True, True)),
+        ({}, (-math.inf, 2.0, math.inf), (True, True)),  # one block has no interval
+    ],
+)
+def test_what_is_below_0_or_infinite_stands_on_its_side_of_0(test, ends, open_to):
+    test = ClaimTest.model_construct(metric="m", relation="less", level=0.0, **test)
+    low, value, high = ends
+    drawn = picture(test, [CellAnswer("w", "holds", "a", "b", value=value, low=low, high=high)])
     ((zero, _),), (row,) = drawn["bars"], drawn["rows"]
-    assert row["low"] < row["value"] < row["high"] < zero == WIDTH / 2
-    assert row["open_left"] and not row["open_right"]
+    assert row["low"] <= row["value"] <= row["high"] and (row["high"] < zero) == (high < 0)
+    assert (row["open_left"], row["open_right"]) == open_to
