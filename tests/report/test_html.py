@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 from dataclasses import replace
+from html import unescape
 
 import pytest
 
@@ -91,6 +92,14 @@ def test_an_empty_campaign_still_makes_a_page(tmp_path):
     write_html(empty, tmp_path / "report.html")
     assert "Not finished" in (tmp_path / "report.html").read_text()
     assert not list(tmp_path.glob("*.partial"))
+
+
+def test_the_command_that_runs_an_arm_again_adds_it_as_the_user_did():
+    shown = example()
+    added = replace(shown.campaign, added=("zenoh tuned",))
+    page = unescape(page_of(replace(shown, campaign=added)))
+    assert "--arm 'zenoh tuned' --with 'zenoh tuned'" in page
+    assert set(re.findall(r"--with '([^']+)'", page)) == {"zenoh tuned"}
 
 
 def test_an_interval_of_an_effect_is_not_called_one_of_95_percent():

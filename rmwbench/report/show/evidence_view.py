@@ -150,7 +150,8 @@ def _facts(
         yield "", Verbatim(configuration.text or "")
     yield "environment", TableCell(doc.machine.summary, link="#machine")
     levels = (f" --at {quote(named_level(*level))}" for level in workload.levels.items())
-    names = f"--workload {quote(workload.name)}{''.join(levels)} --arm {quote(arm.arm)}"
+    added = f" --with {quote(arm.arm)}" if arm.arm in campaign.added else ""
+    names = f"--workload {quote(workload.name)}{''.join(levels)} --arm {quote(arm.arm)}{added}"
     if campaign.suite:
         suite = argument_of(campaign.suite)
         yield "again", f"`rmwbench run {suite} --seed {campaign.seed} {names}`"
