@@ -140,6 +140,30 @@ def test_what_decides_nothing_is_told_by_its_fate():
     assert not any("held" in text for text in told if "were lost" in text)
 
 
+def test_the_verdict_of_one_arm_rests_and_those_of_two_rest_on_something():
+    def told(*arms, **suite):
+        answer = typed(SuiteAnswer, {"workloads": [workload(SOUND, *arms)], **suite})
+        lines = conclusions(answer, calibrated=True, margin=0.05, one_host=False)
+        return " ".join(line.text for line in lines)
+
+    undecided = {"verdict": "undecided", "against": "sound"}
+    lossy = [arm(name, undecided, qos="reliable", loss=0.03) for name in ("one", "two")]
+    assert "Its verdict rests on latency" in told(lossy[0])
+    assert "Their verdicts rest on latency" in told(*lossy)
+    one, two = ({"campaign": {"trials": {"void": count}}} for count in (1, 2))
+    assert "1 trial is void" in told(**one) and "no number contains it." in told(**one)
+    assert "2 trials are void" in told(**two) and "no number contains them." in told(**two)
+
+
+def test_of_arms_that_are_not_timed_none_has_no_data():
+    """They have a table of numbers; only no verdict."""
+    counted = [arm(name, {"verdict": "no data"}) | {"untimed": True} for name in ("one", "two")]
+    answer = typed(SuiteAnswer, {"workloads": [workload(*counted)]})
+    lines = conclusions(answer, calibrated=True, margin=0.05, one_host=False)
+    assert not [line.text for line in lines if line.workload]
+    assert any("This campaign counted allocations" in line.text for line in lines)
+
+
 def test_each_fate_is_a_limit():
     assert {*FATES, *FATES_OF_CHAIN, "undelivered"} <= {*KEYS} and {*FATES} <= {*TOPIC_KEYS}
     limit = parse_limit("loss < 1 %, late < 2 %, never sent < 3 %")

@@ -184,3 +184,6 @@ def test_open_comparisons_in_the_order_of_what_they_take():
         "10 blocks, about 20 min: b (imu) (2 of 3 that are open)",
         "no known number of blocks: c (imu)",
     ]
+    assert open_lines(open_comparisons[:1]) == [
+        "2 blocks, about 4 min: c (camera) (1 of 1 that is open)"
+    ]

@@ -17,10 +17,10 @@ from rmwbench.report.show.suite_view import view
 from rmwbench.report.show.workload_view import _resolved
 from rmwbench.results.answer import level_sentences as said
 from rmwbench.results.show_document import summarise
-from rmwbench.results.show_model import Levels, LevelStep
+from rmwbench.results.show_model import Levels, LevelStep, WorkloadAnswer
 from rmwbench.results.workload.factor_levels import is_not_worse
 from tests.support import synthetic_bundle
-from tests.support.typed import typed
+from tests.support.typed import exact, typed
 from tests.support.views import page, printed, texts
 
 ZENOH = tuple(arm for arm in synthetic_bundle.ARMS if arm.arm in ("zenoh tuned", "floor futex"))
@@ -237,6 +237,21 @@ def test_a_table_counts_messages_where_its_metric_is_of_messages(tmp_path):
     (workload, *_) = doc.workloads
     for metric, noun in ((PRIMARY, "messages"), ("delivery", "messages"), ("pss", "trials")):
         assert f" {noun} per arm" in _resolved(replace(workload, primary_metric=metric))
+
+
+def test_the_intervals_below_a_table_are_those_that_it_prints():
+    def arm(value, interval):
+        end = exact(value, "ns", count=600, trials=5, interval=interval)
+        return {"metrics": {PRIMARY: end}}
+
+    sound = arm(1e6, "95 % t interval on the log of 5 trial medians")
+    lossy = arm(inf, "median and range of 5 trial medians (93.8 %), 5 of them infinite")
+    for arms, expected in (
+        ((sound, lossy, lossy), "[low–high]: 95 % t interval on the log of 5 trial medians; n = "),
+        ((lossy,), "n = "),
+    ):
+        part = typed(WorkloadAnswer, {"arms": arms, "primary_metric": PRIMARY})
+        assert _resolved(part) == f"{expected}600 messages per arm."
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,9 @@ def _resolved(workload: WorkloadAnswer) -> str:
         items = "messages" if primary is None else primary.items
         if all(entry.count == entry.trials for entry in measured):
             items = "trials"
-        parts.append(f"[low–high]: {intervals(measured)}; n = {counts} {items} per arm.")
+        printed = [entry for entry in measured if fmt.metric(entry).state == "measured"]
+        spread = f"[low–high]: {intervals(printed)}; " if printed else ""
+        parts.append(f"{spread}n = {counts} {items} per arm.")
     ratio = fmt.finite(workload.resolution.resolvable_ratio)
     if ratio is not None and ratio < fmt.LARGEST_RATIO:
         blocks = fmt.counted(workload.resolution.blocks, "block")

@@ -83,6 +83,8 @@ def _part(part: Part, margin: float, *, along: bool) -> Iterator[Line]:
     for a in facts.contenders(part):
         if text := unlike(a.spread):
             yield "caution", f"{where}{a.arm}: {text}."
+    if all(map(is_untimed, facts.contenders(part))):
+        return
     for opening, of_family in facts.families(part):
         lines = (*_decided(of_family, margin, along=along), *_beyond_floor(of_family, margin))
         for kind, text in lines:
@@ -198,14 +200,13 @@ def _undelivered(arms: Sequence[tuple[AnyArm, Fates]], by: str) -> list[Line]:
         lines.append(("caution", f"Due and never sent: {'; '.join(unsent_shares)}."))
     if reliable:
         text = f"Asked to be reliable, and yet messages were lost: {'; '.join(reliable)}."
+        verdicts = "Its verdict rests" if len(reliable) == 1 else "Their verdicts rest"
         if any("keep_last" in str(a.qos) for a, _ in arms):
             text += (
                 " With keep last, a reader that pauses for longer than its history may have "
                 "messages overwritten."
             )
-        lines.append(
-            ("caution", f"{text} Their verdicts rest on {by}: look at the loss before choosing.")
-        )
+        lines.append(("caution", f"{text} {verdicts} on {by}: look at the loss before choosing."))
     if best_effort:
         lines.append(("caution", f"Lost, as best effort may: {'; '.join(best_effort)}."))
     if late := [f"{a.arm} {fmt.percent(fates.overdue)}" for a, fates in arms if fates.overdue]:
@@ -296,9 +297,10 @@ def _scope(suite: SuiteAnswer, *, calibrated: bool, margin: float, one_host: boo
             "compare them between arms with care, and not at all with numbers from elsewhere."
         )
     if count := suite.campaign.trials.void:
+        are, them = ("is", "it") if count == 1 else ("are", "them")
         yield (
-            f"{fmt.counted(count, 'trial')} void, by rules that look at the machine "
-            "or the path only, never at the result; no number contains them."
+            f"{fmt.counted(count, 'trial')} {are} void, by rules that look at the machine "
+            f"or the path only, never at the result; no number contains {them}."
         )
 
 

@@ -200,7 +200,8 @@ def open_lines(suite: SuiteAnswer) -> list[str]:
             out.append(f"{length}: {listed}")
         else:
             decided += len(members)
-            out.append(f"{length}: {listed} ({decided} of {len(suite.more)} that are open)")
+            are = "is" if len(suite.more) == 1 else "are"
+            out.append(f"{length}: {listed} ({decided} of {len(suite.more)} that {are} open)")
     return out
 
 
