@@ -316,7 +316,8 @@ def encoding_of(data: bytes) -> str:
 class Source:
     """The files at a path, which can be iterated several times. `files`, `sha256`, `skipped` and
     `checked` (the number of files that a list of checksums vouches for) are known after a whole
-    pass. An archive within a directory is skipped: it is a source of its own."""
+    pass. An archive within a directory is skipped: it is a source of its own; a bundle there is no
+    published data."""
 
     def __init__(self, path: Path | str):
         if not str(path):
@@ -384,8 +385,15 @@ class Source:
 
     def _of_directory(self, listed: Checksums | None, relative: str) -> Iterator[SourceFile]:
         prefix = f"{relative}/" if relative else ""
-        for path, name in sorted(_walk(self.path, self.skipped), key=lambda entry: entry[0]):
-            if listed is None and not _is_data(name):
+        entries = sorted(_walk(self.path, self.skipped), key=lambda entry: entry[0])
+        bundles = tuple(
+            name.removesuffix("campaign.json")
+            for _, name in entries
+            if name.endswith("/campaign.json")
+        )
+        for path, name in entries:
+            is_data = _is_data(name) and not name.startswith(bundles)
+            if listed is None and not is_data:
                 continue
             if is_archive(path):
                 self.skipped.append(name)
@@ -401,7 +409,7 @@ class Source:
             data = path.read_bytes()
             if listed is not None:
                 listed.check(f"{prefix}{name}", hashlib.sha256(data).hexdigest(), shown(path))
-            if _is_data(name):
+            if is_data:
                 yield self._item(name, shown(path), data)
         if listed is not None:
             listed.must_be_whole(relative)

@@ -173,7 +173,7 @@ def _unknown(source: Source, first: SourceFile | None) -> NotRecognised:
     expected = "published data of a known kind"
     if first is None:
         return NotRecognised(
-            "no file at all", where=shown(source.path), expected=expected, fix=_HELP
+            "no file of data", where=shown(source.path), expected=expected, fix=_HELP
         )
     what, where, fix = "no known format", shown(source.path), _HELP
     actual = f"{first.name} begins with {first.data[:60]!r}"

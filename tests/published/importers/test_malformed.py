@@ -246,7 +246,7 @@ def test_an_archive_within_a_directory_is_skipped_and_named(tmp_path):
 
 def test_a_source_that_is_empty_or_absent(tmp_path):
     (tmp_path / "in").mkdir()
-    with pytest.raises(UserError, match="no file at all"):
+    with pytest.raises(UserError, match="no file of data"):
         import_published(tmp_path / "in", tmp_path / "out")
     with pytest.raises(UserError, match="no data files"):
         import_published(tmp_path / "in", tmp_path / "out", "gscam")

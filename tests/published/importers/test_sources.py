@@ -125,6 +125,15 @@ def test_what_lies_in_a_hidden_folder_is_no_data(tmp_path):
         assert [item.name for item in Source(source)] == ["a/x.csv"]
 
 
+def test_a_bundle_below_the_data_is_no_data(tmp_path):
+    """A second import of the working directory read the bundle of the first."""
+    source = put(tmp_path / "in", encoded("gscam")[1])
+    first, second = (import_published(source, source / "campaigns" / name) for name in "ab")
+    assert first.files == second.files
+    digests = {Bundle(i.directory).campaign.imported["source"]["sha256"] for i in (first, second)}
+    assert len(digests) == 1
+
+
 def test_a_loop_of_links_is_named(tmp_path):
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
