@@ -94,6 +94,10 @@ def yaml_value(text: str) -> Any:
 def json5_value(text: str) -> Any:
     """Read JSON5, which without its comments is YAML's flow style, as far as configurations use it.
     Raises as `yaml_value` does."""
-    bare = re.sub(rf"({_STRING})|//[^\n]*|/\*.*?\*/", lambda m: m[1] or " ", text, flags=re.DOTALL)
+    bare = without_json5_comments(text)
     spaced = re.sub(rf"({_STRING})|:(?=\S)", lambda m: m[1] or ": ", bare, flags=re.DOTALL)
     return yaml_value(spaced.replace("\t", " "))
+
+
+def without_json5_comments(text: str) -> str:
+    return re.sub(rf"({_STRING})|//[^\n]*|/\*.*?\*/", lambda m: m[1] or " ", text, flags=re.DOTALL)

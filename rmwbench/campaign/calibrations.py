@@ -49,15 +49,16 @@ def _fingerprint(machine: Mapping[str, Any], memory_gb: int | None) -> str:
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]
 
 
-def _possible_fingerprints(machine: Mapping[str, Any]) -> set[str]:
-    """Return the fingerprints that the machine may have had at another boot."""
-    memory = machine["hardware"].get("memory_bytes")
+def possible_fingerprints(machine: Mapping[str, Any]) -> list[str]:
+    """Return the fingerprint of the machine and those that it may have had at another boot."""
+    own, memory = fingerprint(machine), machine["hardware"].get("memory_bytes")
     if memory is None:
-        return {fingerprint(machine)}
+        return [own]
     least, most = (
         round(memory * (1 + part) / 1e9) for part in (-1 / MEMORY_PARTS, 1 / MEMORY_PARTS)
     )
-    return {_fingerprint(machine, memory_gb) for memory_gb in range(least, most + 1)}
+    others = (_fingerprint(machine, memory_gb) for memory_gb in range(least, most + 1))
+    return [own, *(other for other in others if other != own)]
 
 
 def check_store() -> None:
@@ -103,7 +104,7 @@ def newest(machine: Mapping[str, Any]) -> dict[str, Any] | None:
         folder = directory()
     except UserError:
         return None
-    names = _possible_fingerprints(machine)
+    names = possible_fingerprints(machine)
     paths = [path for path in folder.glob("*-*.json") if path.name.partition("-")[0] in names]
     for path in sorted(paths, key=lambda path: path.name.partition("-")[2], reverse=True):
         try:

@@ -48,11 +48,26 @@ def test_what_a_shipped_profile_asks_for_is_read_from_it(name, asked):
         ('<Socket{0}BufferSize max="default" min="10MB"/>', 10 << 20),
         ("<MinimumSocket{0}BufferSize>10MB</MinimumSocket{0}BufferSize>", 10 << 20),
         ("<{1}SocketBufferSize>4194304</{1}SocketBufferSize>", 4 << 20),
+        ("<out>//tmp</out><Socket{0}BufferSize min='10MB'/>", 10 << 20),
+        ("<!-- <{1}SocketBufferSize>4</{1}SocketBufferSize> -->", None),
     ],
 )
 def test_what_public_configurations_ask_for_is_read_too(text, asked):
     assert asked_bytes(text.format("Receive", "listen")) == asked
     assert asked_bytes(text.format("Send", "send"), "send") == asked
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("{'so_rcvbuf': 4096, so_sndbuf: 1}", 4096),
+        ("{so_rcvbuf: null, // so_rcvbuf: 4096\n}", None),
+        ("{/* so_rcvbuf: 4096 */ so_rcvbuf: 1024}", 1024),
+        ('{allow: ["a/*"], so_rcvbuf: 4096, deny: ["*/b"]}', 4096),
+    ],
+)
+def test_comments_of_a_zenoh_file_ask_for_nothing(text, asked):
+    assert asked_bytes(text) == asked
 
 
 def test_less_than_asked_is_a_fact_with_the_command_that_changes_it():

@@ -218,6 +218,18 @@ def test_a_suites_checks_have_a_folder_of_their_own(monkeypatch, tmp_path):
     assert check_places.checks_of("..").name == "suite"
 
 
+def test_a_suites_checks_are_found_after_a_boot_that_left_a_little_less_memory(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    machine = check_places.machine_card.describe()
+    for memory_bytes in (16_500_100_000, 16_499_900_000):
+        booted = {**machine, "hardware": {**machine["hardware"], "memory_bytes": memory_bytes}}
+        monkeypatch.setattr(check_places.machine_card, "describe", lambda booted=booted: booted)
+        check_places.checks_of("mine").mkdir(parents=True, exist_ok=True)
+    assert len([*tmp_path.glob("**/checks/*")]) == 1
+
+
 NO_ARMS = """\
 suite: mine
 title: a robot

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rmwbench.campaign.plan.profile import Workers, distinct_sides, resolved_profile
+from rmwbench.input_file import without_json5_comments
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.profile_file.readers import UNITS
 from rmwbench.suite.arm import Side
@@ -30,7 +31,7 @@ def _patterns(cyclone: str, fast: str, zenoh: str) -> tuple[str, ...]:
         rf"<{element}\b[^>]*\bmax\s*=\s*[\"']{_SIZE}[\"']",
         rf"<Minimum{element}>\s*{_SIZE}\s*</",  # before 0.10
         rf"<(?:{fast})>\s*(\d+)()\s*</",
-        rf"\b{zenoh}\"?\s*:\s*(\d+)()",
+        rf"\b{zenoh}[\"']?\s*:\s*(\d+)()",
     )
 
 
@@ -39,13 +40,14 @@ BUFFER_PATTERNS = {
     "send": _patterns("Send", "sendBufferSize|sendSocketBufferSize", "so_sndbuf"),
 }
 LIMITS = {"receive": "net.core.rmem_max", "send": "net.core.wmem_max"}
-_COMMENTS = re.compile(r"<!--.*?-->|(?<![:\"])//[^\n]*", re.DOTALL)
+_XML_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 def asked_bytes(text: str, side: str = "receive") -> int | None:
     """Return the largest buffer to `receive` or to `send` that a configuration asks for; None if it
     asks for none."""
-    plain = _COMMENTS.sub("", text)
+    is_xml = text.lstrip("\ufeff \t\r\n").startswith("<")
+    plain = _XML_COMMENT.sub("", text) if is_xml else without_json5_comments(text)
     sizes = [
         int(number) * UNITS.get(unit.lower(), 1)
         for pattern in BUFFER_PATTERNS[side]

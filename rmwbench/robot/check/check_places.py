@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rmwbench import home
 from rmwbench.bundle import Bundle
-from rmwbench.campaign.calibrations import fingerprint
+from rmwbench.campaign.calibrations import possible_fingerprints
 from rmwbench.errors import UserError
 from rmwbench.lab.machine import machine_card
 
@@ -18,7 +18,11 @@ def checks_of(suite: str, network: str | None = None) -> Path:
     UserError where the user has no home."""
     title = suite if network is None else f"{suite} over {network}"
     name = re.sub(r"[^\w.-]+", "-", title).strip(".-") or "suite"
-    return home.state() / "checks" / fingerprint(machine_card.describe()) / name
+    places = [
+        home.state() / "checks" / fingerprint / name
+        for fingerprint in possible_fingerprints(machine_card.describe())
+    ]
+    return next((place for place in places if place.is_dir()), places[0])
 
 
 def new_place(checks: Path) -> Path:
