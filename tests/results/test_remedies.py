@@ -9,6 +9,7 @@ import pytest
 
 from rmwbench.analysis.causes.symptoms import Conduct, Symptom, symptoms
 from rmwbench.analysis.verdicts.statements import FractionChange, StatementAnswer
+from rmwbench.analysis.verdicts.verdict import NoRatio
 from rmwbench.bundle import Bundle
 from rmwbench.report.explain import explain_view
 from rmwbench.results.advice import known_remedies
@@ -185,12 +186,16 @@ def test_an_arm_without_harm_has_no_advice(tmp_path):
     ],
 )
 def test_an_end_on_the_other_side_of_what_a_remedy_gained_is_negative(change, text):
-    tried = TriedRemedy(
-        workload="w",
-        topic=None,
-        arm="a",
-        against="b",
-        metric="undelivered",
-        answer=StatementAnswer("undecided", FractionChange(*change, blocks=5), "few"),
-    )
-    assert gain(tried) == text
+    answer = StatementAnswer("undecided", FractionChange(*change, blocks=5), "few")
+    assert gain(tried("undelivered", answer)) == text
+
+
+def test_a_gain_without_a_ratio_has_its_metric():
+    answer = StatementAnswer("better", NoRatio(no_data="most never arrived"), "by sign")
+    assert (
+        gain(tried("response_latency_p50", answer)) == "median response better"
+    )  # better, by order
+
+
+def tried(metric, answer):
+    return TriedRemedy(workload="w", topic=None, arm="a", against="b", metric=metric, answer=answer)

@@ -8,6 +8,7 @@ from math import isfinite
 from rmwbench.analysis.causes.symptoms import Symptom
 from rmwbench.analysis.verdicts.statements import FractionChange
 from rmwbench.analysis.verdicts.verdict import BlockRatio
+from rmwbench.results.answer.facts import title_of
 from rmwbench.results.answer.level_sentences import points_more, times_as
 from rmwbench.results.explain.explain_model import Advice, SymptomOfArm, TriedRemedy
 from rmwbench.words import numbers as fmt
@@ -134,4 +135,6 @@ def gain(tried: TriedRemedy) -> str:
         return f"{points_more(effect)} is missing ({verdict})"
     if isinstance(effect, BlockRatio) and isfinite(effect.value):
         return f"{times_as(tried.metric, effect)} ({verdict})"
-    return "" if verdict in ("equivalent", "no data") else f"{verdict}, by order"
+    if verdict in ("equivalent", "no data"):
+        return ""
+    return f"{title_of(tried.metric)} {verdict}"
