@@ -155,6 +155,21 @@ def test_the_verdict_of_one_arm_rests_and_those_of_two_rest_on_something():
     assert "2 trials are void" in told(**two) and "no number contains them." in told(**two)
 
 
+def test_arms_that_are_all_unlike_each_other_are_not_listed():
+    arms = [arm(name, {"verdict": "undecided"}) | {"unlike": ["mode"]} for name in "abc"]
+    unable = arm("d", {"verdict": "no data"}, failed=6)
+
+    def told(*arms):
+        answer = typed(SuiteAnswer, {"workloads": [workload(*arms)]})
+        lines = conclusions(answer, calibrated=True, margin=0.05, one_host=False)
+        (text,) = (line.text for line in lines if "unlike the others" in line.text)
+        return text.partition(":")[0]
+
+    assert told(*arms, unable) == "every arm"
+    assert told(*arms, SOUND) == "a, b and c"
+    assert told(*arms[:2]) == "a and b"
+
+
 def test_of_arms_that_are_not_timed_none_has_no_data():
     """They have a table of numbers; only no verdict."""
     counted = [arm(name, {"verdict": "no data"}) | {"untimed": True} for name in ("one", "two")]

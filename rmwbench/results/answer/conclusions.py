@@ -113,10 +113,12 @@ def _doubts(w: WorkloadAnswer) -> Iterator[str]:
     for a in arms:
         if text := slow_of(a.losses):
             yield f"{a.arm}: {text}."
-    if any(a.unlike for a in arms):
+    if unlike_arms := [a.arm for a in arms if a.unlike]:
+        ran = [a for a in arms if a.trials.done]
+        all_are = len(unlike_arms) > 2 and all(a.unlike for a in ran)
         yield (
-            f"{_list([a.arm for a in arms if a.unlike])}: compared, but unlike the others in more "
-            "than the middleware; see the notes below its table."
+            f"{'every arm' if all_are else _list(unlike_arms)}: compared, but unlike the others in "
+            "more than the middleware; see the notes below its table."
         )
 
 
