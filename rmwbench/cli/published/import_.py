@@ -99,7 +99,8 @@ def _end_on_signals() -> None:
         raise SystemExit(128 + number)
 
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, end)
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup
+            signal.signal(number, end)
 
 
 def _print_kinds(as_json: bool) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.pack import PackedWriter
+from rmwbench.cli.published import import_
 from rmwbench.errors import UserError
 from rmwbench.published.importers import import_published
 from rmwbench.published.importers.data_source import MOST_HEADER_BYTES, Source
@@ -307,6 +308,17 @@ def test_a_signal_leaves_nothing_behind(number, tmp_path):
     _, said = process.communicate(timeout=300)
     assert process.returncode == 128 + number and b"Traceback" not in said
     assert tree(tmp_path) == {"x.tar"}
+
+
+def test_a_hang_up_that_nohup_ignores_stays_ignored():
+    before = [signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGTERM)]
+    try:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        import_._end_on_signals()
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        for number, handler in zip((signal.SIGHUP, signal.SIGTERM), before, strict=True):
+            signal.signal(number, handler)
 
 
 def test_a_full_disk_is_one_error_and_leaves_nothing(tmp_path):
