@@ -173,7 +173,8 @@ def _comparison(comparison: GroupComparison, questions: Sequence[AnsweredQuestio
     decided = sum(row.verdict in ("higher", "lower") for row in comparison.of)
     alone = sum(row.p is not None and row.p < comparison.alpha for row in comparison.of)
     methods = sorted({row.method for row in comparison.of if row.method})
-    text = f"{decided} of {comparison.questions_tested} questions differ after correction ({alone} before it)."
+    tested = fmt.counted(comparison.questions_tested, "question")
+    text = f"Different after correction: {decided} of {tested} ({alone} before it)."
     if methods:
         text += f" Test: Mann-Whitney, two-sided, {' or '.join(methods)}."
     columns = (

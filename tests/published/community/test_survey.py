@@ -181,7 +181,7 @@ def test_a_comparison_without_any_test_names_none(tmp_path):
     rows = [["t", group, "Agree", "Neutral", ""] for group in "ab" for _ in range(5)]
     result = analyse(read(survey_file(table(tmp_path, rows)), group_by="Middleware"))
     text = render_markdown(show.view(result))
-    assert "0 of 0 questions differ after correction (0 before it)." in text
+    assert "Different after correction: 0 of 0 questions (0 before it)." in text
     assert "Mann-Whitney, two-sided" not in text
 
 
