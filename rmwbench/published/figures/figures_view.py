@@ -131,7 +131,8 @@ def _corrected_text(part: DrawnPart) -> str:
     if not corrected.changed and not without_value:
         return NOTHING_CHANGES
     changed = corrected.changed
-    text = f"{changed} of {part.counts['published']} points change{'s' * (changed == 1)}"
+    points = fmt.counted(part.counts["published"], "point")
+    text = f"{changed} of {points} change{'s' * (changed == 1)}"
     if not without_value:
         return text
     reasons = list(dict.fromkeys(point.note for point in corrected.points if point.note))
