@@ -128,6 +128,9 @@ def main(arguments: list[str] | None = None) -> None:
     if not epoch.isdigit() or len(epoch) > 11:
         # NumPy reads this variable, and does not load if it is not a time.
         del os.environ["SOURCE_DATE_EPOCH"]
+    columns = os.environ.get("COLUMNS", "")
+    if not columns.isascii() or not columns.strip("0"):
+        os.environ.pop("COLUMNS", None)  # at a width of 0, rich prints nothing
     try:
         _run_verb(_with_current_name(sys.argv[1:] if arguments is None else arguments))
     except UserError as error:

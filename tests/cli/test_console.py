@@ -48,6 +48,14 @@ def test_columns_asks_for_a_width(piped, monkeypatch):
     assert max(map(len, piped())) <= 70
 
 
+@pytest.mark.parametrize("columns", ["0", "²"])
+def test_a_width_that_is_none_is_ignored(capsys, monkeypatch, columns):
+    """At a width of 0 the whole answer was empty."""
+    monkeypatch.setenv("COLUMNS", columns)
+    exit_code("plan", "quick")
+    assert "percentiles" in capsys.readouterr().out
+
+
 def test_a_line_number_in_a_text_is_no_emoji(capsys):
     """:100: and :1234: are names of pictures."""
     for console in (stdout_console(), stderr_console()):
