@@ -202,7 +202,7 @@ def test_a_value_that_is_corrected_alone_does_not_stand_for_one_that_is_publishe
         return tuple(FigurePoint(series="A", x=str(n), y=y) for n, y in enumerate(values))
 
     text = corrected_text(answer, points(None, 1.0), points(2.0, None), changed=0)
-    assert text == "0 of 1 points change, 1 has no value"
+    assert text == "0 of 1 point change, 1 has no value"
 
 
 def test_a_campaign_without_the_cells_says_which_are_missing(file):
