@@ -67,6 +67,13 @@ def test_a_symbolic_link_stays_one_and_its_file_is_written(place, tmp_path, verb
     assert not list(tmp_path.rglob("*partial*"))
 
 
+def test_a_report_that_nothing_opens_is_written_and_that_is_said(place, tmp_path):
+    page, environment = tmp_path / "r.html", {**os.environ, "PATH": "/nowhere"}
+    done = rmwbench(place, *VERBS["report"], page, "--open", env=environment)
+    assert done.returncode == 0 and page.is_file()
+    assert b"no xdg-open" in done.stderr
+
+
 @pytest.mark.parametrize("verb", ["report", "claims", "figures", "community"])
 def test_a_pipe_gets_the_page_and_stays_a_pipe(place, tmp_path, verb):
     fifo, read = tmp_path / "fifo", []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.console import say, say_written
+from rmwbench.cli.console import say, say_written, stderr_console
 from rmwbench.command_name import command_line
 from rmwbench.errors import UserError
 from rmwbench.whole_file import check_page, is_written_through
@@ -77,7 +77,7 @@ def report(
         _write(kind, bundle, path, selection)
     say_written(path)
     if open_it:
-        typer.launch(str(path.resolve()))
+        _open(path)
 
 
 def _write_evaluation(directory: Path, out: Path | None, *, open_it: bool) -> None:
@@ -96,7 +96,13 @@ def _write_evaluation(directory: Path, out: Path | None, *, open_it: bool) -> No
     for path in files:
         say(f"report: {path}")
     if open_it:
-        typer.launch(str((directory / "report.html").resolve()))
+        _open(directory / "report.html")
+
+
+def _open(path: Path) -> None:
+    """Open a report in the browser or viewer. If nothing opens it, a line on stderr says so."""
+    if typer.launch(str(path.resolve())):
+        stderr_console().print("nothing opens it here: there is no xdg-open")
 
 
 def _file_name(kind: ReportFormat, selection: "Selection | None") -> str:
