@@ -22,7 +22,7 @@ from rmwbench.suite.factors import (
     with_network_level,
     with_workload_level,
 )
-from rmwbench.suite.fault import At, Fault, at_key, not_one_of
+from rmwbench.suite.fault import At, Fault, at_key, fault_of, not_one_of
 from rmwbench.suite.network.backend import check_one_backend
 from rmwbench.suite.network.interfaces import RealNetwork
 from rmwbench.suite.network.network import Links, Network, links_between
@@ -508,11 +508,7 @@ class _AppliedLevels:
         try:
             return apply(item, name, level)
         except ValidationError as error:
-            first = error.errors()[0]
-            cause = (first.get("ctx") or {}).get("error")
-            fault = (
-                cause if isinstance(cause, Fault) else Fault(first["msg"], actual=level_text(level))
-            )
+            fault = fault_of(error.errors()[0], name, level)
             raise Fault(
                 f"level `{level_text(level)}` of factor `{name}` does not fit {owner}: {fault.what}",
                 expected=fault.expected,

@@ -11,7 +11,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 
 from pydantic import (
     AfterValidator,
@@ -24,6 +24,7 @@ from pydantic import (
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.input_file import read_text
+from rmwbench.words.level_names import level_text
 
 At = tuple[str | int, ...]
 """The keys and list indices from a model down to a part of it."""
@@ -50,6 +51,78 @@ class Fault(ValueError):
         return UserError(
             self.what, where=where, expected=self.expected, actual=self.actual, fix=self.fix
         )
+
+
+def fault_of(details: Any, key: str, value: Any) -> Fault:
+    """The mistake that one of pydantic's errors reports about the value of a key."""
+    context = details.get("ctx") or {}
+    if isinstance(context.get("error"), Fault):
+        return cast(Fault, context["error"])
+    fault = Fault(f"`{key}`: {details['msg']}", actual=shape(value))
+    match details["type"]:
+        case "missing":
+            missing = details["loc"][-1]
+            return Fault(f"missing key `{missing}`", expected=f"`{missing}:` in this entry")
+        case "literal_error":
+            choices = _choices(context["expected"].replace(" or ", ", "))
+            fault.what, fault.expected = (
+                f"`{key}` cannot be {fault.actual}",
+                "one of " + ", ".join(choices),
+            )
+            fault.fix = did_you_mean(str(value), choices)
+        case "union_tag_invalid":
+            choices, tag = _choices(context["expected_tags"]), str(context["tag"])
+            fault.what, fault.actual, fault.at = f"unknown {key} `{tag}`", tag, ("kind",)
+            fault.expected = "`kind` as one of " + ", ".join(choices)
+            fault.fix = did_you_mean(tag, choices)
+        case "union_tag_not_found":
+            fault.what = f"`{key}` has no `kind`"
+            fault.expected = "for example `{kind: periodic, rate_hz: 30}`"
+        case kind if kind in _EXPECTED_TYPES:
+            fault.what, fault.expected = (
+                f"`{key}` is not {_EXPECTED_TYPES[kind]}",
+                _EXPECTED_TYPES[kind],
+            )
+        case kind if kind in _LIMITS:
+            fault.what = f"`{key}` is out of range"
+            fault.expected = " ".join([_LIMITS[kind], *map(str, context.values())])
+    return fault
+
+
+def _choices(listed: str) -> list[str]:
+    return [choice.strip("'") for choice in listed.split(", ")]
+
+
+_EXPECTED_TYPES = {
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "string_type": "a text",
+    "tuple_type": "a list",
+    "dict_type": "a mapping (`key: value`)",
+    "model_type": "a mapping (`key: value`)",
+    "model_attributes_type": "a mapping (`key: value`)",
+}
+_LIMITS = {
+    "greater_than": "more than",
+    "greater_than_equal": "at least",
+    "less_than": "less than",
+    "less_than_equal": "at most",
+    "finite_number": "a finite number",
+}
+
+
+def shape(value: Any) -> str:
+    """The value as in the file, or a description of a mapping or a list."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return "a mapping with " + ", ".join(map(str, value)) if value else "an empty mapping"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    text = repr(str(value)) if isinstance(value, str) else level_text(value)
+    return text if len(text) <= 80 else text[:77] + "…"
 
 
 def unknown(kind: str, name: object, known: Collection[str], *, at: At = ()) -> Fault:

@@ -144,12 +144,17 @@ class Predicate(Strict):
             )
         return self
 
+    def _given(self, *keys: str) -> str:
+        """The values that the file has of these keys."""
+        values = self.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+        return ", ".join(f"{key}: {values[key]}" for key in keys if key in values) or "none of them"
+
     def _check_existence(self) -> None:
         if self.right is not None or self.level is None or self.relation in RANGES:
             raise Fault(
                 "`existence` asks whether anything happens, or nothing does",
                 expected="`level: NUMBER`, `relation: less` or `greater`, and no other side",
-                actual=f"{self.relation}, right {self.right}, level {self.level}",
+                actual=self._given("relation", "right", "level"),
                 at=("existence",),
             )
 
@@ -198,16 +203,17 @@ class Predicate(Strict):
             raise Fault(
                 "a difference is of two sides, compared with a level",
                 expected="`right: SIDE` and `level: NUMBER`, 0.05 for five points",
-                actual=f"right {self.right}, level {self.level}",
+                actual=self._given("right", "level"),
                 at=("by",),
             )
-        is_derived = self.times_metric or self.right_metric or self.base_at or self.sizes
+        derived = ("times_metric", "right_metric", "base_at", "sizes")
+        is_derived = any(getattr(self, key) for key in derived)
         if self.relation in RANGES or self.factor != 1 or self.times != 1 or is_derived:
             raise Fault(
                 "a difference is of one metric and has no factor",
-                expected="`relation: less` or `greater` and one metric; no factor, `times`, "
+                expected="`relation: less` or `greater` and one metric; no `factor`, `times`, "
                 "`base_at` or `sizes`",
-                actual=f"{self.relation}, factor {self.factor:g}, times {self.times:g}",
+                actual=self._given("relation", "factor", "times", *derived),
                 at=("by",),
             )
 
@@ -217,7 +223,7 @@ class Predicate(Strict):
             raise Fault(
                 "an exponent is of two sides at two sizes, compared with a level",
                 expected="`right: SIDE`, `sizes: [16, 4]` and `level: 2`",
-                actual=f"right {self.right}, sizes {self.sizes}, level {self.level}",
+                actual=self._given("right", "sizes", "level"),
                 at=("by",),
             )
         self._check_factor(of_level=True)

@@ -153,6 +153,7 @@ def test_exclusions_remove_exactly_what_they_name():
         ("factors: {relibility: [reliable]}\n", 13, "unknown factor"),
         ("factors: {payload: [Array1k]}\n", 13, "unknown factor"),
         ("factors:\n  depth:\n    - 1\n    - 0\n", 16, "level `0`"),
+        ("factors: {rate_hz: ['10']}\n", 13, "`rate_hz` is not a number"),
         ("factors: {depth: [1, 1]}\n", 13, "twice"),
         ("factors: {rate_hz: [1000, 1000.0]}\n", 13, "twice"),
         ("factors: {depth: []}\n", 13, "no levels"),

@@ -11,7 +11,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell, cells
-from rmwbench.suite.fault import Fault, at_key
+from rmwbench.suite.fault import Fault, at_key, shape
 from rmwbench.suite.file import (
     candidate_list,
     interop_pairs,
@@ -37,7 +37,6 @@ from rmwbench.suite.file.tree import (
     locate,
     mapping_of,
     put,
-    shape,
     tree_of,
     values_of,
 )

@@ -16,10 +16,9 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from rmwbench.errors import UserError, did_you_mean
-from rmwbench.suite.fault import Fault
+from rmwbench.errors import UserError
+from rmwbench.suite.fault import Fault, fault_of, shape
 from rmwbench.suite.file.yaml_reader import Unsupported, read_yaml
-from rmwbench.words.level_names import level_text
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -191,72 +190,11 @@ def _is_consequence(details: Any) -> bool:
 
 def _explanation(tree: Any, where: str, details: Any) -> tuple[int, UserError]:
     """The line of one of pydantic's errors, and the error for the user."""
-    context, path = details.get("ctx") or {}, tuple(details["loc"])
-    cause = context.get("error")
-    if isinstance(cause, Fault):
-        line = locate(tree, path + cause.at)[0]
-        return line, cause.user_error(f"{where}:{line}")
-    line, key, value = locate(tree, path)
-    what, expected, fix = f"`{key}`: {details['msg']}", None, None
-    actual: str | None = shape(value)
-    match details["type"]:
-        case "missing":
-            what, actual = f"missing key `{path[-1]}`", None
-            expected = f"`{path[-1]}:` in this entry"
-        case "literal_error":
-            choices = _choices(context["expected"].replace(" or ", ", "))
-            what, expected = f"`{key}` cannot be {actual}", "one of " + ", ".join(choices)
-            fix = did_you_mean(str(value), choices)
-        case "union_tag_invalid":
-            line = locate(tree, (*path, "kind"))[0]
-            choices, tag = _choices(context["expected_tags"]), str(context["tag"])
-            what, actual = f"unknown {key} `{tag}`", tag
-            expected, fix = "`kind` as one of " + ", ".join(choices), did_you_mean(tag, choices)
-        case "union_tag_not_found":
-            what = f"`{key}` has no `kind`"
-            expected = "for example `{kind: periodic, rate_hz: 30}`"
-        case kind if kind in _EXPECTED_TYPES:
-            what, expected = f"`{key}` is not {_EXPECTED_TYPES[kind]}", _EXPECTED_TYPES[kind]
-        case kind if kind in _LIMITS:
-            what = f"`{key}` is out of range"
-            expected = " ".join([_LIMITS[kind], *map(str, context.values())])
-    return line, UserError(what, where=f"{where}:{line}", expected=expected, actual=actual, fix=fix)
-
-
-def _choices(listed: str) -> list[str]:
-    return [choice.strip("'") for choice in listed.split(", ")]
-
-
-_EXPECTED_TYPES = {
-    "float_type": "a number",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "bool_type": "true or false",
-    "string_type": "a text",
-    "tuple_type": "a list",
-    "dict_type": "a mapping (`key: value`)",
-    "model_type": "a mapping (`key: value`)",
-    "model_attributes_type": "a mapping (`key: value`)",
-}
-_LIMITS = {
-    "greater_than": "more than",
-    "greater_than_equal": "at least",
-    "less_than": "less than",
-    "less_than_equal": "at most",
-    "finite_number": "a finite number",
-}
-
-
-def shape(value: Any) -> str:
-    """The value as in the file, or a description of a mapping or a list."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, CommentedMap | dict):
-        return "a mapping with " + ", ".join(map(str, value)) if value else "an empty mapping"
-    if isinstance(value, CommentedSeq | list):
-        return f"a list of {len(value)}"
-    text = repr(str(value)) if isinstance(value, str) else level_text(value)
-    return text if len(text) <= 80 else text[:77] + "…"
+    path = tuple(details["loc"])
+    _, key, value = locate(tree, path)
+    fault = fault_of(details, key, value)
+    line = locate(tree, path + fault.at)[0]
+    return line, fault.user_error(f"{where}:{line}")
 
 
 Place = tuple[int, int]

@@ -70,6 +70,9 @@ ALONE = "is for two sides, and one side is compared with a level"
         (RIGHT, "level: 3, base_at: {n: 1}}", 15, ALONE),
         ("relation: less, right: b}", "relation: differs, right: b}", 15, "needs a factor above 1"),
         (RIGHT, "right: b, by: difference, level: 0.1, base_at: {n: 1}}", 15, "has no factor"),
+        (RIGHT, "right: b, by: difference, level: 0.1, base_at: {n: 1}}", 15, "base_at: {'n': 1}"),
+        (RIGHT, "right: b, by: difference}", 15, "actual: right: b"),
+        (RIGHT, "by: exponent}", 15, "actual: none of them"),
         (RIGHT, "level: 3, right_topic: front}", 15, ALONE),
         ("suite: quick", "suite: robot, topic: fornt", 15, "did you mean `front`?"),
         (
