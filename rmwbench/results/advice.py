@@ -6,6 +6,7 @@ measured. Gains are statements of the one engine, delivery first; all of a repor
 probability of error."""
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -246,6 +247,8 @@ def _command(group: Sequence[_Case], bundle: Bundle, campaign: JudgedCampaign) -
         return None
     words = ["rmwbench run", _suite(str(request["suite_file"]))]
     words += ["--short"] * bool(request.get("shortened"))
+    if network := request.get("network"):
+        words.append(f"--network {shlex.quote(str(network))}")
     workloads = {w.name: w.workload for w in campaign.workloads}
     workloads_of_group = dict.fromkeys(workloads[case.workload] for case in group)
     if len(workloads_of_group) < len({*workloads.values()}):
@@ -260,7 +263,7 @@ def _suite(file: str) -> str:
     for name, path in suite_files().items():
         if path.relative_to(suites_directory()).as_posix() == below:
             return name
-    return f"./{PurePath(file).name}"
+    return shlex.quote(f"./{PurePath(file).name}")
 
 
 def of_arm(of_campaign: Sequence[Advice], workload: str, arm: str) -> tuple[Advice, ...]:

@@ -115,11 +115,11 @@ TUNED = replace(SLOW, arm="fastdds tuned", profile="tuned", base_ns=1e6)
 OTHER = replace(SLOW, arm="zenoh", middleware="zenoh", base_ns=2e6)
 
 
-def advised(directory: Path, *arms: Arm, suite: str = "/elsewhere/image.yaml"):
+def advised(directory: Path, *arms: Arm, suite: str = "/elsewhere/image.yaml", **request: object):
     """Of a campaign of cameras with these arms."""
     path = write(directory / "bundle", blocks=5, arms=arms, workloads=("camera",))
     with campaign_json(path) as document:
-        document["request"] = {"suite_file": suite}
+        document["request"] = {"suite_file": suite, **request}
     return summarise(Bundle(path)).advice
 
 
@@ -135,6 +135,11 @@ def test_a_symptom_in_a_bundle_has_the_command_that_tries_its_remedy(tmp_path):
 def test_a_shipped_suite_is_called_by_its_name(tmp_path):
     (one,) = advised(tmp_path, SLOW, OTHER, suite="/there/suites/degraded/wifi.yaml")
     assert one.command == 'rmwbench run degraded/wifi --with "fastdds tuned"'
+
+
+def test_the_command_quotes_its_file_and_has_the_network_of_the_campaign(tmp_path):
+    (one,) = advised(tmp_path, SLOW, OTHER, suite="/elsewhere/my image.yaml", network="wifi")
+    assert one.command.startswith("rmwbench run './my image.yaml' --network wifi --with")
 
 
 def test_a_remedy_that_is_in_the_campaign_says_what_it_gained(tmp_path):
