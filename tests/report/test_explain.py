@@ -4,22 +4,26 @@ are refused."""
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
+from rmwbench.analysis.causes.median import Phase
 from rmwbench.bundle import Bundle
 from rmwbench.cli.main import _app
 from rmwbench.errors import UserError
 from rmwbench.report.explain import explain_view
 from rmwbench.report.explain.explain_view import view
 from rmwbench.results.answer.conclusions import conclusions
+from rmwbench.results.explain import explain_document
 from rmwbench.results.explain.explain_document import explanations
-from rmwbench.results.explain.explain_model import Losses, UndoneTrial
+from rmwbench.results.explain.explain_model import ArmInTopic, Losses, UndoneTrial
+from rmwbench.results.judged_campaign import judge_campaign
 from rmwbench.results.show_document import summarise
 from rmwbench.results.workload.lost_messages import slow_of
 from tests.support import synthetic_bundle
-from tests.support.typed import typed
+from tests.support.typed import exact, typed
 from tests.support.views import texts
 
 
@@ -106,6 +110,48 @@ def test_one_message_and_one_datagram_are_counted_in_the_singular(every):
 def test_the_numbers_behind_a_median_are_counted_once(every):
     responses = [one.medians[0].response for one in every if one.medians]
     assert {explain_view._cell(x).why.count("n = ") for x in responses if x.value} == {1}
+
+
+def test_where_nodes_alone_are_measured_no_message_is_explained(every):
+    """Of a node without endpoints explain told that nothing is missing, and a table of no data."""
+    nothing = SimpleNamespace(trials=[1], endpoints=())
+    assert explain_document.medians(nothing, {}, {}) == ()
+    one = replace(next(one for one in every if one.trials.done), medians=(), notes=())
+    said = texts(view([replace(one, flags=(), losses=None, tails=())]).sections)
+    assert said == ["messages: none: its nodes alone are measured"]
+    assert texts(view([]).sections) == [
+        "No message is judged here, so there is nothing to explain; `rmwbench show` has the answer."
+    ]
+
+
+def test_a_wake_up_that_has_the_stamp_of_the_take_is_not_a_take_of_0_ns(directory):
+    """An executor of rclcpp knows one moment for both."""
+    bundle = Bundle(directory)
+    campaign = judge_campaign(bundle)
+    name, arms = next(iter(campaign.arms.items()))
+    typical = explain_document.typical_messages(bundle, campaign, arms)
+    stamped = {
+        trial: {
+            topic: replace(message, phases_ns={**message.phases_ns, Phase.TAKE: 0.0})
+            for topic, message in messages.items()
+        }
+        for trial, messages in typical.items()
+    }
+    for given, has_take in ((typical, True), (stamped, False)):
+        (median, *_) = explain_document.medians(arms[-1], given, campaign.verdicts[name])
+        take = median.time(Phase.TAKE)
+        assert (take.value is not None) is has_take and (take.value is None or take.value > 0)
+    share = next(phase.share for phase in median.phases if phase.phase is Phase.TAKE)
+    assert share is None and "one stamp" in take.no_data
+
+
+def test_a_topic_that_is_not_judged_has_no_verdict(every):
+    metrics = {"response_latency_p50": exact(2e5, "ns", count=30), "loss": exact(0.0, count=30)}
+    for verdict, start in (("no data", "front: response"), ("worse", "front: worse; response")):
+        one = {"topic": "front", "metrics": metrics, "verdict": {"verdict": verdict}}
+        topic = typed(ArmInTopic, one)
+        arm = replace(next(one for one in every if one.trials.done), topics=(topic,))
+        assert any(start in text for text in texts(view([arm]).sections))
 
 
 SLOW = typed(Losses, {"wanted": 30, "under_way": 7, "uncounted": ["interfaces"]})

@@ -71,6 +71,9 @@ def view(explanations: Sequence[Explanation]) -> View:
         Section(arm.workload, [_facts(arm)], head=[TableCell(arm.arm, "strong")])
         for arm in explanations
     ]
+    if not explanations:
+        text = "No message is judged here, so there is nothing to explain; `rmwbench show` has the answer."
+        return View(title="Why", sections=[Section("", [Text(text)])])
     return View(
         title="Why",
         sections=[
@@ -96,6 +99,9 @@ def _once(explanations: Sequence[Explanation]) -> Iterator[Block]:
 
 
 def _facts(arm: Explanation) -> Facts:
+    if arm.trials.done and not arm.medians:
+        notes = _named("notes", [*arm.notes, *arm.flags])
+        return Facts([*notes, ("messages", "none: its nodes alone are measured")])
     if arm.trials.done:
         return Facts([*_explanation(arm)])
     # then nothing was lost, and nothing arrived either
@@ -123,14 +129,16 @@ def _explanation(arm: Explanation) -> Iterator[NamedText]:
 def _topic(topic: ArmInTopic) -> str:
     """`front: worse by delivery; response 175 ms, service …, consumed …; lost 12 %`."""
     shown = {name: fmt.metric(topic.metrics.get(key)).text for name, key in _LATENCIES.items()}
+    verdict = topic.verdict.verdict
     by = f" by {topic.verdict.by}" if topic.verdict.by else ""
+    judged = "" if verdict == "no data" else f"{verdict}{by}; "
     latencies = ", ".join(f"{name} {text}" for name, text in shown.items())
     fates = ", ".join(
         f"{GLOSSARY[name].title} {fmt.metric(topic.metrics.get(name)).text}"
         for name in FATES
         if name == FATES.lost or ((of := topic.metrics.get(name)) is not None and of.value)
     )
-    return f"{topic.topic}: {topic.verdict.verdict}{by}; {latencies}; {fates}"
+    return f"{topic.topic}: {judged}{latencies}; {fates}"
 
 
 def _chain(chain: ChainAnswer | None) -> Iterator[str]:

@@ -35,6 +35,7 @@ from rmwbench.results.workload.tails import tails
 from rmwbench.results.workload.topic_answers import topics, verdict_in
 from rmwbench.results.workload.workload_arm import ArmReport
 
+NO_MOMENT = "the wake-up and the message have one stamp, so that the way contains it"
 NOT_STAMPED = "half of the messages or more did not arrive, or none near the median has all stamps"
 Typical = Mapping[int, Mapping[str | None, TypicalMessage]]
 """Trial -> topic, or None if the topics are alike -> its typical message."""
@@ -158,7 +159,9 @@ def _of_trial(
 def medians(
     arm: ArmReport, typical: Typical, verdicts: Mapping[str | None, Mapping[str, Verdict]]
 ) -> tuple[MedianAnswer, ...]:
-    if not arm.trials:
+    """Return the typical message of each topic, or of all; none if the arm has no endpoints, as
+    where nodes alone are measured."""
+    if not arm.trials or not arm.endpoints:
         return ()
     topics: list[str | None] = [topic.name for topic in arm.topics]
     return tuple(_median(arm, topic, typical, verdicts) for topic in topics or [None])
@@ -179,10 +182,14 @@ def _median(
     phases = []
     for phase in Phase:
         spent = [m.phases_ns.get(phase) for m in messages]
-        share = None if phase is Phase.READ or not whole else sum(x or 0.0 for x in spent) / whole
+        is_in_way = phase is Phase.TAKE and not any(spent)  # an executor of rclcpp has one stamp
+        reason = NO_MOMENT if is_in_way and messages else NOT_STAMPED
+        share = sum(x or 0.0 for x in spent) / whole if whole else None
+        if phase is Phase.READ or is_in_way:
+            share = None
         # only this phase is between two hosts, whose clocks are known to a bound
         bound_ns = arm.clock_bound(PRIMARY, topic) if phase is Phase.WAY else 0.0
-        time = part_over_trials(spent, count, bound_ns, absent=NOT_STAMPED)
+        time = part_over_trials([] if is_in_way else spent, count, bound_ns, absent=reason)
         phases.append(PhaseAnswer(phase=phase, time=time, share=share))
     verdict = verdicts.get(topic, {}).get(arm.name)
     behind = verdict is not None and verdict.verdict != "best"
