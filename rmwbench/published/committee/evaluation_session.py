@@ -73,11 +73,15 @@ class CommitteeSession:
     def save(self) -> None:
         STATE.save(self)
 
-    def choice(self, section: PlannedSection) -> "Choice":
+    @property
+    def choice_of_all(self) -> "Choice":
+        """The arms that the command line chose, for all sections."""
         from rmwbench.suite.file.candidate_list import Choice  # with what reads suites
 
-        choice = Choice(tuple(self.candidates), tuple(self.added), tuple(self.without))
-        return choice.adding(section.added).leaving(section.without)
+        return Choice(tuple(self.candidates), tuple(self.added), tuple(self.without))
+
+    def choice(self, section: PlannedSection) -> "Choice":
+        return self.choice_of_all.adding(section.added).leaving(section.without)
 
     def command(self, section: PlannedSection) -> str:
         """Return the command that runs the section by itself."""

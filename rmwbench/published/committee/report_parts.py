@@ -282,10 +282,11 @@ def _not_measured(session: CommitteeSession, section: PlannedSection) -> Section
             f"the budget of {fmt.duration(session.budget_s)} had no room for its "
             f"{fmt.duration(section.least_s)}"
         )
-        command = (
-            f"rmwbench published report {session.evaluation} --budget {math.ceil(more / 60)}m -o "
-            "ANOTHER_DIR"
-        )
+        budget = ("--budget", f"{math.ceil(more / 60)}m")
+        seed = ("--seed", session.seed) if session.seed else ()
+        cluster = ("--cluster", "ADDRESS") if session.machines else ()
+        words = (*budget, *session.choice_of_all.options, *seed, *cluster, "-o", "ANOTHER_DIR")
+        command = command_line("published", "report", session.evaluation, *words)
     elif not session.has_begun(section):
         reason = "it was not run yet"
     else:

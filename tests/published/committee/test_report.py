@@ -109,6 +109,9 @@ def test_what_was_measured_before_a_problem_is_in_the_report(session, report):
 def test_a_section_is_run_again_with_the_arms_of_the_whole_evaluation(session):
     more = dataclasses.replace(session, added=["zenoh tuned"])
     assert more.command(session.sections[0]) == "rmwbench run quick --short --with 'zenoh tuned'"
+    without_time = dataclasses.replace(more, sections=[session.sections[2]])
+    (part,) = gather(without_time, TITLE, [], ()).parts
+    assert part.command.endswith("--budget 25m --with 'zenoh tuned' --seed 7 -o ANOTHER_DIR")
 
 
 def test_a_section_is_its_question_its_table_and_what_runs_it_again(report, text):
