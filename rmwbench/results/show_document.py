@@ -14,9 +14,9 @@ from rmwbench.analysis.metrics.judged_topics import judged_name, noun
 from rmwbench.analysis.stats.resolution import Threshold, resolvable_ratio
 from rmwbench.analysis.stats.resolution import comparisons as tests_at_once
 from rmwbench.analysis.verdicts import best, gains, sequential
+from rmwbench.analysis.verdicts.best import decisive, over_topics
 from rmwbench.analysis.verdicts.interim import aa_noise
 from rmwbench.analysis.verdicts.limit_outcomes import INTERVAL_ERROR
-from rmwbench.analysis.verdicts.over_topics import decisive, over_topics
 from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.analysis.verdicts.ratio import spread
 from rmwbench.analysis.verdicts.statements import Statement

@@ -4,7 +4,7 @@ own, and nothing is decided between the two."""
 from dataclasses import replace
 
 from rmwbench.analysis.verdicts import best, sequential
-from rmwbench.analysis.verdicts.over_topics import over_topics
+from rmwbench.analysis.verdicts.best import over_topics
 from rmwbench.analysis.verdicts.verdict import Family, JudgedArm, Rules
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.show_model import WorkloadAnswer

@@ -7,7 +7,7 @@ import pytest
 from rmwbench.analysis.metrics.comparisons import is_reliable
 from rmwbench.analysis.metrics.glossary import METRICS
 from rmwbench.analysis.metrics.judged_topics import POOLED, judged_topics
-from rmwbench.analysis.verdicts.over_topics import decisive, over_topics
+from rmwbench.analysis.verdicts.best import decisive, over_topics
 from rmwbench.analysis.verdicts.verdict import (
     BlockRatio,
     JudgedArm,

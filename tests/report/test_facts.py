@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rmwbench.analysis.metrics.fates import FateCounts, Fates
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.verdicts import best
-from rmwbench.analysis.verdicts.over_topics import MOST_LOST, decisive, over_topics
+from rmwbench.analysis.verdicts.best import MOST_LOST, decisive, over_topics
 from rmwbench.analysis.verdicts.ranking_words import TIME, words
 from rmwbench.analysis.verdicts.verdict import By, Family, JudgedArm, Rules
 from rmwbench.results.answer import facts as said

@@ -1,5 +1,5 @@
 """Which topics of a workload, and which readers of a topic, are judged one by one. The verdict of
-an arm over all of them is in over_topics.py.
+an arm over all of them is in best.py.
 
 The topics of a robot have no common latency: the median over an IMU at 1 kHz and a camera at 30 Hz
 is the median of the IMU. So topics that differ are measured and judged one by one. Topics that are

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rmwbench.analysis.metrics.fates import Fates
-from rmwbench.analysis.verdicts.over_topics import MOST_LOST
+from rmwbench.analysis.verdicts.best import MOST_LOST
 from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.facts import WorkloadFact

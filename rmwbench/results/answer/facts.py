@@ -15,6 +15,7 @@ from rmwbench.analysis.metrics.fates import Fates, main_cause
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Fate
 from rmwbench.analysis.metrics.judged_topics import PREPOSITION, Noun, noun
 from rmwbench.analysis.metrics.stability import Drift
+from rmwbench.analysis.verdicts.best import is_carried
 from rmwbench.analysis.verdicts.limit_outcomes import (
     MEETS,
     MISSES,
@@ -23,7 +24,6 @@ from rmwbench.analysis.verdicts.limit_outcomes import (
     OPEN,
     UNKNOWN,
 )
-from rmwbench.analysis.verdicts.over_topics import is_carried
 from rmwbench.analysis.verdicts.ranking_words import TIME, RankingWords, phrase, words
 from rmwbench.analysis.verdicts.verdict import By, Family, Rules, VerdictName, lost_by_its_arm
 from rmwbench.results.show_model import (

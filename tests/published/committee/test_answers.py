@@ -3,7 +3,7 @@ in every report."""
 
 import pytest
 
-from rmwbench.analysis.verdicts.over_topics import MOST_LOST
+from rmwbench.analysis.verdicts.best import MOST_LOST
 from rmwbench.published.committee.answers import answer
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.show_model import WorkloadAnswer
