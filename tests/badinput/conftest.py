@@ -75,7 +75,7 @@ class User:
 
     def is_refused(self, *arguments: object, before: str = "", writes: bool = False) -> str:
         """The error that the command ends with, after the promise was checked."""
-        there = self.tree()
+        files_before = self.tree()
         done = self.types(*arguments, before=before)
         assert "Traceback" not in done.stderr + done.stdout, done.stderr
         assert done.returncode == 2, (done.returncode, done.stderr, done.stdout)
@@ -86,7 +86,7 @@ class User:
         )
         assert "None" not in first
         if not writes:
-            assert done.stdout == "" and self.tree() == there
+            assert done.stdout == "" and self.tree() == files_before
         return done.stderr
 
     def tree(self) -> dict[str, tuple[int, int]]:

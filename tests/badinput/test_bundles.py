@@ -91,11 +91,11 @@ def test_a_campaign_that_was_begun_gets_no_other_budget(user, campaign):
 
 
 def test_resuming_a_finished_campaign_changes_nothing(user, campaign):
-    there = user.tree()
+    files_before = user.tree()
     done = user.types("resume", "campaign", "--no-report")
     assert done.returncode == 0 and "every trial of this campaign is finished" in done.stderr
     assert {path: size for path, (size, _) in user.tree().items()} == {
-        path: size for path, (size, _) in there.items()
+        path: size for path, (size, _) in files_before.items()
     }
 
 

@@ -117,10 +117,10 @@ def test_a_worker_that_is_not_built_is_named_with_the_command_that_builds_it(use
 
 @pytest.mark.parametrize("option", ["--threads", "--seed=0", "--arm=one", "--short", "--out=other"])
 def test_what_belongs_to_the_plan_is_not_a_wish_of_a_resumed_campaign(user, campaign, option):
-    there = user.tree()
+    files_before = user.tree()
     done = user.types("resume", "campaign", option)
     assert done.returncode == 2 and f"No such option: {option.partition('=')[0]}" in done.stderr
-    assert user.tree() == there
+    assert user.tree() == files_before
 
 
 REFUSED_BY_BOTH = (

@@ -81,8 +81,8 @@ def test_an_arm_of_ones_own_that_never_came_to_its_end_is_said_first_and_no_succ
     user.edit("arms:", "arms:\n  - {name: mine, middleware: broken}")
     done = user.types("run", "mini.yaml", "--out", "out")
     assert done.returncode == 2
-    said = done.stdout.splitlines()
-    assert said[1] == "a test" and said[2].startswith("! mine failed in every trial: worker ")
+    lines = done.stdout.splitlines()
+    assert lines[1] == "a test" and lines[2].startswith("! mine failed in every trial: worker ")
     user.types("report", "out", "--format", "markdown")
     for report in ("report.html", "report.md"):
         page = (user.path / "out" / report).read_text()

@@ -183,8 +183,8 @@ def test_an_analysis_that_is_off_by_ten_percent_is_seen(judged, factor):
             if "latency" in metric and "value" in value:
                 value |= {end: float(value[end]) * factor for end in ("value", "low", "high")}
     touched = [only("stream", "constant", "lognormal", "bimodal"), only("tail", "pareto")]
-    seen = newly_failed(judged, document=document, workloads=touched)
-    assert seen >= {
+    failed = newly_failed(judged, document=document, workloads=touched)
+    assert failed >= {
         (name, "latency") for name in ("constant", "lognormal", "pareto", "bimodal")
     } - {key for key in unknown(judged)}
 
@@ -330,8 +330,8 @@ def test_a_lie_that_is_believed_is_seen(judged, tmp_path):
         for line in lines:
             if line.get("cell") == cell and line.get("status") == "void":
                 line |= {"status": "done", "reason": None}
-    seen = newly_failed(judged, copied, show_document(Bundle(copied)), [only("path")])
-    assert ("tcp called memory", "path, a lie") in seen
+    failed = newly_failed(judged, copied, show_document(Bundle(copied)), [only("path")])
+    assert ("tcp called memory", "path, a lie") in failed
 
 
 def test_a_trial_lost_for_another_reason_than_the_machine_is_not_an_excuse(judged, tmp_path):

@@ -59,10 +59,10 @@ def test_a_campaign_on_several_machines_does_not_ask_for_a_calibration_that_woul
 def test_which_warnings_are_red_is_a_field_and_not_in_their_text():
     described = {"warnings": ["RED load: a robot runs", "cores: two"]}
     campaign = CampaignDocument.model_validate({"version": 1, "machine": described})
-    told = machine_of(SimpleNamespace(campaign=campaign))
-    assert told.warnings == ("load: a robot runs", "cores: two")
-    assert told.red_warnings == ("load: a robot runs",)
-    assert told.other_warnings == ["cores: two"]
+    machine_answer = machine_of(SimpleNamespace(campaign=campaign))
+    assert machine_answer.warnings == ("load: a robot runs", "cores: two")
+    assert machine_answer.red_warnings == ("load: a robot runs",)
+    assert machine_answer.other_warnings == ["cores: two"]
 
 
 def answer(**changes):

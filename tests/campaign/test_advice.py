@@ -40,16 +40,18 @@ def answer(directory: Path) -> dict:
 
 def followed(tmp_path: Path, symptom: Symptom, **suite: object) -> dict[str, dict]:
     """Metric -> what the advised arm gained, after the command of the answer was run."""
-    asked = {"match_s": 5, "more": "", "seen_in": 1, **suite}
-    file = tmp_path / f"{asked['name']}.yaml"
-    file.write_text(SUITE.format(**asked, blocks=asked["seen_in"]))
-    first = rmwbench("run", f"./{asked['name']}.yaml", "-o", "first", "--no-report", cwd=tmp_path)
+    settings = {"match_s": 5, "more": "", "seen_in": 1, **suite}
+    file = tmp_path / f"{settings['name']}.yaml"
+    file.write_text(SUITE.format(**settings, blocks=settings["seen_in"]))
+    first = rmwbench(
+        "run", f"./{settings['name']}.yaml", "-o", "first", "--no-report", cwd=tmp_path
+    )
     assert first.returncode == 0, first.stderr
     shown = answer(tmp_path / "first")
     advice = {one["symptom"]: one for one in shown["advice"]}
     assert symptom.value in advice, shown["workloads"][0]["arms"]
     command = shlex.split(advice[symptom.value]["command"])
-    file.write_text(SUITE.format(**asked, blocks=5))
+    file.write_text(SUITE.format(**settings, blocks=5))
     second = rmwbench(*command[1:], "-o", "second", "--no-report", cwd=tmp_path)
     assert second.returncode == 0, second.stderr
     shown_again = answer(tmp_path / "second")

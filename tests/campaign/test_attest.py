@@ -254,15 +254,15 @@ def test_messages_so_few_and_small_that_discovery_outweighs_them_have_no_path_th
         return trial
 
     shared = attestations(seconds_long(segments=BOTH))
-    told = [(r["path"], r["label"], r["fraction"]) for r in shared]
-    assert told == [("udp", "counted", 0.0), ("other", "inferred", 1.0)]
+    attested = [(r["path"], r["label"], r["fraction"]) for r in shared]
+    assert attested == [("udp", "counted", 0.0), ("other", "inferred", 1.0)]
     assert "discovery" in shared[-1]["note"] and "same segments (/dev/shm/x)" in shared[-1]["note"]
     assert "discovery" in contradiction("shm", shared)
     # nothing but the interface connects them
     assert shares(seconds_long()) == {("lo", "counted"): 1.0}
     # the middleware tells
-    told = attestations(seconds_long(segments=BOTH, evidence=[{"path": "shm", "messages": 25}]))
-    assert [r["path"] for r in told if r["fraction"]] == ["shm"]
+    attested = attestations(seconds_long(segments=BOTH, evidence=[{"path": "shm", "messages": 25}]))
+    assert [r["path"] for r in attested if r["fraction"]] == ["shm"]
 
 
 def test_a_transport_that_the_middleware_names_is_not_shared_with_discovery():

@@ -39,7 +39,7 @@ def snapshots(middlewares_bytes: int, middlewares_datagrams: int, ours: int):
 FLOW = LoadFlow(((900, 100), (5_000, 350), (8_900, 600), (9_100, 610)), DATAGRAM)
 
 
-def seen(trial, group, name):
+def growth(trial, group, name):
     """Return the growth of a counter of the kernel within the window."""
     begin, end = (
         edge["udp"] if group == "udp" else edge["interfaces"][group] for edge in window(trial)
@@ -50,12 +50,12 @@ def seen(trial, group, name):
 def test_what_we_sent_is_taken_out_and_nothing_else():
     trial = outcome()
     trial.sampling.sampled = snapshots(360_000, 1000, ours=500)
-    assert seen(trial, "lo", "tx_bytes") == 360_000 + 500 * DATAGRAM
+    assert growth(trial, "lo", "tx_bytes") == 360_000 + 500 * DATAGRAM
     trial.network.background = {"local": FLOW}
-    assert seen(trial, "lo", "tx_bytes") == seen(trial, "lo", "rx_bytes") == 360_000
-    assert seen(trial, "lo", "tx_packets") == seen(trial, "udp", "out_datagrams") == 1000
-    assert seen(trial, "lo", "tx_dropped") == seen(trial, "udp", "rcvbuf_errors") == 0
-    assert seen(trial, "eth0", "tx_bytes") == 60
+    assert growth(trial, "lo", "tx_bytes") == growth(trial, "lo", "rx_bytes") == 360_000
+    assert growth(trial, "lo", "tx_packets") == growth(trial, "udp", "out_datagrams") == 1000
+    assert growth(trial, "lo", "tx_dropped") == growth(trial, "udp", "rcvbuf_errors") == 0
+    assert growth(trial, "eth0", "tx_bytes") == 60
 
 
 def test_what_we_sent_is_in_no_counter_of_the_trial_either():
@@ -89,6 +89,6 @@ def test_on_the_shared_host_the_wire_is_the_loopback_and_the_rest_has_a_reason()
     names = [row["counter"] for row in rows if row["counter"].startswith("interface.")]
     assert {name.split(".")[1] for name in names} == {"lo"}
     no_data = unread_reasons(tables["events"].to_pylist())
-    got = costs(rows, 1000, 8_000, delivered_bytes=320_000, no_data=no_data)
-    assert got["wire_bytes_per_payload_byte"] == 1.125
-    assert "other programs" in got["wire_bytes_per_payload_byte_eth0"]
+    values = costs(rows, 1000, 8_000, delivered_bytes=320_000, no_data=no_data)
+    assert values["wire_bytes_per_payload_byte"] == 1.125
+    assert "other programs" in values["wire_bytes_per_payload_byte_eth0"]

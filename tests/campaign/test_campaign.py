@@ -275,10 +275,10 @@ def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(ben
         assert text in output, output
     assert bench.finished() == [1, 2, 9, 3, 4, 5, 6, 7, 8, 11, 10]
     lines = [line for line in bench.lines() if line["type"] == "trial"]
-    told = [*lines[:3], *lines[-2:]]
+    compared = [*lines[:3], *lines[-2:]]
     assert [
         (x["status"], x.get("cause"), x.get("repeats"), x.get("voids"), x.get("again"))
-        for x in told
+        for x in compared
     ] == [
         ("done", None, None, None, None),
         ("void", "machine", None, [1], True),
@@ -461,11 +461,11 @@ def test_what_is_sampled_is_kept_with_the_campaign_and_resumed_the_same(bench):
     code, output = bench.run("--series", "50Hz", "--threads", "--schedule")
     assert code == 0 and "traced" in output
     bundle = Bundle(bench.out)
-    asked = {"series_hz": 50.0, "threads": True, "schedule": True}
-    assert bundle.campaign.request["sampling"] == asked
+    sampling = {"series_hz": 50.0, "threads": True, "schedule": True}
+    assert bundle.campaign.request["sampling"] == sampling
     definitions = [json.loads(row["definition"]) for row in bundle.rows("cells")]
     assert all(
-        d["sampling"] == asked and any(f.startswith("traced:") for f in d["flags"])
+        d["sampling"] == sampling and any(f.startswith("traced:") for f in d["flags"])
         for d in definitions
     )
     assert len(bundle.rows("samples")) > 100

@@ -23,7 +23,7 @@ from tests.campaign.ended import TableEvidence, evidence_of, well
 from tests.lab import fake_worker
 
 
-def asked(*times_ns, between=(1_000_000, 3_000_000)):
+def collected_at(*times_ns, between=(1_000_000, 3_000_000)):
     outcome = made()
     outcome.sampling.collecting_ns = between
     outcome.sampling.collected = {
@@ -37,20 +37,20 @@ def asked(*times_ns, between=(1_000_000, 3_000_000)):
 
 @pytest.mark.parametrize("time_ns", [1_000_000, 2_000_000, 3_000_000])
 def test_our_clock_lies_between_asking_and_having_the_answer(time_ns):
-    assert list(wrong_clocks(asked(time_ns))) == []
+    assert list(wrong_clocks(collected_at(time_ns))) == []
 
 
 @pytest.mark.parametrize(
     ("time_ns", "text"), [(3_500_000, "0.500 ms ahead of"), (-1_000_000, "2.000 ms behind")]
 )
 def test_another_clock_is_named_with_the_least_it_is_off(time_ns, text):
-    (reason,) = wrong_clocks(asked(2_000_000, time_ns))
+    (reason,) = wrong_clocks(collected_at(2_000_000, time_ns))
     assert reason.startswith("clock: process process1") and text in reason
-    assert reason in [other.text for other in void_reasons(asked(2_000_000, time_ns), [])]
+    assert reason in [other.text for other in void_reasons(collected_at(2_000_000, time_ns), [])]
 
 
 def test_a_trial_that_never_came_to_collect_is_not_judged():
-    assert list(wrong_clocks(asked(between=None))) == []
+    assert list(wrong_clocks(collected_at(between=None))) == []
 
 
 @pytest.mark.timing
@@ -78,14 +78,14 @@ def test_a_trial_on_a_host_with_another_clock_is_the_same_trial(tmp_path, ahead_
     assert ledger.wanted == 60 and ledger.delivered > 30
     latency = trial.messages.samples["response_latency"]
     assert latency.values[0] > 0 and latency.values[-1] < 10**9
-    # Sent when the window said so, and the workers' own times told on our clock, whatever their
+    # Sent when the window said so, and the workers' own times are on our clock, whatever their
     # clock shows.
-    told, known = on_one_clock(evidence)
-    bound = known.slack_ns(SteadyWindow(row["steady_begin_ns"], row["steady_end_ns"]))
-    due = told.records.sent("intended_ns")
+    our_evidence, clocks = on_one_clock(evidence)
+    bound = clocks.slack_ns(SteadyWindow(row["steady_begin_ns"], row["steady_end_ns"]))
+    due = our_evidence.records.sent("intended_ns")
     assert abs(int(due[0]) - row["start_ns"]) <= bound
     assert row["steady_begin_ns"] < row["steady_end_ns"] <= row["drain_end_ns"] + bound
-    first = next(e for e in told.events if e["event"] == "first_message")
+    first = next(e for e in our_evidence.events if e["event"] == "first_message")
     assert first["time_ns"] < row["start_ns"]
     raw = next(e for e in rows["events"] if e["event"] == "first_message")
     assert abs(raw["time_ns"] - first["time_ns"] - ahead_s * 10**9) <= bound
@@ -151,8 +151,8 @@ def one_way_ns(evidence, host):
         "sent": [row for row in evidence.rows["sent"] if row["endpoint"] == writer],
         "received": [row for row in evidence.rows["received"] if row["writer"] == writer],
     }
-    told = measure_trial(replace(evidence, rows=evidence.rows | of_writer))
-    return told, told.messages.samples["response_latency"].values
+    trial = measure_trial(replace(evidence, rows=evidence.rows | of_writer))
+    return trial, trial.messages.samples["response_latency"].values
 
 
 @pytest.mark.timing

@@ -77,10 +77,10 @@ class Walk:
 
     def to_the_end(self) -> list:
         """Trial numbers and, as texts, looks."""
-        seen = []
+        steps = []
         while not self.course.finished:
-            seen.append(f"look {self.look()}" if self.course.look_due else self.trial())
-        return seen
+            steps.append(f"look {self.look()}" if self.course.look_due else self.trial())
+        return steps
 
     def again(self) -> "Walk":
         """Return the walk after `rmwbench resume`, which is made from the journal alone."""
@@ -138,14 +138,14 @@ def test_a_resume_at_any_point_goes_on_with_whole_blocks(stopped_after):
     whole = Walk(plan())
     expected = whole.to_the_end()
     walk = Walk(plan())
-    seen = []
+    steps = []
     for _ in range(stopped_after):
-        seen.append(f"look {walk.look()}" if walk.course.look_due else walk.trial())
+        steps.append(f"look {walk.look()}" if walk.course.look_due else walk.trial())
     walk = walk.again()
     cut = walk.journal[-1].get("voids", [])
     assert cut == sorted(x["trial"] for x in walk.journal if x not in walk.valid() and "cell" in x)
     rest = walk.to_the_end()
-    assert [x for x in rest if x not in range(73, 76)] == expected[len(seen) :]
+    assert [x for x in rest if x not in range(73, 76)] == expected[len(steps) :]
     assert [line["repeats"] for line in walk.journal if "repeats" in line] == cut
     assert sorted((x["cell"], x["block"]) for x in walk.valid()) == sorted(
         (trial.cell, trial.block) for trial in walk.plan.trials
@@ -212,8 +212,8 @@ def test_what_waits_for_the_end_runs_block_by_block_and_one_that_has_no_time_cos
     assert walk.course.needs(walk.course.next) is False
     walk.course.give_up()
     assert walk.course.finished
-    left = walk.again().course  # who goes on has time again
-    assert left.late and len(left.rest) + len(left.later) == 6
+    resumed = walk.again().course  # who goes on has time again
+    assert resumed.late and len(resumed.rest) + len(resumed.later) == 6
 
 
 def test_a_comparison_needs_its_block_once_it_cannot_lose_another():

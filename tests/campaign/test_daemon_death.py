@@ -43,9 +43,11 @@ def events(result: TrialResult) -> dict[str, dict]:
 def test_without_its_router_a_client_hears_no_more_and_a_latecomer_never_opens():
     result = run("router")
     assert well(result)
-    told = events(result)
-    assert told["killed"]["process"] == "router" and told["not_joined"]["process"] == "joiner"
-    assert "Unable to connect" in told["not_joined"]["text"]
+    event_of = events(result)
+    assert (
+        event_of["killed"]["process"] == "router" and event_of["not_joined"]["process"] == "joiner"
+    )
+    assert "Unable to connect" in event_of["not_joined"]["text"]
     # 10 messages of warm-up and 20 before the kill; a second later the schedule sends the last of
     # 85
     assert 20 <= max(seqs(result, 2)) < 60 and not seqs(result, 3)

@@ -42,18 +42,18 @@ def carried_whole(result):
     values = {row["counter"]: row["value"] for row in counters}
     fresh, repeated = values["own.frames_fresh"], values["own.frames_repeated"]
     assert fresh + repeated == 60 and fresh > 0
-    (told,) = [row["text"] for row in rows(result, "events", event="source")]
+    (text,) = [row["text"] for row in rows(result, "events", event="source")]
     cost = {row["process"]: row["role"] for row in counters if row["counter"] == "cpu"}
     assert "other" not in cost.values()
-    return told, cost, {row["probe"]: row["value"] for row in rows(result, "probes")}
+    return text, cost, {row["probe"]: row["value"] for row in rows(result, "probes")}
 
 
 @pytest.mark.traffic
 def test_drawn_frames_arrive_whole_and_how_far_they_shrink_is_told():
-    told, cost, probes = carried_whole(run_trial(order_of(frames="photo"), tools.worker("floor")))
+    text, cost, probes = carried_whole(run_trial(order_of(frames="photo"), tools.worker("floor")))
     assert cost["frames 1"] == "source" and "frames 1 gstreamer" not in cost
     assert 0 < probes["source_kept"] <= 1 and probes["source_lz4_ratio"] > 1.1
-    assert "of 48 frames" in told and told.endswith("times smaller")
+    assert "of 48 frames" in text and text.endswith("times smaller")
 
 
 @needs_gstreamer
@@ -63,10 +63,10 @@ def test_drawn_frames_arrive_whole_and_how_far_they_shrink_is_told():
     [("floor", FLOOR), ("iceoryx2", "middleware: iceoryx2, loan: true")],
 )
 def test_frames_arrive_whole_and_their_source_is_not_a_cost_of_the_middlewares(middleware, arm):
-    told, cost, probes = carried_whole(run_trial(order_of(arm), tools.worker(middleware)))
+    text, cost, probes = carried_whole(run_trial(order_of(arm), tools.worker(middleware)))
     assert cost["frames 1"] == cost["frames 1 gstreamer"] == "source"
     assert 0 < probes["source_kept"] <= 1 and "source_lz4_ratio" not in probes
-    assert told.endswith("ms") and "of 48 frames" in told
+    assert text.endswith("ms") and "of 48 frames" in text
 
 
 def outcome(*accounts: Account, **counters: int) -> TrialOutcome:

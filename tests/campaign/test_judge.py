@@ -183,8 +183,8 @@ def schedules_refused(trial):
 
 def test_what_was_asked_is_in_the_command_and_what_is_done_in_the_grants():
     trial = started("shared", {"schedule": "shared"})
-    told = start_fields(trial.times.window, trial.order.cell)
-    assert told["schedule"] == "shared" and told["grace_ns"] == 150_000_000
+    fields = start_fields(trial.times.window, trial.order.cell)
+    assert fields["schedule"] == "shared" and fields["grace_ns"] == 150_000_000
     granted = trial.endpoints.granted
     assert [granted[n].get("schedule") for n in (1, 2, 3, 4)] == ["shared", "shared", None, None]
     assert schedules_refused(trial) == []

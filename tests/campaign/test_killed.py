@@ -13,7 +13,7 @@ from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.campaign.record.tables import trial_tables
 from rmwbench.campaign.trial import held_calls, record_flags, spawn, void
 from rmwbench.campaign.trial.changes import Changes
-from rmwbench.campaign.trial.outcome import TrialWindow as Told
+from rmwbench.campaign.trial.outcome import TrialWindow
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.campaign.trial.window import _finish
 from rmwbench.codes import UNFINISHED
@@ -145,7 +145,7 @@ def test_held_messages_are_counted_in_the_records_of_the_dead():
 def test_a_successor_is_charged_with_what_it_used_and_not_for_the_time_before_it():
     trial = outcome(cell(planner=DIES))
     second = 1_000_000_000
-    trial.times.window = Told(0, 0, 10 * second)
+    trial.times.window = TrialWindow(0, 0, 10 * second)
     usage = lambda time_ns, cpu_ns: {"time_ns": time_ns, "cpu_ns": cpu_ns}  # noqa: E731
     for process, edges in (
         ("logger", (usage(100_000, second), usage(10 * second + 100_000, 2 * second))),
@@ -166,7 +166,7 @@ def stuck(what, timeout_s, *_):
 def begun(monkeypatch, sent, **life):
     """A trial of 1.7 s at 10 Hz whose only publisher sent so many and does not end."""
     trial = outcome(cell(**life))
-    trial.times.window = Told(1_000_000_000, 1_100_000_000, 2_700_000_000)
+    trial.times.window = TrialWindow(1_000_000_000, 1_100_000_000, 2_700_000_000)
     trial.times.windows = {"driver": trial.times.window}
     trial.endpoints.started = {1}
     due_ns = 1_000_000_000 + 100_000_000 * np.arange(sent)
@@ -183,9 +183,9 @@ def test_a_writer_that_is_held_is_a_finding_and_what_it_left_is_never_sent(monke
     trial, processes = begun(monkeypatch, 5, **life)
     _finish(trial, processes, 0.2, {})
     assert trial.endpoints.unfinished == {1: 4}
-    told, flag = trial.events
-    assert (told["event"], told["endpoint"]) == (UNFINISHED, 1)
-    assert told["value"] == 1_500_000_000, "since the sixth message was due"
+    unfinished, flag = trial.events
+    assert (unfinished["event"], unfinished["endpoint"]) == (UNFINISHED, 1)
+    assert unfinished["value"] == 1_500_000_000, "since the sixth message was due"
     assert flag["code"] == "held" and "12 messages of its schedule" in flag["text"]
     sent = trial_tables(trial, "done", None, [])["sent"].to_pylist()
     assert [row["seq"] for row in sent] == list(range(17))  # 0.1 s of warm-up and 1.6 s at 10 Hz
@@ -203,7 +203,7 @@ def test_a_schedule_that_sent_all_and_does_not_end_is_its_workers_fault(monkeypa
 @pytest.mark.parametrize(("owed", "joined"), [("create", False), ("start", True)])
 def test_a_node_that_was_killed_before_it_was_up_has_not_joined_and_voids_nothing(owed, joined):
     trial = outcome(cell(planner=", joins_s: 0.1, killed_s: 0.35"))
-    trial.times.window = Told(0, 0, 2_000_000_000)
+    trial.times.window = TrialWindow(0, 0, 2_000_000_000)
     planner = next(e.endpoint for e in trial.order.cell.endpoints if e.process == "planner")
     if not joined:
         del trial.endpoints.granted[planner]

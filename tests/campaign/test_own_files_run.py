@@ -78,8 +78,8 @@ def test_a_discovery_server_serves_where_the_file_says(tmp_path, hosts):
 def test_what_it_writes_is_kept_with_the_trial_and_not_on_the_machine(tmp_path):
     needed("trace-file-cyclonedds.xml")
     run_suite(tmp_path, suite("trace-file-cyclonedds.xml"))
-    kept = [row["name"] for row in Bundle(tmp_path / "out").rows("files")]
-    assert "cdds.log" in kept
+    names = [row["name"] for row in Bundle(tmp_path / "out").rows("files")]
+    assert "cdds.log" in names
     assert not Path("/var/log/robot").exists()
 
 

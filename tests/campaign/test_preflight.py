@@ -54,14 +54,14 @@ def free(monkeypatch, made_for):
 def test_a_campaign_that_goes_on_needs_disk_for_what_is_left_of_it(tmp_path, monkeypatch):
     """One that a full disk had stopped was asked for the disk of the whole plan again."""
     made = plan(blocks="blocks: {planned: 10, minimum: 2}")
-    ran = [
+    ended = [
         TrialEnded(trial=trial.trial, cell=trial.cell, block=trial.block, status="done")
         for trial in made.trials[:-2]
     ]
     free(monkeypatch, plan(blocks="blocks: {planned: 3, minimum: 2}"))
-    preflight.check_disk(made, tmp_path, Course(made, ran).rest)
+    preflight.check_disk(made, tmp_path, Course(made, ended).rest)
     with pytest.raises(UserError, match="not enough disk") as error:
-        preflight.check_disk(made, tmp_path, Course(made, ran[:5]).rest)
+        preflight.check_disk(made, tmp_path, Course(made, ended[:5]).rest)
     assert "move the campaign's directory" in error.value.fix
     with pytest.raises(UserError, match="not enough disk"):
         preflight.check_disk(made, tmp_path)
@@ -217,8 +217,8 @@ def test_an_overload_on_purpose_is_not_refused_and_needs_a_network(tmp_path):
 def test_a_plan_names_the_link_that_is_asked_for_more_than_it_carries(tmp_path):
     path = tmp_path / "thin.yaml"
     path.write_text(THIN.replace("NETWORK", "{links: {base: {down: {rate_mbps: 50}}}}"))
-    said = " ".join(rmwbench("plan", path).stdout.split())
-    assert "the link down of host base is asked for 100 Mbit/s of payload and carries 50" in said
+    text = " ".join(rmwbench("plan", path).stdout.split())
+    assert "the link down of host base is asked for 100 Mbit/s of payload and carries 50" in text
     path.write_text(THIN.replace("NETWORK", "{links: {base: {down: {rate_mbps: 500}}}}"))
     assert "is asked for" not in rmwbench("plan", path).stdout
 

@@ -125,18 +125,18 @@ def test_a_reader_that_is_too_slow_loses_in_its_own_queue(tmp_path):
 
 def test_the_sampler_counts_the_same_path_as_the_arm_asks_for_on_every_transport(tmp_path):
     workers("floor")
-    asked = {"shm_ring": "shm", "udp": "udp", "tcp": "tcp", "unix": "unix"}
+    path_of_transport = {"shm_ring": "shm", "udp": "udp", "tcp": "tcp", "unix": "unix"}
     arms = "".join(
         f"  - {{name: {path}, middleware: floor, role: contender, options: {{transport: "
         f"{transport}, path: {path}}}}}\n"
-        for transport, path in asked.items()
+        for transport, path in path_of_transport.items()
     )
     run(
         tmp_path,
         arms,
         "  - {name: w, message: Bytes(20000), rate_hz: 200, qos: {reliability: best_effort}}\n",
     )
-    assert endings(tmp_path) == {path: {("done", "")} for path in asked.values()}
+    assert endings(tmp_path) == {path: {("done", "")} for path in path_of_transport.values()}
     bundle = Bundle(tmp_path / "out")
     names = {row["cell"]: row["arm"] for row in bundle.rows("cells")}
     for line in bundle.trials("done"):

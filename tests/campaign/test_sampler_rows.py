@@ -141,8 +141,8 @@ def test_a_series_threads_and_schedule_come_only_where_asked_for():
         "floor", "transport: shm_ring", sampling="series_hz: 20, threads: true, schedule: true"
     )
     assert well(result)
-    asked = {"series_hz": 20, "threads": True, "schedule": True}
-    assert result.order.cell.definition()["sampling"] == asked
+    sampling = {"series_hz": 20, "threads": True, "schedule": True}
+    assert result.order.cell.definition()["sampling"] == sampling
     series = [
         r for r in rows(result, "samples") if r["process"] == "talker" and r["counter"] == "cpu"
     ]
@@ -172,7 +172,7 @@ def test_a_series_threads_and_schedule_come_only_where_asked_for():
 
 @pytest.mark.timing
 def test_burnt_processor_time_is_found_from_outside():
-    """The truth is the synthetic worker's; here it is told by the sampler and not by the worker's
+    """The truth is the synthetic worker's; here the sampler tells it, and not the worker's
     own account."""
     burnt_ns = 400_000
     result = real(
@@ -283,22 +283,22 @@ def test_without_a_sampler_the_trial_says_so(tmp_path, monkeypatch):
 
 def test_of_a_process_that_ended_within_the_window_its_beginning_is_kept_and_others_get_no_blame():
     made = outcome()
-    one = {"pid": 7, "cpu_ns": 5, "voluntary_switches": 2}
+    usage = {"pid": 7, "cpu_ns": 5, "voluntary_switches": 2}
     edges = [
         {
             "at": where,
             "sockets": [],
             "interfaces": {},
-            "processes": {name: one | {"role": role} for name, role in there.items()},
+            "processes": {name: usage | {"role": role} for name, role in roles.items()},
         }
-        for where, there in (
+        for where, roles in (
             ("steady_begin", {"talker": "worker", "listener": "worker"}),
             ("steady_end", {"listener": "worker"}),
         )
     ]
     made.sampling.sampled = {"snapshots": edges, "memory": {}}
-    told = [row for row in sampler_rows.counters(made) if row["process"] == "talker"]
-    assert {(row["role"], row["counter"], row["at"]) for row in told} == {
+    rows = [row for row in sampler_rows.counters(made) if row["process"] == "talker"]
+    assert {(row["role"], row["counter"], row["at"]) for row in rows} == {
         ("publisher", "cpu", "steady_begin"),
         ("publisher", "voluntary_switches", "steady_begin"),
     }
@@ -367,8 +367,8 @@ def of_machine(softirq_ns: int, joules: float | None) -> dict:
 )
 def test_power_is_that_of_every_machine_of_the_trial_or_no_data(first, second, power, reason):
     made = outcome(place_cells([cell_of_two_hosts()], "--place")[0])
-    there = {"robot": of_machine(10_000_000, first), "base": of_machine(20_000_000, second)}
-    made.sampling.sampled_at, made.sampling.sampled = there, sampler.merge(there)
+    sampled_at = {"robot": of_machine(10_000_000, first), "base": of_machine(20_000_000, second)}
+    made.sampling.sampled_at, made.sampling.sampled = sampled_at, sampler.merge(sampled_at)
     no_data = unread_reasons(sampler_rows.events(made))
     values = costs(list(sampler_rows.counters(made)), 1, 10**9, no_data=no_data)
     assert values["power"] == (reason or power)

@@ -187,13 +187,13 @@ def test_the_time_left_is_never_more_than_the_clock_leaves(virtual):
     assert made.estimated_s < sum(trial.estimated_s for trial in made.trials) / 2
     campaign = virtual()
     output = campaign.run(made)
-    told = [
+    estimates = [
         float(amount) * (60 if unit == "min" else 1)
         for amount, unit in re.findall(r"(?:at most|about) (\d+) (s|min) left", output)
     ]
     block_s = campaign.now_s / (campaign.judged[-1][0])
-    assert len(told) > 5 and campaign.now_s <= 200.0
-    for done, left_s in enumerate(told, start=1):
+    assert len(estimates) > 5 and campaign.now_s <= 200.0
+    for done, left_s in enumerate(estimates, start=1):
         assert left_s <= 200.0 - done * block_s + 60.0, (done, output)  # whole minutes are told
 
 
@@ -270,9 +270,9 @@ def test_a_block_that_was_put_off_and_has_no_time_is_left_out_with_the_command_t
     output = campaign.run(plan())
     assert len(campaign.ran) == 72 and 3 not in campaign.ran
     assert [blocks for blocks, _ in campaign.judged] == [5, 8, 12]
-    told = "no time for 1 block of a comparison that the machine spoilt twice"
-    assert f"{told}; `rmwbench resume` runs it" in output
-    assert told in [line.get("text") for line in campaign.lines("note")]
+    note = "no time for 1 block of a comparison that the machine spoilt twice"
+    assert f"{note}; `rmwbench resume` runs it" in output
+    assert note in [line.get("text") for line in campaign.lines("note")]
     later = virtual()
     later.run(plan())
     assert [number for number in later.ran if number == 3 or number > 72] == later.ran

@@ -120,8 +120,8 @@ def test_no_trial_is_heard_on_another_interface_and_nothing_stays(tmp_path, need
     if find_workers(["fastdds"])["fastdds"].description["version"].startswith("3.1."):
         # A declared fault (docs/middlewares/fastdds.md#surprises): best effort over TCP.
         over_tcp = [line for line in failed if "heard nothing" in line["reason"]]
-        told = [f"trial {line['trial']}, small: fastdds tcp failed" for line in over_tcp]
-        assert all(words in ran["out"] for words in told), ran["out"]
+        failures = [f"trial {line['trial']}, small: fastdds tcp failed" for line in over_tcp]
+        assert all(words in ran["out"] for words in failures), ran["out"]
         failed = [line for line in failed if line not in over_tcp]
     assert failed == [], ran["out"]
     plan = json.loads((campaign / "campaign.json").read_text())["plan"]
@@ -214,8 +214,8 @@ def test_a_worker_that_does_not_say_how_it_keeps_apart_is_left_out():
 
 def test_a_daemon_with_one_name_per_machine_is_refused():
     (cell,) = cells_of("[{name: a, middleware: floor, options: {daemons: roudi}}]")
-    told = {"shared_host": {"forced": "f", "without": [["roudi", "its name is fixed"]]}}
-    reason = unsupported_cells.shared_host_reason(cell, {"floor": worker(**told)}, SHARED)
+    statement = {"shared_host": {"forced": "f", "without": [["roudi", "its name is fixed"]]}}
+    reason = unsupported_cells.shared_host_reason(cell, {"floor": worker(**statement)}, SHARED)
     assert reason.endswith("no daemon roudi on a shared host: its name is fixed")
 
 

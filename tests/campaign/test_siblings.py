@@ -148,9 +148,9 @@ def test_the_call_is_of_the_publisher_whose_message_was_due_first(held_trial):
     assert (waiting.since_ns, waiting.unsent, waiting.behind) == (450 * MS, 2, 1)
     held_calls.note_unfinished(trial, waiting)
     held_calls.note_unfinished(trial, caller)
-    told = [event for event in trial.events if event["event"] == UNFINISHED]
-    context = Context(SimpleNamespace(events=told), clocks=None)
-    assert [event["code"] for event in told] == [WAITS, None] and context.stuck == {1}
+    unfinished = [event for event in trial.events if event["event"] == UNFINISHED]
+    context = Context(SimpleNamespace(events=unfinished), clocks=None)
+    assert [event["code"] for event in unfinished] == [WAITS, None] and context.stuck == {1}
     assert trial.events[0]["text"] == (
         "a publish call of endpoint 1 had not returned after 2.05 s, and endpoint 2 waited for it on "
         "the same thread, and 2 messages of its schedule had not been sent"

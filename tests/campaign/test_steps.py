@@ -24,8 +24,8 @@ def test_a_step_keeps_its_node_how_it_ended_and_both_times():
     )
     take_events(outcome, processes)
     (row,) = table_from_rows("events", outcome.events).to_pylist()
-    kept = {name: value for name, value in row.items() if value is not None}
-    assert kept == {
+    fields = {name: value for name, value in row.items() if value is not None}
+    assert fields == {
         "time_ns": 3001,
         "process": "manager",
         "event": "step",

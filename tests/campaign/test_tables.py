@@ -56,15 +56,15 @@ def joined(monkeypatch):
     trial = outcome(cell(schedule="arrival: {kind: periodic, rate_hz: 100, phase_ns: 0}"))
     trial.times.window = TrialWindow(0, SECOND, 11 * SECOND)
     trial.times.windows = {p.name: trial.times.window for p in trial.order.cell.processes}
-    told = []
+    posted = []
     changes = Changes(trial, None, None, trial.times.window)
-    monkeypatch.setattr(changes, "_post", lambda *command: told.append(command[2]))
+    monkeypatch.setattr(changes, "_post", lambda *command: posted.append(command[2]))
     monkeypatch.setattr("rmwbench.campaign.trial.changes.take_created", lambda *_: None)
     monkeypatch.setattr("rmwbench.campaign.trial.timeouts.JOIN_LEAD_NS", 0)
     monkeypatch.setattr("time.monotonic_ns", lambda: JOINED)
     publisher = next(e for e in trial.order.cell.endpoints if e.kind == "publisher")
     changes._created(None, Change(3.0, True, publisher.process, publisher.node, (1,)))
-    assert [(fields["at_ns"], fields["endpoints"]) for fields in told] == [(JOINED, [1])]
+    assert [(fields["at_ns"], fields["endpoints"]) for fields in posted] == [(JOINED, [1])]
     due = [JOINED + 10 * MS * n for n in range(50)]
     trial.sections = [section(1, *({"intended_ns": t, "call_ns": t} for t in due))]
     return trial

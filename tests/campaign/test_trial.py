@@ -236,7 +236,7 @@ def test_what_a_blocked_publisher_never_sent_is_in_the_ledger(tmp_path):
     assert 10 < len(never) < 50
     assert all(row["begun_ns"] is None and row["bytes"] is None for row in never)
     (publisher,) = rows(result, "endpoints", kind="publisher")
-    asked = json.loads(publisher["asked"])["arrival"]
-    assert 0 < asked["phase_ns"] < 5_000_000
-    due = [row["intended_ns"] - trial["start_ns"] - asked["phase_ns"] for row in sent]
+    arrival = json.loads(publisher["asked"])["arrival"]
+    assert 0 < arrival["phase_ns"] < 5_000_000
+    due = [row["intended_ns"] - trial["start_ns"] - arrival["phase_ns"] for row in sent]
     assert due == [k * 5_000_000 for k in range(50)]

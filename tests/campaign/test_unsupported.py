@@ -98,8 +98,8 @@ def test_what_a_description_denies_is_not_run_and_everything_else_is(bench):
     assert arms["small", "two"]["not_supported"].endswith("it has one")
     assert arms["small", "one"]["not_supported"] is None
     code, output = bench.command("show", bench.out)
-    said = " ".join(output.split())
-    assert code == 0 and "not supported" in said and "fake has no mode threads: it has one" in said
+    text = " ".join(output.split())
+    assert code == 0 and "not supported" in text and "fake has no mode threads: it has one" in text
 
 
 def test_the_plan_shows_it_without_running_anything(bench):

@@ -52,17 +52,17 @@ def saturated_hz(one):
 @pytest.mark.parametrize("name, block_s", [("calls 4 ms", 0.004), ("calls 1 ms", 0.001)])
 def test_the_interval_holds_the_known_capacity(searched, name, block_s):
     _, document = searched
-    known, truth = arm(document, name), 1 / block_s
-    assert known.trials.failed == 0
-    for level in known.levels:
+    shown, truth = arm(document, name), 1 / block_s
+    assert shown.trials.failed == 0
+    for level in shown.levels:
         if level.level > GROWS * truth:
             assert level.held == 0, f"nothing can hold {level.level} Hz"
-    assert (saturated_hz(known) <= GROWS * truth).all()
-    capacity = known.capacity
-    if capacity.state != "bracketed" or known.trials.done < 8 or not len(saturated_hz(known)):
-        pytest.skip(f"the machine left {known.trials.done} trials: {known.answer}")
+    assert (saturated_hz(shown) <= GROWS * truth).all()
+    capacity = shown.capacity
+    if capacity.state != "bracketed" or shown.trials.done < 8 or not len(saturated_hz(shown)):
+        pytest.skip(f"the machine left {shown.trials.done} trials: {shown.answer}")
     assert capacity.low <= GROWS * truth and capacity.value <= STEP * truth
-    assert capacity.high * STEP >= min(np.median(saturated_hz(known)), truth)
+    assert capacity.high * STEP >= min(np.median(saturated_hz(shown)), truth)
 
 
 def test_how_it_fails_is_told_apart(searched):

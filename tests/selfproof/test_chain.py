@@ -35,8 +35,12 @@ class Followed:
             seqs = np.array(
                 sorted(row["seq"] for row in rows if row["endpoint"] == writer), np.int64
             )
-            told = campaign.truth(arm, proof.Sent(writer, nonce, seqs, seqs, seqs), "chain")
-            fates |= {(writer, int(seq)): fate for seq, fate in zip(seqs, told, strict=True)}
+            fates_of_writer = campaign.truth(
+                arm, proof.Sent(writer, nonce, seqs, seqs, seqs), "chain"
+            )
+            fates |= {
+                (writer, int(seq)): fate for seq, fate in zip(seqs, fates_of_writer, strict=True)
+            }
         arrived = {
             row["seq"]: row["taken_ns"]
             for row in campaign.bundle.rows("received", line.trial)

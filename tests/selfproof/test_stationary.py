@@ -35,6 +35,6 @@ def test_a_longer_window_finds_that_it_grows_on_and_is_in_no_metric(campaign):
 def test_the_sentence_gives_no_factor(campaign):
     campaign.trials("queue", at_least=5)
     (workload,) = shown_of(campaign.document).workloads
-    told = facts.of_workload(workload)
-    assert [type(fact) for fact in told] == [facts.Best, facts.NotStationary]
-    assert told[1].arms == ("queue",) and told[1].slower
+    workload_facts = facts.of_workload(workload)
+    assert [type(fact) for fact in workload_facts] == [facts.Best, facts.NotStationary]
+    assert workload_facts[1].arms == ("queue",) and workload_facts[1].slower
