@@ -322,6 +322,17 @@ def test_a_wrong_verdict_is_seen(judged, workload, name, verdict, key):
     assert key in newly_failed(judged, document=document, workloads=[only(workload)])
 
 
+def test_a_ratio_without_an_upper_end_is_judged(judged):
+    """It crashed the calibration."""
+    document = copy.deepcopy(judged[1])
+    ratio = arm_of(document, "apart", "30 ms of two")["verdict"]["ratio"] or {}
+    if "value" not in ratio:
+        pytest.skip("the machine took the arms' trials")
+    ratio["high"] = "inf"
+    (truth,) = outcomes(judged[0], document, judged[2], [only("apart")]).values()
+    assert truth.checks[-1].found.endswith(", inf]")
+
+
 def test_a_lie_that_is_believed_is_seen(judged, tmp_path):
     copied = tmp_path / "copy"
     shutil.copytree(judged[0], copied)

@@ -316,8 +316,8 @@ def unequal_arms(evidence: SyntheticCampaign, workload: str, arms: Sequence[Grid
         "the ratio",
         ratio,
         RATIO,
-        below=ratio["low"] * (1 - 1 / machine[1]),
-        above=ratio["high"] * (machine[0] - 1),
+        below=float(ratio["low"]) * (1 - 1 / machine[1]),
+        above=float(ratio["high"]) * (machine[0] - 1),
     )
 
 
