@@ -196,8 +196,8 @@ class Schedule(Course):
 
 
 def duration_s(plan: Plan, machines: int) -> float:
-    """Return the duration of a plan on so many machines in seconds, by a simulation with the plan's
-    estimates."""
+    """Return the duration of a plan on this number of machines in seconds, by a simulation with
+    the plan's estimates."""
     schedule, clock_s, idle = Schedule(plan), 0.0, deque(str(number) for number in range(machines))
     busy: list[tuple[float, str]] = []
     while True:
@@ -216,8 +216,8 @@ def duration_s(plan: Plan, machines: int) -> float:
 
 
 def most_s(plan: Plan, machines: int) -> float:
-    """Return the longest duration of a plan on so many machines in seconds: the clock ends a
-    campaign that has a time."""
+    """Return the longest duration of a plan on this number of machines in seconds: the clock ends
+    a campaign that has a time."""
     return min(duration_s(plan, machines), math.inf if plan.within_s is None else plan.within_s)
 
 

@@ -36,7 +36,8 @@ DOMAINS = range(40, 100)
 """The domains of gangs, one for each: no robot has one of them by default, and no port of theirs is
 the kernel's own (above domain 101)."""
 MOST_LOSSES = 5
-"""After so many lost trials of gangs whose machines are all there, trying again is of no use."""
+"""Where gangs whose machines are all there have lost this number of trials, trying again is of no
+use."""
 
 
 @dataclass(frozen=True)

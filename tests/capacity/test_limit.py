@@ -32,7 +32,7 @@ def trial(latencies_ns, *, never_sent=0, under_way=0, after_drain=0, failed=0):
 
 
 def arriving(count):
-    """The latencies of a thousand messages, of which so many arrive, each after 1 ms."""
+    """The latencies of a thousand messages, of which `count` arrive, each after 1 ms."""
     return np.where(np.arange(1000) < count, 1e6, np.inf)
 
 

@@ -1,4 +1,4 @@
-"""Time and cost on so many machines."""
+"""Time and cost on a number of machines."""
 
 import json
 

@@ -98,7 +98,7 @@ FEW = UserLimit("w", None, "undelivered", 0.05)
 
 
 def among(limits, data, others):
-    """The answer of a candidate beside so many others, who share the error."""
+    """The answer of a candidate beside `others` other candidates, which share the error."""
     rivals = [DecideCandidate(f"rival {n}", {}) for n in range(others)]
     return decide([DecideCandidate("x", data), *rivals], list(limits), RULES)[0]
 
@@ -133,7 +133,7 @@ def test_an_open_answer_that_looks_missed_says_what_is_asked():
 
 
 def test_what_is_asked_is_told_apart_from_what_was_found():
-    """With so many digits as that takes."""
+    """Both have as many digits as that takes."""
     answer = among((FEW,), {FEW: lost([0] * 8, wanted=87)}, others=9)
     for chance, error, text in (
         (0.99166, 1 - 0.99167, "0.99166 < 0.99167"),

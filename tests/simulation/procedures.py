@@ -42,7 +42,7 @@ def unequal(scatter: float) -> Law:
 
 
 def noisy(arms: int, times: float) -> Law:
-    """The first arms scatter so many times as much as the others."""
+    """The first arms scatter `times` times as much as the others."""
 
     def law(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarray:
         values = normal(rng, shape)

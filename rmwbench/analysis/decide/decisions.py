@@ -118,7 +118,7 @@ class DecisionAnswer:
 
 
 def overall_rules(rules: Rules, cases: int) -> Rules:
-    """The rules for the answer over all of so many cases: with several, the single cases share the
+    """The rules for the answer over all cases: where there are several, the single cases share the
     other half of alpha."""
     return replace(rules, alpha=rules.alpha / 2) if cases > 1 else rules
 

@@ -250,7 +250,7 @@ def of_arm(
         )
         return _open(_still(arm), Why.TOO_FEW_BLOCKS, brief, more)
     if not done:
-        text = f"{silent} trials, and in none did a message arrive"
+        text = f"no message arrived in any of {silent} trials"
         return ArmJudgement(NONE, frozenset((NONE,)), Why.LIMIT, reason=text)
     judgement = _by_metrics(acceptable, nothing, arm, error)
     either: frozenset[ArmOutcome] = frozenset((MEETS, MISSES))

@@ -109,7 +109,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class FractionChange:
-    """A difference of two fractions with its interval over so many blocks."""
+    """A difference of two fractions with its interval over `blocks` blocks."""
 
     value: float
     low: float

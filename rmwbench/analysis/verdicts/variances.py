@@ -185,8 +185,7 @@ class Likeness:
         return float(np.interp(self.lag_one, expected, rho))
 
     def variance_factor(self, blocks: int) -> float:
-        """By how much the variance of a mean over so many blocks exceeds the variance that their
-        scatter gives."""
+        """The variance of a mean over `blocks` blocks ÷ the variance that their scatter gives."""
         if not self.inflates or blocks < 2:
             return 1.0
         return _factor(self.used, blocks)
