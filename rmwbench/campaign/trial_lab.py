@@ -110,8 +110,8 @@ class Lab:
     """This machine, which runs one trial at a time: the next trial's hosts are started by `start`,
     before the last one's tables are written, and the trial runs in `wait`.
 
-    It is also the interface of a lab: `rmwbench.cluster.fleet.Fleet` has another answer to each
-    method. Use it as a context manager.
+    It is also the base class of `rmwbench.cluster.fleet.Fleet`, which overrides its methods. Use it
+    as a context manager.
     """
 
     copy: BundleCopy | None = None

@@ -78,3 +78,14 @@ def group_memory_bytes() -> int | None:
             cached = sum(bytes_of.get(f"{prefix}{kind}_file", 0) for kind in ("active", "inactive"))
             amounts.append(max(0, limit - max(0, (used or 0) - cached)))
     return min(amounts, default=None)
+
+
+def cpu_quotas() -> Iterator[tuple[Path, bool, float]]:
+    """Yields each control group that limits the processor time of this process: its directory,
+    whether it is of version 1, and its quota in processors."""
+    for root, group in limiting_groups("cpu"):
+        version1 = root.name == "cpu"
+        names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if version1 else ("cpu.max",)
+        quota, _, period = " ".join(file_text(group / name) or "" for name in names).partition(" ")
+        if quota.isdigit() and period.isdigit():
+            yield group, version1, int(quota) / int(period)

@@ -114,7 +114,7 @@ def test_without_a_machine_that_was_not_read_at_one_end_no_sum_stands(lacks):
     assert told["softirq_cores"] == "it cannot be read"
 
 
-def test_a_machine_that_is_known_by_its_energy_alone_counted_no_soft_interrupts():
+def test_a_machine_known_only_by_its_energy_has_no_data_on_soft_interrupts():
     rows = at("machine@base", "machine", "energy.rapl:package-0", 3.0, "window")
     assert isinstance(measured(SAMPLED + rows)["softirq_cores"], str)
 
@@ -134,7 +134,7 @@ def test_no_daemon_is_not_zero_but_no_child_is():
     assert got["cpu_cores_other"] == 0.0
 
 
-def test_of_a_daemon_that_ended_within_the_window_it_is_not_said_that_none_ran():
+def test_a_daemon_that_ended_within_the_window_is_unread_and_not_absent():
     got = measured(worker("talker", "publisher", 3) + begun("router", "daemon"))
     assert got["cpu_cores_daemon"] == got["cpu_cores"]
     assert got["cpu_cores_daemon"].startswith("router was not read")
@@ -248,6 +248,9 @@ def test_the_reason_of_a_process_on_a_further_host_is_given(process):
     others = [row for row in SAMPLED if row["process"] != process]
     got = measured(others + begun(process, role), no_data=why)
     assert got["cpu_per_message"] == f"{process} was not read: it ended within the window"
+
+
+def test_the_reason_of_a_counter_on_a_further_host_is_given():
     without = [row for row in SAMPLED if row["counter"] != "run_delay"]
     got = measured(without, no_data={"run_delay_ns@base": "this kernel does not account for it"})
     assert got["processor_wait_per_message"] == "this kernel does not account for it"

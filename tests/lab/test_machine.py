@@ -11,7 +11,7 @@ import pytest
 from rmwbench.codes import Code
 from rmwbench.lab import kernel_files, machine
 from rmwbench.lab.host.host import available_memory_bytes
-from rmwbench.lab.machine import RULES, flags, machine_card, machine_facts, violations, voids
+from rmwbench.lab.machine import RULES, flags, machine_card, machine_facts, probe, violations, voids
 from rmwbench.lab.machine.probe import (
     EdgeReading,
     Ticks,
@@ -129,6 +129,34 @@ def test_ticks_are_those_of_the_processors_that_a_trial_may_use():
     text = "\n".join(["cpu 200 0 0 600 0 0 0 28", *lines, "intr 1"])
     assert read_ticks(text, {0, 1}) == Ticks(busy=200, idle=0, softirq=0, steal=1)
     assert read_ticks(text, range(8)) == Ticks(busy=200, idle=600, softirq=0, steal=28)
+
+
+def test_ticks_of_a_file_with_other_processors_are_of_those_that_it_lists(monkeypatch, tmp_path):
+    """A container may use four processors, and its file has one: a share of four was a quarter."""
+    stat = tmp_path / "stat"
+    stat.write_text("cpu 90 0 0 10\ncpu0 90 0 0 10\n")
+    monkeypatch.setattr(probe, "_STAT", stat)
+    monkeypatch.setattr(probe, "usable_processors", lambda: {0, 1, 2, 3})
+    edge = probe.read_edge()
+    assert edge.ticks == Ticks(busy=90, idle=10, softirq=0, steal=0) and edge.processors == 1
+    stat.write_text("cpu 90 0 0 10\n")
+    assert probe.read_edge().processors == 4
+
+
+@pytest.mark.parametrize("quota, files", [("max 50000", 0), ("max 100000", 0), ("50000 100000", 1)])
+def test_only_a_group_with_a_quota_can_be_throttled(monkeypatch, tmp_path, quota, files):
+    """A period without a quota was taken for one: the share of 0 said that nothing throttled."""
+    (tmp_path / "cpu.max").write_text(f"{quota}\n")
+    monkeypatch.setattr(kernel_files, "own_groups", lambda controller: {tmp_path: tmp_path})
+    assert len(probe._throttled_files.__wrapped__()) == files
+
+
+def test_the_median_of_an_even_number_of_sleeps_is_the_mean_of_the_middle_two(monkeypatch):
+    times = iter([0, 1_010_000, 0, 1_020_000, 0, 1_900_000, 0, 2_000_000])
+    monkeypatch.setattr(probe.time, "monotonic_ns", lambda: next(times))
+    monkeypatch.setattr(probe.time, "sleep", lambda seconds: None)
+    rows = {row["probe"]: row["value"] for row in probe.idle_probe()}
+    assert rows["sleep_overshoot_median"] == 460_000
 
 
 def test_window_shares_add_up_and_no_tick_is_not_a_share():

@@ -12,6 +12,7 @@ from rmwbench.analysis.metrics.comparisons import comparisons
 from rmwbench.analysis.records.ledger import Ledger
 from rmwbench.beside.ros_variables.answer import (
     CaseCounts,
+    _require_enough_trials,
     judge,
     notes,
     variables_answer,
@@ -183,6 +184,21 @@ def test_fewer_than_five_trials_decide_nothing():
     assert any(
         "not obeyed in 4 trials, and fewer than 5 decide nothing" in note for note in notes(answer)
     )
+
+
+def test_an_answer_by_silence_rests_on_the_trials_of_its_control():
+    """Five silent trials beside a single one that heard everything were called obedience."""
+    silent, heard = case_counts(*[0] * 5), case_counts(*[50] * 5)
+    control = case_counts(50)
+
+    def judged(expected, counts):
+        return _require_enough_trials(judge(expected, counts, control), expected, counts, control)
+
+    few = judged(NOT_HEARD, silent)
+    assert few.answer == "no data" and "obeyed in 1 trial" in few.reason
+    assert judged(HEARD, silent).answer == "no data"
+    assert judged(HEARD, heard).answer == "obeyed"
+    assert judged(NOT_HEARD, heard).answer == "not obeyed"
 
 
 def test_cells_with_ros_variables_are_compared_with_nothing():

@@ -15,9 +15,9 @@ PUBLISHER, SUBSCRIPTION = STEMS = ("publisher_period", "subscription_period")
 
 
 def periods(times_ns: np.ndarray, window: SteadyWindow) -> np.ndarray:
-    """The times between consecutive events of one endpoint while it was there, in ns: float64 of
-    shape (n − 1,) for n events in the window, in any order, or of up to two more; empty for fewer
-    than two events.
+    """The times between consecutive events of one endpoint while it was there, in ns, float64:
+    n − 1 whole periods for n events in the window, and up to two cut ones; empty for fewer than two
+    events. The events may be in any order.
 
     A period that an edge of the window cuts counts with its length within the window, where that is
     longer than every whole period: an endpoint that stops halfway has no short period. Shorter cut

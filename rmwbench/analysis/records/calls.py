@@ -1,10 +1,11 @@
 """Requests and their replies: a reply counts as the arrival of the request that it answers.
 
 A client's replies are recorded under the service's sequence numbers, and the service's records name
-the request that caused each reply. In the records of `match_replies` a client receives its own requests:
-a lost message is a request that was never answered, a duplicate is a request that was answered
-twice, and the latency is from the intended time of the request until the client has taken the
-reply. So the analysis of topics serves services too. The two legs have metrics of their own."""
+the request that caused each reply. `match_replies` records each reply as an arrival, at the client,
+of the request that it answers: a lost message is a request that was never answered, a duplicate is
+a request that was answered twice, and the latency is from the intended time of the request until
+the client has taken the reply. So the analysis of topics serves services too. The two legs have
+metrics of their own."""
 
 from collections.abc import Iterator, Sequence
 

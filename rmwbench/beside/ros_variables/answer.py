@@ -160,10 +160,17 @@ def _loans_problem(control: CaseCounts | None) -> str:
     return f"in the case `{LOANS}` {why}" if why else ""
 
 
-def _require_enough_trials(answer: VariablesAnswer, counts: CaseCounts) -> VariablesAnswer:
+def _require_enough_trials(
+    answer: VariablesAnswer, expected: str, counts: CaseCounts, control: CaseCounts | None
+) -> VariablesAnswer:
+    """Return no data if the trials are too few for an answer. What shows itself by silence, or by
+    no loan, rests on the trials of the control as well."""
     if answer.answer not in (OBEYED, NOT_OBEYED):
         return answer
-    reason = few_trials(answer.answer, counts.trials)
+    trials = counts.trials
+    if control is not None and (expected in (NOT_HEARD, NOT_LENT)) == (answer.answer == OBEYED):
+        trials = min(trials, control.trials)
+    reason = few_trials(answer.answer, trials)
     return VariablesAnswer(NO_DATA, reason) if reason else answer
 
 
@@ -226,13 +233,11 @@ def variables_answer(
         elif case_definition["case"] == CONTROL:
             answer = _judge_control(case_counts)
         else:
-            control = LOANS if case_definition["expected"] == NOT_LENT else CONTROL
-            answer = judge(
-                case_definition["expected"],
-                case_counts,
-                controls.get((control, _condition(row, definition))),
-            )
-            answer = _require_enough_trials(answer, case_counts)
+            expected = case_definition["expected"]
+            control_case = LOANS if expected == NOT_LENT else CONTROL
+            control = controls.get((control_case, _condition(row, definition)))
+            answer = judge(expected, case_counts, control)
+            answer = _require_enough_trials(answer, expected, case_counts, control)
         arms.setdefault(key, []).append(_arm(row, answer, case_counts))
     rows = _require_contrast(
         [RosVariablesRow(**case, arms=tuple(arms[key])) for key, case in cases.items()]

@@ -12,6 +12,7 @@ from typing import Any
 
 from rmwbench.lab.kernel_files import (
     NO_MEMORY_LIMIT,
+    cpu_quotas,
     file_number,
     file_text,
     kernel_value,
@@ -258,13 +259,7 @@ def is_virtual_machine(hardware: Mapping[str, Any]) -> bool:
 
 def _container_limits() -> dict[str, Any]:
     """The lowest limits of this process's control groups, in either version, where they are set."""
-    quotas, sizes = [], []
-    for root, group in limiting_groups("cpu"):
-        version1 = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
-        names = version1 if root.name == "cpu" else ("cpu.max",)
-        quota, _, period = " ".join(file_text(group / name) or "" for name in names).partition(" ")
-        if quota.isdigit() and period.isdigit():
-            quotas.append(int(quota) / int(period))
+    quotas, sizes = [cores for _, _, cores in cpu_quotas()], []
     for root, group in limiting_groups("memory"):
         name = "memory.limit_in_bytes" if root.name == "memory" else "memory.max"
         size = file_number(group / name)

@@ -12,10 +12,11 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from math import floor, log10
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 from rmwbench.lab import probe_row
-from rmwbench.lab.kernel_files import file_text, limiting_groups
+from rmwbench.lab.kernel_files import cpu_quotas
 
 SLEEPS = 4
 SLEEP_NS = 1_000_000
@@ -48,20 +49,24 @@ def usable_processors() -> Collection[int]:
 
 
 def read_ticks(text: str | None = None, processors: Collection[int] | None = None) -> Ticks:
-    """The ticks of these processors by /proc/stat; of the usable ones where None is given. They are
-    those of all processors where the file does not list these: a container may have a file of its
+    """The ticks of these processors by /proc/stat; of the usable ones where None is given. If the
+    file lacks one of them, they are those of all that it has: a container may have a file of its
     own, with other numbers. Guest time is part of user time and not counted twice."""
-    stat = _STAT.read_text() if text is None else text
+    return _ticks_of(_STAT.read_text() if text is None else text, processors)[0]
+
+
+def _ticks_of(stat: str, processors: Collection[int] | None = None) -> tuple[Ticks, int]:
+    """The ticks that `read_ticks` returns, and the number of their processors."""
     rows = (line.split() for line in stat.splitlines() if line.startswith("cpu"))
     ticks = {name: [int(word) for word in words] for name, *words in rows}
-    processor_names = [
-        f"cpu{number}" for number in (usable_processors() if processors is None else processors)
-    ]
-    names = processor_names if ticks.keys() >= set(processor_names) else ["cpu"]
+    asked = usable_processors() if processors is None else processors
+    names, number = [f"cpu{processor}" for processor in asked], len(asked)
+    if not ticks.keys() >= set(names):
+        names, number = ["cpu"], len(ticks) - 1 or number
     lines = [dict(zip(_FIELDS, ticks[name], strict=False)) for name in names]
     value = {name: sum(line.get(name, 0) for line in lines) for name in _FIELDS}
     busy = value["user"] + value["nice"] + value["system"] + value["irq"]
-    return Ticks(busy, value["idle"] + value["iowait"], value["softirq"], value["steal"])
+    return Ticks(busy, value["idle"] + value["iowait"], value["softirq"], value["steal"]), number
 
 
 def idle_probe() -> list[dict[str, Any]]:
@@ -75,7 +80,7 @@ def idle_probe() -> list[dict[str, Any]]:
         late.append(time.monotonic_ns() - due)
     others_runnable = int(Path("/proc/loadavg").read_text().split()[3].split("/")[0]) - 1
     return [
-        probe_row("sleep_overshoot_median", float(sorted(late)[SLEEPS // 2]), "ns", "before"),
+        probe_row("sleep_overshoot_median", median(late), "ns", "before"),
         probe_row("sleep_overshoot_max", float(max(late)), "ns", "before"),
         probe_row("runnable_tasks", float(max(0, others_runnable)), "count", "before"),
     ]
@@ -96,7 +101,8 @@ class EdgeReading(NamedTuple):
 
 def read_edge() -> EdgeReading:
     """Takes the reading of an edge, in about 60 µs."""
-    return EdgeReading(read_ticks(), *read_clocks(), read_throttled_ns(), len(usable_processors()))
+    ticks, processors = _ticks_of(_STAT.read_text())
+    return EdgeReading(ticks, *read_clocks(), read_throttled_ns(), processors)
 
 
 def read_clocks() -> tuple[int, int]:
@@ -129,14 +135,10 @@ def read_throttled_ns() -> int | None:
 @cache
 def _throttled_files() -> tuple[tuple[Path, str, int], ...]:
     """The (file, counter, ns per unit) of this process's control groups with a quota."""
-    files = []
-    for root, group in limiting_groups("cpu"):
-        version1 = root.name == "cpu"
-        quota, unlimited = ("cpu.cfs_quota_us", "-1") if version1 else ("cpu.max", "max 100000")
-        counter = ("throttled_time", 1) if version1 else ("throttled_usec", 1000)
-        if file_text(group / quota) not in (None, unlimited):
-            files.append((group / "cpu.stat", *counter))
-    return tuple(files)
+    return tuple(
+        (group / "cpu.stat", *(("throttled_time", 1) if version1 else ("throttled_usec", 1000)))
+        for group, version1, _ in cpu_quotas()
+    )
 
 
 def edge_probes(begin: EdgeReading, end: EdgeReading) -> list[dict[str, Any]]:

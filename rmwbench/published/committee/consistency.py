@@ -7,7 +7,7 @@ The checks parse the text that readers see, so they also find faults of a render
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -54,41 +54,47 @@ def check(report: Report, text: str) -> list[DocumentFault]:
 def _needs(report: Report, document: "_MarkdownText") -> Iterator[DocumentFault]:
     columns = [column.candidate for column in need_conclusions.subjects(report.needs)]
     marks = {row[0]: row[1:] for row in document.table(need_conclusions.TITLE)}
-    limits = document.table(need_conclusions.LIMITS_TITLE)
+    limits = {(row[0], row[1]): row[2] for row in document.table(need_conclusions.LIMITS_TITLE)}
     measured = {arm.candidate_name for part in report.measured for arm in part.arms.values()}
-    for sentence in need_conclusions.sentences(report.needs):
+    for need, sentence in zip(report.needs, need_conclusions.sentences(report.needs), strict=True):
         title = sentence.title
         if f"{title}. {sentence.text}" not in document.plain:
             yield DocumentFault(Contradiction.MARK, title, "the document lacks its sentence")
         shown = dict(zip(columns, marks.get(title, ()), strict=False))
         for fact in sentence.facts:
-            if fact.candidate not in measured:
-                yield DocumentFault(Contradiction.NAME, title, fact.candidate)
-            # A tuned candidate stands in the column of its RMW.
-            cell = shown.get(fact.candidate, " ".join(shown.values()))
-            if fact.mark not in cell:
-                yield DocumentFault(
-                    Contradiction.MARK, title, f"{fact.candidate}: {fact.mark}, {cell!r}"
+            name = fact.candidate
+            if name not in measured:
+                yield DocumentFault(Contradiction.NAME, title, name)
+            if not _has_mark(shown, fact):
+                yield DocumentFault(Contradiction.MARK, title, f"{name}: {fact.mark}, {shown}")
+            outcomes = {
+                case.case.title: limits.get((f"{title}: {case.case.title}", name))
+                for case, _ in need.cases_of(name)
+            }
+            lost = [case for case, outcome in outcomes.items() if outcome is None]
+            unmeasured = [None] * (len(need.cases) - len(outcomes))
+            if lost or fact.mark is not NeedMark.of([*outcomes.values(), *unmeasured]):
+                listed = ", ".join(
+                    f"{case}: {outcome or 'no row'}" for case, outcome in outcomes.items()
                 )
-            outcome_of_case = [
-                (row[0].removeprefix(f"{title}: "), row[2])
-                for row in limits
-                if row[0].startswith(f"{title}: ") and row[1] == fact.candidate
-            ]
-            outcomes = {outcome for _, outcome in outcome_of_case}
-            # A case that was not measured has no row.
-            if fact.mark not in (NeedMark.of(outcomes), NeedMark.of([*outcomes, None])):
-                listed = ", ".join(sorted(outcomes)) or "no row"
                 yield DocumentFault(
-                    Contradiction.LIMITS, title, f"{fact.candidate}: {fact.mark}, limits: {listed}"
+                    Contradiction.LIMITS, title, f"{name}: {fact.mark}, limits: {listed}"
                 )
-            for case in _unnamed_misses(fact, outcome_of_case):
+            for case in _unnamed_misses(fact, outcomes.items()):
                 yield DocumentFault(
-                    Contradiction.LIMITS, title, f"{fact.candidate}: misses {case}, not named"
+                    Contradiction.LIMITS, title, f"{name}: misses {case}, not named"
                 )
 
 
-def _unnamed_misses(fact: NeedFact, outcomes: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _has_mark(shown: Mapping[str, str], fact: NeedFact) -> bool:
+    """Whether the row of a need, candidate -> cell, has the mark of the fact. A tuned candidate
+    stands with its name in the cell of its RMW."""
+    marks = shown.get(fact.candidate, "").split(", ")
+    named = [mark for cell in shown.values() for mark in cell.split(", ")]
+    return fact.mark in marks or f"{fact.candidate} {fact.mark}" in named
+
+
+def _unnamed_misses(fact: NeedFact, outcomes: Iterable[tuple[str, str | None]]) -> Iterator[str]:
     """Yield the cases that a candidate misses, though it meets others, and that its sentence does
     not name. `outcomes`: (case, its outcome)."""
     for case, outcome in outcomes:
@@ -97,14 +103,16 @@ def _unnamed_misses(fact: NeedFact, outcomes: Iterable[tuple[str, str]]) -> Iter
 
 
 def _sums(report: Report, document: "_MarkdownText") -> Iterator[DocumentFault]:
-    """Check that the trials of the head are those of all sections, and that the parts of each
-    section's totals add up."""
+    """Check that the trials and sections of the head are those of the report, and that the parts of
+    each section's totals add up."""
     if not report.measured:  # the head has no sum
         return
     head = re.search(r"([\d\u202f ]+) trials? in (\d+) of (\d+) sections?", document.plain)
     done = sum(part.answer.campaign.trials.done for part in report.measured)
-    if head is None or int(re.sub(r"\D", "", head[1])) != done:
-        yield DocumentFault(Contradiction.SUM, "head", f"{head and head[0]}: sections have {done}")
+    counts = [done, len(report.measured), len(report.parts)]
+    if head is None or [int(re.sub(r"\D", "", words)) for words in head.groups()] != counts:
+        expected = "{} trials, {} of {} sections".format(*counts)
+        yield DocumentFault(Contradiction.SUM, "head", f"{head and head[0]}: there are {expected}")
     for part in report.measured:
         trials = part.answer.campaign.trials
         caused = sum(trials.voided_by.values())
@@ -126,28 +134,30 @@ def _section(part: SectionPart, document: "_MarkdownText") -> Iterator[DocumentF
 
 
 class _MarkdownText:
-    """Markdown as its reader sees it: `plain` text, `headings`, and the tables below each
+    """Markdown as its reader sees it: `plain` text, `headings`, and the first table below each
     heading."""
 
     def __init__(self, text: str):
         self.headings: list[str] = []
         self._tables: dict[str, list[list[str]]] = {}
         lines: list[str] = []
-        row: list[str] | None = None
+        rows: list[list[str]] | None = None
         tokens = MarkdownIt("commonmark", {"html": False}).enable("table").parse(text)
         for before, token in pairwise(tokens):
-            if token.type == "tr_open":
-                row = []
-                self._tables.setdefault(self.headings[-1], []).append(row)
-            elif token.type == "tr_close":
-                row = None
+            if token.type == "table_open":
+                rows = []
+                self._tables.setdefault(self.headings[-1] if self.headings else "", rows)
+            elif token.type == "table_close":
+                rows = None
+            elif token.type == "tr_open" and rows is not None:
+                rows.append([])
             elif token.type == "inline":
                 words = "".join(child.content for child in token.children or ())
                 lines.append(words)
                 if before.type == "heading_open":
                     self.headings.append(words)
-                elif row is not None:
-                    row.append(words)
+                elif rows:
+                    rows[-1].append(words)
         self.plain = "\n".join(lines)
 
     def table(self, heading: str) -> Sequence[Sequence[str]]:

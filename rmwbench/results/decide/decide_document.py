@@ -34,8 +34,8 @@ from rmwbench.suite.limits import LimitsFile
 
 @dataclass(frozen=True)
 class _DecidedMachine:
-    """The answer of one machine, with its limits, and the outcome of each candidate by its
-    identity, which is the same on any machine."""
+    """The answer of one machine, its limits, and the outcome of each candidate by an identity that
+    is the same on any machine."""
 
     answer: model.MachineDecision
     limits: Sequence[UserLimit]
@@ -53,7 +53,7 @@ def summarise(bundles: Sequence[Bundle], limits: LimitsFile) -> model.Decided:
     decided = [_decided(machine, limits, rules) for machine in machines if machine.selected]
     user_limits = _limits(limits)
     answers = tuple(machine.answer for machine in decided)
-    outcome = overall([machine.outcomes for machine in decided])
+    outcome = overall_outcome([machine.outcomes for machine in decided])
     metrics = dict.fromkeys(limit.metric for machine in decided for limit in machine.limits)
     return model.Decided(
         limits=user_limits,
@@ -66,7 +66,7 @@ def summarise(bundles: Sequence[Bundle], limits: LimitsFile) -> model.Decided:
     )
 
 
-def overall(machines: Sequence[Mapping[str, Outcome]]) -> Outcome:
+def overall_outcome(machines: Sequence[Mapping[str, Outcome]]) -> Outcome:
     """Return the outcome over machines, each with the identities of its candidates: `meets` if one
     candidate is decided to meet all limits on each machine, `misses` if every candidate of some
     machine misses them, else `open`."""
@@ -85,13 +85,13 @@ def _decided(machine: MachineData, limits: LimitsFile, rules: Rules) -> _Decided
         for name in machine.arms
         if any(name in machine.candidates[case.name] for case in selected)
     ]
-    overall = overall_rules(rules, len(machine.cases))
-    case_rules = replace(overall, alpha=overall.alpha / len(machine.cases))
+    machine_rules = overall_rules(rules, len(machine.cases))
+    case_rules = replace(machine_rules, alpha=machine_rules.alpha / len(machine.cases))
     user_limits = limits_in(selected, machine)
     candidates = [candidate(name, selected, machine, user_limits) for name in names]
-    answers = decide(candidates, user_limits, overall)
+    answers = decide(candidates, user_limits, machine_rules)
     by_case = {case.name: _of_case(case, machine, case_rules) for case in machine.cases}
-    at = [
+    case_outcomes = [
         CaseOutcomes(
             f"{case.workload}{case.defined}",
             case.levels,
@@ -113,7 +113,7 @@ def _decided(machine: MachineData, limits: LimitsFile, rules: Rules) -> _Decided
             )
             for case in selected
         ),
-        along=tuple(factor_outcomes(at)),
+        along=tuple(factor_outcomes(case_outcomes)),
     )
     outcomes = {machine.arms[answer.arm].identity: answer.outcome for answer in answers}
     return _DecidedMachine(decision, user_limits, outcomes)

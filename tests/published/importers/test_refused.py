@@ -104,6 +104,8 @@ TWICE = [
                                                       if "run01" in n], "the same log twice"),
     ("one log as another run's", MININET, lambda f: copy(f, SUB, SUB.replace("run01", "run02")), "the same log twice"),
     ("a row of the summary", SUMMARY, lambda f: repeat_row(f, "MininetResults.csv"), "the same run twice"),
+    ("the summary", SUMMARY, lambda f: copy(f, "MininetResults.csv", "b/MininetResults.csv"),
+     "a summary beside another"),
     ("a WiFi run as another", WIFI, lambda f: [copy(f, n, n.replace("-1.txt", "-2.txt")) for n in list(f)],
      "the same log twice"),
     ("a second of gscam", "gscam", lambda f: repeat_row(f, GSCAM, slice(2, 3)), "the time does not grow"),
@@ -152,3 +154,11 @@ def test_a_table_of_a_header_only_is_one_error(name, file):
     files[file] = files[file].split(b"\n")[0] + b"\n"
     with pytest.raises(UserError, match=r"without rows|no responses|no seconds for this row"):
         read(kind, files)
+
+
+def test_a_summary_without_the_column_of_its_index_is_read():
+    """Other columns may stand anywhere, but `json_fname` was asked to be the second."""
+    kind, files = encoded(SUMMARY)
+    (table,) = files.values()
+    rows = [row.partition(b",")[2] for row in table.split(b"\n")]
+    read(kind, {"MininetResults.csv": b"\n".join(rows)})

@@ -35,8 +35,8 @@ VERSION = "Performance Test Version"
 RUNS_AT_ONCE = 100
 RUN_NS = 15_000_000_000
 MOST_CUT_MESSAGES = 16
-"""By how many messages a log of 15 rows may exceed those sent: each row's rate is cut by less than
-one."""
+"""The most messages that a log of 15 rows may have beyond those sent: each row's rate is cut by
+less than one."""
 PLAUSIBLE = Plausible(
     {
         "bandwidth": Range(1, 1e6),
@@ -82,7 +82,8 @@ def read(source: Source, out: Published) -> None:
     for directory, runs in _batches(source):
         if directory is None:
             if measured or summary:
-                raise runs[0].wrong("a summary beside raw runs", "one of both")
+                beside = "another" if summary else "raw runs"
+                raise runs[0].wrong(f"a summary beside {beside}", "one of them alone")
             summary = runs[0].where
             measured = list(_summary(runs[0], out))
         elif summary:
@@ -99,7 +100,7 @@ def _batches(source: Source) -> Iterator[tuple[str | None, list[SourceFile]]]:
     count = 0
     for directory, group in groupby(source, key=lambda item: item.directory):
         items = list(group)
-        if any(item.header[1:2] == ["json_fname"] for item in items):
+        if any("json_fname" in item.header for item in items):
             if len(items) > 1:
                 raise items[1].wrong("a file beside the summary", "MininetResults.csv alone")
             yield None, items
@@ -152,7 +153,7 @@ def _raw(items: list[SourceFile], out: Published, once: Once) -> Iterator[Minine
 
 
 def _part(item: SourceFile) -> str:
-    if _is_config(item.data) or item.data.lstrip()[:1] == b"{":
+    if item.data.lstrip()[:1] == b"{":
         return "configuration"
     if not perf_log.is_log(item):
         raise item.wrong(
