@@ -59,7 +59,7 @@ class Progress:
         self._count(trial, status, took_s)
         self._void += len(spoilt.voids) if spoilt else 0
         self._print_reason(trial, status, reason, spoilt)
-        if self._course.begins_block and not self._console.is_terminal:
+        if self._course.begins_block and not self._is_drawn:
             goes_on = self._course.next and not self._course.look_due
             remaining = f", {self._remaining_text()}" if goes_on else ""
             self.say(f"block {trial.block + 1} of {self._most()} done{remaining}")
@@ -151,8 +151,14 @@ class Progress:
         open_end = self._plan.sequential or self._controlled
         return f"at most {self._plan.blocks}" if open_end else str(self._plan.blocks)
 
+    @property
+    def _is_drawn(self) -> bool:
+        """Whether the line is drawn anew, since it is on a terminal. `is_terminal` is true of a log,
+        too, if FORCE_COLOR is exported."""
+        return self._console.file.isatty()
+
     def _draw(self, trial: Trial, activity: str) -> None:
-        if not self._console.is_terminal:
+        if not self._is_drawn:
             return
         bad = "".join(
             f", {count} {word}"
@@ -175,7 +181,7 @@ class Progress:
         self._console.print(text)
 
     def _clear(self) -> None:
-        if self._console.is_terminal:
+        if self._is_drawn:
             self._console.file.write("\r\x1b[2K")
             self._console.file.flush()
 

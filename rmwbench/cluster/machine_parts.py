@@ -60,7 +60,7 @@ class ClusterProgress(Progress):
     def written(self) -> None:
         """Record that a part is in the bundle, and print which blocks are complete."""
         schedule, blocks = self._schedule, self._schedule.blocks_done
-        if blocks > self._announced_blocks and not self._console.is_terminal:
+        if blocks > self._announced_blocks and not self._is_drawn:
             is_over = schedule.finished or schedule.look_due
             left = "" if is_over else f", {self._remaining_text()}"
             first = self._announced_blocks + 1

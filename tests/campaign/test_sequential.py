@@ -306,9 +306,22 @@ def test_a_look_that_cannot_judge_costs_the_look_and_not_the_campaign(virtual, m
     ]
 
 
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_log_gets_lines_also_if_colour_is_forced():
+    """As in the logs of many services that run tests."""
+    made = plan()
+    console = Console(file=io.StringIO(), force_terminal=True)
+    Progress(made, console, Course(made)).begin(made.trials[0])
+    assert not console.file.getvalue()
+
+
 def test_trials_that_are_void_with_their_block_are_counted_as_void():
     made = plan()
-    course, console = Course(made), Console(file=io.StringIO(), force_terminal=True, width=200)
+    course, console = Course(made), Console(file=_Terminal(), width=200)
     progress = Progress(made, console, course)
     for status, cause in (("done", None), ("done", None), ("void", "machine")):
         trial = course.next
