@@ -1,6 +1,7 @@
-// For workers in C++: errors as exceptions inside, as rmwbench_error outside. No exception may
-// leave a function that the harness calls, nor a callback of a middleware's own thread: behind the
-// first is Rust, which cannot catch one. Each runs in one of the three below.
+// For workers in C++: an error is an exception inside the worker and an rmwbench_error outside. No
+// exception may leave a function that the harness calls, because Rust cannot catch it; nor may one
+// leave a callback that a middleware's own thread calls. Each such function runs in one of the
+// three functions below.
 #pragma once
 
 #include <errno.h>
@@ -29,8 +30,8 @@ inline void fill(rmwbench_error *error, int32_t kind, const char *object, const 
   std::snprintf(error->message, sizeof error->message, "%s", message);
 }
 
-// Runs `create`; whatever it throws becomes `error`, of `object` where what is thrown names none,
-// and NULL.
+// Runs `create` and returns its result. If it throws, fills `error` and returns NULL; `object` is
+// the error's object where the exception names none.
 template <typename Create>
 auto guarded(rmwbench_error *error, const char *object, Create create) noexcept
     -> decltype(create()) {
@@ -51,8 +52,8 @@ auto guarded(rmwbench_error *error, Create create) noexcept -> decltype(create()
   return guarded(error, "", create);
 }
 
-// Runs what may not fail towards the harness; what it throws all the same is told on stderr, and
-// the harness hears nothing of it.
+// Runs a function that cannot report a failure to the harness. If it throws all the same, the error
+// is printed to stderr and the harness does not learn of it.
 template <typename Tell>
 auto told(Tell tell) noexcept -> decltype(tell()) {
   const char *program = program_invocation_short_name;
@@ -68,7 +69,7 @@ auto told(Tell tell) noexcept -> decltype(tell()) {
   return decltype(tell())();
 }
 
-// Runs a call in the path of a message: whatever it throws, it failed.
+// Runs a call in the path of a message: any exception means that the call failed.
 template <typename Send>
 rmwbench_status sent(Send send) noexcept {
   try {

@@ -1,6 +1,6 @@
-// For workers in C++: a table whose functions hand each call to an object of the worker's.
+// For workers in C++: a table whose functions pass each call to a method of the worker's object.
 //
-// Include it behind the definitions of rmwbench_node, rmwbench_publisher, rmwbench_subscription,
+// Include it after the definitions of rmwbench_node, rmwbench_publisher, rmwbench_subscription,
 // rmwbench_client and rmwbench_service: their members have the names of the functions.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace rmwbench {
 
-// What creates, and what a worker has besides, it sets itself.
+// The worker itself sets the functions that create objects, and those that only it has.
 inline rmwbench_middleware table_of_objects() {
   rmwbench_middleware table{};
   table.abi_version = RMWBENCH_ABI_VERSION;

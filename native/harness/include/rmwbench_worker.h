@@ -48,15 +48,15 @@ enum {
   RMWBENCH_ERROR_FAILED = 2       /* it was tried and went wrong */
 };
 
-/* Filled by the function that fails. Longer texts are cut; they must still end with a NUL. */
+/* The function that fails fills it. Longer texts are cut; they must still end with a NUL. */
 typedef struct rmwbench_error {
   int32_t kind;
   char object[128];   /* what it is about: "endpoint 3", "option transport" */
   char message[1920]; /* worded for the person who wrote the suite */
 } rmwbench_error;
 
-/* What a publish call came to. The middleware's words go to the account: nothing is formatted in
- * the path of a message. */
+/* The result of a publish call. The middleware's own error text goes to the account: nothing is
+ * formatted in the path of a message. */
 typedef enum rmwbench_status {
   RMWBENCH_OK = 0,
   RMWBENCH_FULL = 1,        /* a queue, history or pool was full and the call gave up */
@@ -87,18 +87,18 @@ typedef struct rmwbench_description {
   const rmwbench_pair *build; /* facts: source, compiler, ... */
   size_t build_count;
   const rmwbench_pair
-      *capabilities; /* name -> "yes", "no: REASON", "partly: REASON"; what is not listed is "no" */
+      *capabilities; /* name -> "yes", "no: REASON", "partly: REASON"; an absent name is "no" */
   size_t capability_count;
   const rmwbench_profile *profiles;
   size_t profile_count;
-  /* name -> the levels that it can ("udp|tcp", "true|false", "N" for any whole number from 1) or
-   * "no: REASON"; what is not listed is refused as not mapped. The names and their levels:
-   * docs/formats/worker-protocol.md, "Modes". */
+  /* name -> the levels that the middleware supports ("udp|tcp", "true|false", "N" for any whole
+   * number from 1) or "no: REASON"; an absent name is refused as not mapped. The names and their
+   * levels: docs/formats/worker-protocol.md, "Modes". */
   const rmwbench_pair *modes;
   size_t mode_count;
 } rmwbench_description;
 
-/* ---- What is asked ---- */
+/* ---- Requests ---- */
 
 typedef struct rmwbench_session_config {
   rmwbench_profile profile;
@@ -107,9 +107,9 @@ typedef struct rmwbench_session_config {
   size_t option_count;
   uint32_t domain_id;
   uint64_t trial_nonce;
-  /* Replace what the profile says; written as options are. The harness has refused what the
-   * description says "no" to; a level that is named elsewhere and not possible here is UNSUPPORTED,
-   * object "mode NAME". */
+  /* They replace settings of the profile, and are written as options are. The harness has already
+   * refused each mode to which the description says "no"; a level that another middleware has and
+   * this one cannot have is UNSUPPORTED, object "mode NAME". */
   const rmwbench_pair *modes;
   size_t mode_count;
 } rmwbench_session_config;
@@ -125,7 +125,7 @@ enum {
   RMWBENCH_WAIT_CALLBACK = 2 /* the middleware's own thread calls */
 };
 
-/* Into whose memory a subscription takes (asked), and where a payload is when it is taken
+/* Into whose memory a subscription takes (request), and where a payload is when it is taken
  * (granted). */
 enum {
   RMWBENCH_TAKE_TYPED = 0, /* in memory of the reader's own */
@@ -142,10 +142,10 @@ enum {
   RMWBENCH_FULL_DROPS_AT_READER = 4,
   RMWBENCH_FULL_NEVER = 5 /* it grows without a limit */
 };
-/* Messages taken from one reader before the others of its thread are looked at: the same for every
- * middleware. */
+/* The number of messages taken from one reader before the thread looks at its other readers: the
+ * same for every middleware. */
 enum { RMWBENCH_TURN = 4 };
-/* The note that tells it; for every reader that such a thread serves. */
+/* The note that says so; each reader that such a thread serves gets it. */
 #define RMWBENCH_TURN_NOTE \
   "one thread takes for all readers of the process, up to 4 messages of each in its turn"
 
@@ -159,9 +159,9 @@ typedef struct rmwbench_qos {
 } rmwbench_qos;
 
 /* An exact layout: `cdr_prefix`, then `payload_bytes` of payload, then `cdr_suffix` are a complete
- * XCDR1 message, encapsulation included. A middleware without CDR carries the payload alone. Of a
- * tf2_msgs/msg/TFMessage the payload are the numbers of its transforms, 56 bytes each: in the real
- * message the suffix's bytes stand between them, in equal parts. */
+ * XCDR1 message, encapsulation included. A middleware without CDR carries the payload alone. The
+ * payload of a tf2_msgs/msg/TFMessage is the numbers of its transforms, 56 bytes each: in the real
+ * message the bytes of the suffix are between them, in equal parts. */
 typedef struct rmwbench_message_type {
   const char *name;     /* the suite's name: "Image1080p" */
   const char *ros_type; /* "sensor_msgs/msg/Image" */
@@ -187,7 +187,7 @@ typedef struct rmwbench_endpoint_config {
   int32_t take;                /* of subscriptions; TYPED for the others */
 } rmwbench_endpoint_config;
 
-/* ---- What is delivered ---- */
+/* ---- Delivery ---- */
 
 typedef struct rmwbench_delivery {
   int64_t notified_ns; /* the wait returned, or the callback began, that announced this message;
@@ -202,38 +202,39 @@ typedef struct rmwbench_delivery {
 } rmwbench_delivery;
 
 /* Where a subscription's messages go. `deliver` may be called from any thread, from several at
- * once, and already before subscription_create returned; it returns soon unless the endpoint is a
- * relay, which publishes from within, or a consumer that was asked to keep each message for a
- * while: it sleeps within, and the message's memory stays the reader's until then. */
+ * once, and already before subscription_create returned. It returns soon, with two exceptions: a
+ * relay publishes within it, and a consumer that must keep each message for a while sleeps within
+ * it; the message's memory stays the reader's until then. */
 typedef struct rmwbench_sink {
   void *context;
   void (*deliver)(void *context, const rmwbench_delivery *delivery);
-  /* Non-zero: delivering publishes on in a call that may wait for acknowledgements: reliably, with
-   * a history that keeps all. A middleware that calls back in the thread which takes them would
-   * wait there for what only that thread can bring: it refuses to. */
+  /* Non-zero: the delivery publishes the message again, in a call that may wait for
+   * acknowledgements (reliable, with a history that keeps all). A middleware that calls back in the
+   * thread which takes acknowledgements would then wait for ever: it refuses such a
+   * subscription. */
   int32_t publish_may_wait;
 } rmwbench_sink;
 
-/* Sends the answer to one request, to the client that asked; returns when the middleware's call
- * does. */
+/* Sends the answer to one request, to the client that sent the request; returns when the
+ * middleware's call returns. */
 typedef struct rmwbench_reply {
   void *context;
   rmwbench_status (*send)(void *context, const uint8_t *payload, size_t bytes);
 } rmwbench_reply;
 
 /* Where a service's requests go. `handle` may be called from any thread and from several at once;
- * it calls `reply->send` from within, in the same thread, once or (for what no client of this trial
- * sent) not at all. */
+ * within the call and in the same thread it calls `reply->send` once, or not at all if no client of
+ * this trial sent the request. */
 typedef struct rmwbench_handler {
   void *context;
   void (*handle)(void *context, const rmwbench_delivery *request, const rmwbench_reply *reply);
 } rmwbench_handler;
 
-/* ---- What is told ---- */
+/* ---- Reports ---- */
 
 /* What was granted, read back from the middleware. Fill the fields, and call `note` for each thing
- * that a reader of the numbers must know. `qos.content_filter` and `qos.instance_key` point to what
- * is in force and lives as long as the endpoint; NULL for none. */
+ * that a reader of the results must know. `qos.content_filter` and `qos.instance_key` point to the
+ * texts in force, which live as long as the endpoint; NULL for none. */
 typedef struct rmwbench_granted {
   rmwbench_qos qos;
   int32_t publish_mode; /* RMWBENCH_PUBLISH_DEFAULT only when it cannot be known */
@@ -244,7 +245,8 @@ typedef struct rmwbench_granted {
   int32_t when_full;
 } rmwbench_granted;
 
-/* Receives an account. What the middleware does not count is not reported: absent is never zero. */
+/* Receives an account. A counter that the middleware does not have is not reported: absent is never
+ * zero. */
 typedef struct rmwbench_account {
   void *context;
   void (*reader_drops)(void *context, uint64_t messages);
@@ -253,31 +255,31 @@ typedef struct rmwbench_account {
   void (*evidence)(void *context, const char *path, uint64_t messages, const char *note);
 } rmwbench_account;
 
-/* Receives the configuration in force; call `tell` once, or not at all where there is no such
- * thing. */
+/* Receives the configuration in force; call `tell` once, or not at all if there is no such
+ * configuration. */
 typedef struct rmwbench_configuration {
   void *context;
   void (*tell)(void *context, const char *format,
                const char *text); /* format as in rmwbench_profile */
 } rmwbench_configuration;
 
-/* Why a profile is for one host; the reason ends with what to ask for instead. */
+/* Why a profile works on one host only; the reason ends with what to request instead. */
 typedef struct rmwbench_one_host {
   const char *reason;
   const char *const
-      *unless; /* modes that replace what is in the way; ends with NULL; NULL for none */
+      *unless; /* modes that replace the setting in the way; ends with NULL; NULL for none */
 } rmwbench_one_host;
 
-/* What is forced on every profile on a host without namespaces of its own, and the daemons that
- * cannot run there. */
+/* The settings that are forced on every profile on a host without namespaces of its own, and the
+ * daemons that cannot run there. */
 typedef struct rmwbench_shared_host {
   const char *forced;
   const rmwbench_pair *without; /* name -> why */
   size_t without_count;
 } rmwbench_shared_host;
 
-/* What a process takes of /dev/shm whatever it sends, and whether a publisher's full history lies
- * there besides. */
+/* The bytes of /dev/shm that a process takes whatever it sends, and whether a publisher's full
+ * history takes more of it. */
 typedef struct rmwbench_shared_memory {
   uint64_t process_bytes;
   int32_t histories;
@@ -297,11 +299,11 @@ typedef struct rmwbench_middleware {
   uint32_t struct_bytes; /* sizeof(rmwbench_middleware); functions are added at the end, and a
                             shorter table of this version is taken */
 
-  /* Must work where the middleware itself cannot run. The result lives as long as the process. */
+  /* Must work even where the middleware itself cannot run. The result lives as long as the
+   * process. */
   const rmwbench_description *(*describe)(void);
 
-  /* Opens the process's session (a DDS participant, a ROS context). Options that are not known are
-   * INVALID. */
+  /* Opens the process's session (a DDS participant, a ROS context). Unknown options are INVALID. */
   rmwbench_session *(*session_open)(const rmwbench_session_config *config, rmwbench_error *error);
   void (*session_close)(rmwbench_session *session);
 
@@ -315,32 +317,33 @@ typedef struct rmwbench_middleware {
   /* Publishes a copy of `payload`; returns when the middleware's publish call does. `payload` is
    * never NULL, also with 0 bytes. */
   rmwbench_status (*publish)(rmwbench_publisher *publisher, const uint8_t *payload, size_t bytes);
-  /* Both NULL where there are no loans. `loan` gives memory of at least `bytes`; `commit` publishes
-   * it and takes it back, whatever it returns. */
+  /* Both are NULL if there are no loans. `loan` gives memory of at least `bytes`; `commit`
+   * publishes it and takes it back, whatever it returns. */
   rmwbench_status (*loan)(rmwbench_publisher *publisher, size_t bytes, uint8_t **memory);
   rmwbench_status (*commit)(rmwbench_publisher *publisher, uint8_t *memory, size_t bytes);
-  /* Peers matched now; cheap enough to be asked a thousand times a second. */
+  /* The number of peers matched now; it must be cheap, since it is called up to a thousand times a
+   * second. */
   uint32_t (*publisher_matched)(rmwbench_publisher *publisher);
   void (*publisher_granted)(rmwbench_publisher *publisher, rmwbench_granted *granted);
   void (*publisher_account)(rmwbench_publisher *publisher, const rmwbench_account *account);
 
-  /* `sink` is copied; its context lives until subscription_destroy returned (or until this returned
-   * NULL). */
+  /* `sink` is copied; its context lives until subscription_destroy returned (or until this function
+   * returned NULL). */
   rmwbench_subscription *(*subscription_create)(rmwbench_node *node,
                                                 const rmwbench_endpoint_config *config,
                                                 const rmwbench_sink *sink, rmwbench_error *error);
-  /* Unregisters at once. After it returned, the sink is called no more. */
+  /* Unregisters at once. After it returned, the sink is not called again. */
   void (*subscription_destroy)(rmwbench_subscription *subscription);
   uint32_t (*subscription_matched)(rmwbench_subscription *subscription);
   void (*subscription_granted)(rmwbench_subscription *subscription, rmwbench_granted *granted);
   void (*subscription_account)(rmwbench_subscription *subscription,
                                const rmwbench_account *account);
 
-  /* ---- From here on: NULL where there is none; functions of one group are all there or all NULL.
+  /* ---- All functions below may be NULL. The functions of one group are all there or all NULL.
    * ---- */
 
   /* Clients: `client_request` sends a request as `publish` does, without waiting for the answer;
-   * replies go to the sink, from any thread. Drop those that are for other clients, and count them:
+   * replies go to the sink, from any thread. Drop replies to other clients, and count them:
    * counters "other_clients_replies" and "other_clients_reply_bytes". `client_matched` counts
    * services. */
   rmwbench_client *(*client_create)(rmwbench_node *node, const rmwbench_endpoint_config *config,
@@ -351,8 +354,8 @@ typedef struct rmwbench_middleware {
   void (*client_granted)(rmwbench_client *client, rmwbench_granted *granted);
   void (*client_account)(rmwbench_client *client, const rmwbench_account *account);
 
-  /* Services, of the same group as clients. `handler` is copied; its context lives as a sink's
-   * does. `service_matched` counts clients. */
+  /* Services, in the same group as clients. `handler` is copied; its context lives as long as a
+   * sink's does. `service_matched` counts clients. */
   rmwbench_service *(*service_create)(rmwbench_node *node, const rmwbench_endpoint_config *config,
                                       const rmwbench_handler *handler, rmwbench_error *error);
   void (*service_destroy)(rmwbench_service *service);
@@ -364,42 +367,44 @@ typedef struct rmwbench_middleware {
   void (*session_configuration)(rmwbench_session *session,
                                 const rmwbench_configuration *configuration);
 
-  /* What the isolation of trials or this worker forces on an embedded profile, NULL for nothing: it
-   * is then shown with an asterisk and this text, which lives as long as the process. */
+  /* What the isolation of trials, or this worker, forces on an embedded profile; NULL for nothing.
+   * The profile is then shown with an asterisk and this text, which lives as long as the
+   * process. */
   const char *(*profile_forced)(const char *profile);
 
-  /* Daemons: the names of those that an embedded profile needs, in the order of their start; ends
-   * with NULL, lives as long as the process. Each runs in a process of its own (`WORKER --daemon
-   * NAME`): `daemon_open` returns when it serves, `daemon_close` ends it and removes what it left
-   * outside the process. */
+  /* Daemons: the names of the daemons that an embedded profile needs, in the order of their start.
+   * The array ends with NULL and lives as long as the process. Each daemon runs in a process of its
+   * own (`WORKER --daemon NAME`): `daemon_open` returns when the daemon serves, `daemon_close` ends
+   * it and removes what it left outside the process. */
   const char *const *(*profile_daemons)(const char *profile);
   rmwbench_daemon *(*daemon_open)(const char *name, const rmwbench_session_config *config,
                                   rmwbench_error *error);
   void (*daemon_close)(rmwbench_daemon *daemon);
 
-  /* Where users of the API write into a message of its own before they publish it: that message's
-   * payload, `bytes` long, or NULL where it cannot be had. It stays where it is until `publish` is
+  /* For an API whose users write into a message of the API before they publish it: that message's
+   * payload, `bytes` long, or NULL if it cannot be had. It stays where it is until `publish` is
    * called with it, which then copies nothing; `publish` still takes any other memory. */
   uint8_t *(*publisher_message)(rmwbench_publisher *publisher, size_t bytes);
 
-  /* What these return lives as long as the process. */
+  /* The results of these functions live as long as the process. */
 
   /* What keeps an embedded profile within one host; NULL for nothing. */
   const rmwbench_one_host *(*profile_one_host)(const char *profile);
   /* How the middleware keeps to a shared host (docs/formats/worker-protocol.md); NULL: it does not,
-   * and is left out there. */
+   * and no trial of it runs there. */
   const rmwbench_shared_host *(*shared_host)(void);
   /* What processes with an embedded profile take of /dev/shm; NULL for nothing. */
   const rmwbench_shared_memory *(*profile_shared_memory)(const char *profile);
-  /* The daemons that levels of modes need besides; ends with one whose mode is NULL. */
+  /* The further daemons that levels of modes need; the array ends with an entry whose mode is
+   * NULL. */
   const rmwbench_mode_daemons *(*mode_daemons)(void);
-  /* The names of the daemons that each host has for itself; ends with NULL. */
+  /* The names of the daemons that each host runs for itself; ends with NULL. */
   const char *const *(*daemons_each_host)(void);
 
-  /* As `publisher_message`, of a request: valid until `client_request` is called with it. */
+  /* As `publisher_message`, for a request: valid until `client_request` is called with it. */
   uint8_t *(*client_message)(rmwbench_client *client, size_t bytes);
-  /* The same of the reply to a request that is being handled, whose `context` it gets: valid until
-   * its `send` is called with it. */
+  /* As `publisher_message`, for the reply to a request that is being handled; it gets the `context`
+   * of that reply. Valid until the reply's `send` is called with it. */
   uint8_t *(*reply_message)(void *context, size_t bytes);
 } rmwbench_middleware;
 
@@ -409,68 +414,69 @@ typedef struct rmwbench_middleware {
 /* Now, in nanoseconds of CLOCK_MONOTONIC. Callable from any thread. */
 int64_t rmwbench_now_ns(void);
 
-/* The receive loops of a session: one blocks in the middleware's wait set, one spins; the first
- * reader that waits so starts its thread. They hold equal what a comparison must: RMWBENCH_TURN
- * messages of a reader in its turn, what `notified_ns` means, that no reader starves another, and
- * that ending a registration waits for the message under delivery and for nothing else. */
+/* The receive loops of a session: one blocks in the middleware's wait set, one spins. The first
+ * reader with such a `wait` starts its thread. The loops keep equal what a comparison must keep
+ * equal: a reader gives at most RMWBENCH_TURN messages in its turn, `notified_ns` has one meaning,
+ * no reader starves another, and the end of a registration waits for the message under delivery and
+ * for nothing else. */
 typedef struct rmwbench_pumps rmwbench_pumps;
 typedef struct rmwbench_registration rmwbench_registration;
 
 /* A reader. `take` takes one message, if there is one, and delivers it; it returns non-zero if it
- * took one. It takes one and not several: what is taken is out of the reader's history, which would
- * then have more room than it was granted. `notified_ns` is for the delivery; where it is 0, nobody
- * waited, and the delivery's is its taken_ns. */
+ * took one. It must not take several: a message that is taken has left the reader's history, which
+ * would then have more room than was granted. Pass `notified_ns` to the delivery; where it is 0, no
+ * thread waited, and the delivery's `notified_ns` is its `taken_ns`. */
 typedef struct rmwbench_source {
   void *context;
   int32_t (*take)(void *context, int64_t notified_ns);
 } rmwbench_source;
 
-/* A way to block on many readers. `wake` is called from any thread; the loop's thread alone calls
- * the others, and detaches a reader before its registration has ended. `source` is a reader's
- * context. */
+/* A way to block on many readers. `wake` is called from any thread; only the loop's thread calls
+ * the other functions, and it detaches a reader before its registration has ended. `source` is a
+ * reader's context. */
 typedef struct rmwbench_wait_set {
   void *context;
-  /* From now on `wait` tells of this reader by `token`. */
+  /* From now on `wait` names this reader by `token`. */
   void (*attach)(void *context, void *source, size_t token);
   void (*detach)(void *context, void *source, size_t token);
-  /* Waits until a reader may have messages or `wake` was called; where `block` is 0, it returns at
-   * once with what is there. Writes the readers' tokens to `ready`, which has room for all that are
-   * attached, and returns how many. */
+  /* Waits until a reader may have messages or `wake` was called; if `block` is 0, it returns at
+   * once. Writes the tokens of the readers that may have messages to `ready`, which has room for
+   * all attached readers, and returns their number. */
   size_t (*wait)(void *context, int32_t block, size_t *ready, size_t room);
   /* Ends a wait that is under way or about to begin. */
   void (*wake)(void *context);
 } rmwbench_wait_set;
 
 /* `wait_set` is copied; its context lives until rmwbench_pumps_destroy() returned, which is called
- * after the last registration. */
+ * after the end of the last registration. */
 rmwbench_pumps *rmwbench_pumps_create(const rmwbench_wait_set *wait_set);
 void rmwbench_pumps_destroy(rmwbench_pumps *pumps);
-/* Has the loop for `wait` (BLOCK or POLL) take for `source`, which is copied, until its
- * registration ends; `take` may be called before this returned. NULL where no thread could be
+/* From now on the loop for `wait` (BLOCK or POLL) takes for `source`, which is copied, until its
+ * registration ends; `take` may be called before this function returned. NULL if no thread could be
  * started. */
 rmwbench_registration *rmwbench_pumps_add(rmwbench_pumps *pumps, int32_t wait,
                                           const rmwbench_source *source);
-/* After it returned, `take` is called no more. */
+/* After it returned, `take` is not called again. */
 void rmwbench_registration_end(rmwbench_registration *registration);
 
-/* The keystore of a trial, for mode security: laid out as ROS 2's sros2 does it, so
+/* The keystore of a trial, for the mode `security`: it is laid out as by ROS 2's sros2, so
  * DIRECTORY/enclaves/rmwbench has the files identity_ca.cert.pem, cert.pem, key.pem,
- * permissions_ca.cert.pem, governance.p7s and permissions.p7s. The first process of the
- * trial that asks makes it. Writes DIRECTORY and its NUL and returns 1; returns 0 where it could
- * not be made, and `error` says why. */
+ * permissions_ca.cert.pem, governance.p7s and permissions.p7s. The first process of the trial that
+ * calls this makes it. Writes DIRECTORY and its NUL and returns 1; returns 0 if it could not be
+ * made, and `error` says why. */
 int32_t rmwbench_security_keystore(uint64_t trial_nonce, char *directory, size_t room,
                                    rmwbench_error *error);
 
-/* RouDi of iceoryx 2.0, as distributions install it: whether one serves this host. Without one
+/* Whether a RouDi of iceoryx 2.0, as distributions install it, serves this host. Without one,
  * iceoryx waits for a minute, says so on stdout, and ends the process. */
 int32_t rmwbench_roudi_serves(void);
-/* The configuration file of a RouDi with `pools`: "SIZE:COUNT SIZE:COUNT", sizes of messages in
- * bytes, K or M. Writes the text and its NUL to `file` and returns 1; returns 0 where `pools` is
- * anything else or `room` is too small, and `error` says why. */
+/* Writes the configuration file of a RouDi with `pools` ("SIZE:COUNT SIZE:COUNT", sizes of messages
+ * in bytes, K or M) and its NUL to `file` and returns 1; returns 0 if `pools` has another form or
+ * `room` is too small, and `error` says why. */
 int32_t rmwbench_roudi_file(const char *pools, char *file, size_t room, rmwbench_error *error);
 
-/* Layer times (SPAN records, docs/formats/records.md) of an endpoint in a traced trial: NULL where
- * the plan has no room for them, else valid as long as the process. Ask once, at creation. */
+/* The layer times (SPAN records, docs/formats/records.md) of an endpoint in a traced trial: NULL if
+ * the plan has no room for them, else valid as long as the process. Call it once, at creation. */
 typedef struct rmwbench_spans rmwbench_spans;
 const rmwbench_spans *rmwbench_spans_of(uint32_t endpoint);
 /* Records that message `seq` of `writer` passed `layer` at `time_ns`. Callable from any thread; no
@@ -478,7 +484,7 @@ const rmwbench_spans *rmwbench_spans_of(uint32_t endpoint);
 void rmwbench_span(const rmwbench_spans *spans, uint32_t writer, uint64_t seq, uint32_t layer,
                    int64_t time_ns);
 
-/* What a manager of lifecycle nodes does with each of them, and how it ends. */
+/* What a manager of lifecycle nodes does with each node, and how the step ends. */
 enum {
   RMWBENCH_STEP_SERVICE = 0,   /* waits until the node's services are there */
   RMWBENCH_STEP_CONFIGURE = 1, /* change_state, and get_state to see it done */
@@ -489,8 +495,8 @@ enum {
   RMWBENCH_STEP_TIMED_OUT = 1, /* no service or no answer in time */
   RMWBENCH_STEP_REFUSED = 2    /* the node answered no, or was in another state afterwards */
 };
-/* Reports the end of a step with `node`, which was begun at `asked_ns`. Callable from any thread;
- * not in the path of a message. */
+/* Reports the end of a step with `node`, which began at `asked_ns`. Callable from any thread; not
+ * in the path of a message. */
 void rmwbench_step(const char *node, int32_t step, int32_t outcome, int64_t asked_ns,
                    int64_t answered_ns);
 

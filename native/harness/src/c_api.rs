@@ -2,11 +2,10 @@
 //! `include/rmwbench_worker.h`.
 //!
 //! The adapter adds two pointer calls to a message and nothing else: no allocation, no copy, no
-//! lock. Whatever crosses the boundary is checked once, when the table is loaded (version, size,
-//! missing functions; [`table`]), so that the hot path need not ask. [`told`] reads what the table
-//! tells of itself, [`asked`] writes what it is asked, [`session`] and [`endpoint`] are the
-//! objects; [`pump`] lends the harness's receive loop, and [`answer()`] is how a function that may
-//! fail says so.
+//! lock. The table is checked once, when it is loaded (version, size, missing functions;
+//! [`table`]), so that the hot path need not check. [`told`] reads what the table reports,
+//! [`asked`] writes the requests to it, [`session`] and [`endpoint`] are the objects; [`pump`]
+//! lends the harness's receive loop, and [`answer()`] returns a text or an error to a C caller.
 //!
 //! A Rust crate may use it too: the Fast DDS worker's `main` passes its C++ shim's table to
 //! [`CMiddleware::load`].
@@ -34,10 +33,10 @@ extern "C" fn rmwbench_now_ns() -> i64 {
     crate::clock::now_ns()
 }
 
-/// A worker's `main` for programs whose own `main` is C, or in an interpreter.
+/// A worker's `main` for programs whose own `main` is in C, or in an interpreter.
 ///
 /// # Safety
-/// As for [`CMiddleware::load`]; `argv` holds `argc` texts.
+/// The same as for [`CMiddleware::load`]; `argv` holds `argc` texts.
 #[no_mangle]
 unsafe extern "C" fn rmwbench_worker_main(
     middleware: *const raw::Middleware,

@@ -1,20 +1,21 @@
-//! One clock for every stamp: CLOCK_MONOTONIC, which all namespaces of a host share and no one can
-//! step.
+//! One clock for every stamp: CLOCK_MONOTONIC, which all namespaces of a host share and which
+//! nobody can set.
 
 use rustix::thread::{clock_nanosleep_absolute, ClockId as SleepClock};
 use rustix::time::{clock_gettime, ClockId, Timespec};
 
-/// The name that `hello` gives to the clock.
+/// The name of the clock in `hello`.
 pub const CLOCK_NAME: &str = "CLOCK_MONOTONIC";
 
-/// Now, in nanoseconds of CLOCK_MONOTONIC. About 25 ns through the vDSO.
+/// Returns the present time, in nanoseconds of CLOCK_MONOTONIC. It takes about 25 ns through the
+/// vDSO.
 #[inline]
 pub fn now_ns() -> i64 {
     let t = clock_gettime(ClockId::Monotonic);
     t.tv_sec * 1_000_000_000 + t.tv_nsec
 }
 
-/// CPU time of the whole process so far, in nanoseconds.
+/// Returns the CPU time of the whole process so far, in nanoseconds.
 pub fn process_cpu_ns() -> i64 {
     let t = clock_gettime(ClockId::ProcessCPUTime);
     t.tv_sec * 1_000_000_000 + t.tv_nsec
@@ -30,10 +31,11 @@ pub fn sleep_until(due_ns: i64) {
     while clock_nanosleep_absolute(SleepClock::Monotonic, &due).is_err() {}
 }
 
-/// Takes the 50 µs that Linux adds to every sleep away from the calling thread.
+/// Sets the calling thread's timer slack to 1 ns: Linux adds 50 µs to every sleep by default.
 ///
-/// For threads of ours in which no middleware's code runs: slack is inherited, and a middleware must
-/// sleep as it does in the field. The schedule's own threads do without it ([`crate::schedule`]).
+/// For threads of the harness in which no middleware's code runs: slack is inherited, and a
+/// middleware must sleep as it does in the field. The schedule's own threads do not use it
+/// ([`crate::schedule`]).
 pub fn remove_timer_slack() {
     // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory of ours.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0, 0, 0) };

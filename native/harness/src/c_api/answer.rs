@@ -1,12 +1,12 @@
-//! What a function of the header that may fail gives its caller.
+//! The result of a function of the header that returns a text and may fail.
 
 use std::ffi::{c_char, c_int};
 
 use super::{raw, told};
 use crate::middleware::Error;
 
-/// Writes the text and its NUL to `place`, or what is wrong to `error`; 1 for a text, else 0. Of
-/// what is too long as much as there is room for.
+/// Writes the text and its NUL to `place` and returns 1, or writes what is wrong to `error` and
+/// returns 0. A text that is too long is cut.
 pub fn answer(
     text: Result<impl AsRef<[u8]>, Error>,
     place: &mut [c_char],

@@ -1,4 +1,4 @@
-//! What a table is asked, as C structs over strings that live here.
+//! Requests to a table, as C structs over strings that live here.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_int, CString};
@@ -20,7 +20,7 @@ pub struct SessionTexts {
     modes: Pairs,
 }
 
-/// Strings of pairs, and the pairs that point to them.
+/// The strings of pairs, and the pairs that point to them.
 struct Pairs {
     _texts: Vec<(CString, CString)>,
     raw: Vec<raw::Pair>,
@@ -68,7 +68,7 @@ impl SessionTexts {
     }
 }
 
-/// An endpoint's configuration as C sees it, with everything that it points to.
+/// An endpoint's configuration in its C form, with everything that it points to.
 pub struct EndpointTexts<'a> {
     config: &'a EndpointConfig,
     topic: CString,
@@ -137,7 +137,7 @@ impl<'a> EndpointTexts<'a> {
         })
     }
 
-    /// Calls `then` with the C form, which lives for that call.
+    /// Calls `then` with the C form, which is valid during that call.
     pub fn with_raw<T>(&self, then: impl FnOnce(&raw::EndpointConfig) -> T) -> T {
         let config = self.config;
         let optional = |text: &Option<CString>| text.as_ref().map_or(null(), |t| t.as_ptr());

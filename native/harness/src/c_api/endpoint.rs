@@ -1,5 +1,5 @@
-//! Publishers, subscriptions, clients and services over a table, and the two callbacks that come
-//! back from it.
+//! Publishers, subscriptions, clients and services over a table, and the two callbacks that the
+//! middleware calls.
 
 use std::ffi::c_void;
 use std::ptr::{null_mut, NonNull};
@@ -15,7 +15,7 @@ use crate::middleware::{
     Reply, Sink, Subscription,
 };
 
-/// An object of the middleware that is an endpoint. A callback that it was created with lives as
+/// An object of the middleware that is an endpoint. The callback with which it was created lives as
 /// long as it does.
 struct Object<T, Callback = ()> {
     object: NonNull<T>,
@@ -43,7 +43,7 @@ impl<T, Callback> Endpoint for Object<T, Callback> {
     }
 
     fn granted(&self) -> Granted {
-        // SAFETY: the object exists, and so does what it fills, until the call returns.
+        // SAFETY: the object and the place that it fills exist until the call returns.
         granted(|raw| unsafe { (self.calls.granted)(self.object.as_ptr(), raw) })
     }
 
@@ -136,7 +136,7 @@ fn services(node: &Arc<OpenNode>, config: &EndpointConfig) -> Result<Services, E
 
 impl<Callback> Subscription for Object<raw::Subscription, Callback> {}
 
-/// A publisher, or a client with its requests.
+/// A publisher, or the sending side of a client.
 struct Sender<T, Callback> {
     object: Object<T, Callback>,
     send: raw::Send<T>,
@@ -195,7 +195,7 @@ impl<T, Callback> Publisher for Sender<T, Callback> {
     }
 }
 
-/// A pointer to a `dyn` has two words and C passes one: hence the box, whose address does not
+/// A pointer to a `dyn` has two words and C passes one word: hence the box, whose address does not
 /// change.
 fn sink_for_c(sink: Arc<dyn Sink>) -> (Box<Arc<dyn Sink>>, raw::Sink) {
     let publish_may_wait = i32::from(sink.publish_may_wait());
@@ -223,7 +223,7 @@ unsafe extern "C" fn handle(
     served.handler.handle(&request, &mut Answer { reply, message: served.message });
 }
 
-/// What a service's callback needs.
+/// The data that a service's callback needs.
 struct Served {
     handler: Arc<dyn Handler>,
     message: Option<Message<c_void>>,

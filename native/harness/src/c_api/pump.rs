@@ -58,8 +58,8 @@ impl WaitSet<CSource> for CWaitSet {
     fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
         let place = ready.spare_capacity_mut();
         let room = place.len();
-        // SAFETY: the place has that room, and the header promises that the first tokens of it, as
-        // many as are told, were written.
+        // SAFETY: the place has that room, and the header promises that as many tokens as the
+        // function returned were written.
         unsafe {
             let told = (self.0.wait)(self.0.context, block.into(), place.as_mut_ptr().cast(), room);
             ready.set_len(ready.len() + told.min(room));
@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// A wait set of C: what is there, and whether somebody called the waker.
+    /// A wait set in C: the ready tokens, and whether the waker was called.
     #[derive(Default)]
     struct Queue {
         state: Mutex<State>,
@@ -133,7 +133,7 @@ mod tests {
     }
 
     impl State {
-        /// Of the attached readers that have messages.
+        /// The attached readers that have messages.
         fn tokens(&self) -> Vec<usize> {
             let has_messages =
                 |number: usize| self.left.iter().any(|(of, left)| *of == number && *left > 0);
@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// A reader of C: its number, and where its messages lie.
+    /// A reader in C: its number, and where its messages are.
     struct Reader<'a> {
         number: usize,
         queue: &'a Queue,
@@ -233,7 +233,7 @@ mod tests {
         for (wait, is_announced) in [(0, true), (1, false)] {
             let queue = Queue::default();
             let (a, b) = (Reader { number: 1, queue: &queue }, Reader { number: 2, queue: &queue });
-            // SAFETY: everything that is passed outlives the registrations and the loops.
+            // SAFETY: all arguments outlive the registrations and the loops.
             unsafe {
                 let pumps = rmwbench_pumps_create(&queue.wait_set());
                 let [first, second] =

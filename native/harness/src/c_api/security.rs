@@ -40,7 +40,7 @@ mod tests {
         let nonce = u64::from(std::process::id()) << 32 | 9;
         let mut error = raw::Error { kind: -1, object: [1; 128], message: [1; 1920] };
         let mut directory = [1 as c_char; 512];
-        // SAFETY: both have the room that is told, and every text ends with a NUL.
+        // SAFETY: both have the stated room, and every text ends with a NUL.
         let (found, short, object) = unsafe {
             assert_eq!(
                 rmwbench_security_keystore(

@@ -27,8 +27,8 @@ impl CMiddleware {
     /// sides of the difference are named.
     ///
     /// # Safety
-    /// `table` is null or points to a `rmwbench_middleware` whose first two fields tell its version
-    /// and size truly, and whose functions keep the header's promises for as long as the process
+    /// `table` is null or points to a `rmwbench_middleware` whose first two fields give its true
+    /// version and size, and whose functions keep the header's promises for as long as the process
     /// lives.
     pub unsafe fn load(table: *const raw::Middleware) -> Result<CMiddleware, Error> {
         Ok(CMiddleware { table: table::load(table)? })
@@ -43,7 +43,7 @@ impl CMiddleware {
 impl Middleware for CMiddleware {
     fn describe(&self) -> Description {
         // SAFETY: the header promises a description that lives as long as the process, with arrays
-        // of the lengths it tells.
+        // of the lengths that it states.
         unsafe { description((self.table.describe)()) }
     }
 
@@ -55,7 +55,7 @@ impl Middleware for CMiddleware {
 
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
         let texts = SessionTexts::of(config)?;
-        // SAFETY: everything passed lives until the call returns.
+        // SAFETY: all arguments live until the call returns.
         let session = created("session", |error| unsafe {
             (self.table.session_open)(&texts.raw(config), error)
         })?;
@@ -131,7 +131,7 @@ impl Middleware for CMiddleware {
             return Err(Error::unsupported(object, "this worker has no daemons"));
         };
         let (c_name, texts) = (c_text(&object, name)?, SessionTexts::of(config)?);
-        // SAFETY: everything passed lives until the call returns.
+        // SAFETY: all arguments live until the call returns.
         let daemon = created(&object, |error| unsafe {
             (daemons.open)(c_name.as_ptr(), &texts.raw(config), error)
         })?;
@@ -143,8 +143,8 @@ unsafe fn static_text(words: *const c_char) -> Option<&'static str> {
     (!words.is_null()).then(|| CStr::from_ptr(words).to_str().unwrap_or("(not UTF-8)"))
 }
 
-/// The texts of an array that ends with NULL; none for NULL. Kept for good: they are asked once or
-/// twice in a process, for a few words.
+/// Copies the texts of an array that ends with NULL; an empty list for NULL. They are never freed:
+/// a process reads them once or twice, and they are a few words.
 ///
 /// # Safety
 /// The array and its texts live as long as the process.
@@ -169,8 +169,8 @@ impl Drop for CDaemon {
     }
 }
 
-/// Closes when the last node, and hence the last endpoint, is gone: the order that the header
-/// promises does not hang on the caller's.
+/// Closes the session when the last node, and hence the last endpoint, has been dropped: the order
+/// that the header promises does not depend on the caller.
 struct OpenSession {
     table: Table,
     session: NonNull<raw::Session>,
@@ -207,7 +207,7 @@ impl Session for CSession {
     }
 }
 
-/// A node, as long as one of its endpoints lives.
+/// A node; it lives as long as one of its endpoints.
 pub struct OpenNode {
     session: Arc<OpenSession>,
     node: NonNull<raw::Node>,

@@ -1,8 +1,8 @@
-//! Layer times of a traced trial, from middlewares in C or C++: SPAN records of the sections that
-//! the plan laid out for them.
+//! Layer times of a traced trial, from middlewares in C or C++: SPAN records in the sections that
+//! the plan has for them.
 //!
-//! A worker asks for an endpoint's section once and gets none where the plan has none: then nothing
-//! is traced and nothing costs.
+//! A worker requests an endpoint's section once and gets none if the plan has none: then nothing is
+//! traced, and nothing costs time.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,13 +10,13 @@ use crate::records::{Kind, Records, Section, Span};
 
 static RECORDS: OnceLock<Arc<Records>> = OnceLock::new();
 
-/// Tells where this process records. A process runs one trial: the first call counts.
+/// Sets where this process records. A process runs one trial: only the first call counts.
 pub(crate) fn remember(records: &Arc<Records>) {
     let _ = RECORDS.set(records.clone());
 }
 
-/// NULL where the plan has no spans for `endpoint`. The section lives as long as the process: a
-/// late callback may still write.
+/// Returns the endpoint's section; NULL if the plan has no spans for `endpoint`. The section lives
+/// as long as the process, because a late callback may still write.
 #[no_mangle]
 extern "C" fn rmwbench_spans_of(endpoint: u32) -> *const Section {
     let found = RECORDS.get().and_then(|records| records.section(Kind::Span, endpoint));

@@ -1,6 +1,6 @@
 //! Steps of a manager of lifecycle nodes, from middlewares in C or C++: each becomes an event of
 //! the protocol at once, from any thread. A manager makes a few calls for each node, so an event
-//! per step costs nothing that counts, and what it did is known whenever it stops.
+//! per step costs little, and its progress is known even if it stops early.
 
 use std::ffi::{c_char, CStr};
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use crate::protocol::{Event, Step, StepOutcome};
 
 static REPORTER: OnceLock<Reporter> = OnceLock::new();
 
-/// Tells where this process reports. A process runs one trial: the first call counts.
+/// Sets where this process reports. A process runs one trial: only the first call counts.
 pub(crate) fn remember(reporter: &Reporter) {
     let _ = REPORTER.set(reporter.clone());
 }
@@ -34,7 +34,7 @@ unsafe extern "C" fn rmwbench_step(
     reporter.report(Event::Step { node, step, outcome, asked_ns, time_ns: answered_ns });
 }
 
-/// As the header numbers them; None for what it does not name.
+/// The step with this number in the header; None for a number that the header does not have.
 fn step_of(number: i32) -> Option<Step> {
     [Step::Service, Step::Configure, Step::Activate].get(usize::try_from(number).ok()?).copied()
 }

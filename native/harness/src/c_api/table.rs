@@ -1,5 +1,5 @@
-//! A table's functions, checked: those that must be there are, and a group that may be missing is
-//! there as a whole or not at all.
+//! Checks a table's functions: all required functions are there, and an optional group is complete
+//! or absent.
 
 use std::ffi::{c_char, c_void, CStr};
 use std::mem::zeroed;
@@ -31,7 +31,7 @@ pub struct Table {
     pub hosts: Hosts,
 }
 
-/// What is told of profiles and daemons where it matters on which host they are; each may be
+/// Functions that describe profiles and daemons, for questions that depend on the host; each may be
 /// missing.
 #[derive(Clone, Copy)]
 pub struct Hosts {
@@ -42,10 +42,11 @@ pub struct Hosts {
     pub daemons_each_host: Option<unsafe extern "C" fn() -> *const *const c_char>,
 }
 
-/// The payload of the own message of a publisher, of a client, or of a reply (its context).
+/// Gives the payload of the API's own message: of a publisher, a client, or a reply (by its
+/// context).
 pub type Message<T> = unsafe extern "C" fn(*mut T, usize) -> *mut u8;
 
-/// What every kind of endpoint has.
+/// The functions of every kind of endpoint.
 pub struct Calls<T> {
     pub destroy: raw::Destroy<T>,
     pub matched: raw::Matched<T>,
@@ -53,7 +54,7 @@ pub struct Calls<T> {
     pub account: raw::TellAccount<T>,
 }
 
-// By hand: the derived ones would ask the same of the opaque T.
+// Written by hand: the derived ones would require Clone and Copy of the opaque T.
 impl<T> Clone for Calls<T> {
     fn clone(&self) -> Self {
         *self
@@ -101,8 +102,8 @@ pub unsafe fn load(table: *const raw::Middleware) -> Result<Table, Error> {
     if table.is_null() {
         return Err(bad("the table is NULL"));
     }
-    // Only the first two fields may be read before they have been found right: another version may
-    // be shorter.
+    // Only the first two fields may be read before they have been checked: a table of another
+    // version may be shorter.
     let (version, bytes) = ((*table).abi_version, (*table).struct_bytes as usize);
     if version != raw::ABI_VERSION {
         let expected = raw::ABI_VERSION;
@@ -113,8 +114,8 @@ pub unsafe fn load(table: *const raw::Middleware) -> Result<Table, Error> {
         let found = format!("size of the table: expected {least} to {most} bytes, found {bytes}");
         return Err(bad(&format!("{found}; rebuild it with this rmwbench_worker.h")));
     }
-    // SAFETY: all zeros are a table in which every function is missing, and `bytes` of the other
-    // one may be read.
+    // SAFETY: all zeros are a table in which every function is missing, and `bytes` bytes of the
+    // other table may be read.
     let mut t: raw::Middleware = zeroed();
     copy_nonoverlapping(table.cast::<u8>(), (&raw mut t).cast::<u8>(), bytes);
     macro_rules! present {
@@ -122,7 +123,7 @@ pub unsafe fn load(table: *const raw::Middleware) -> Result<Table, Error> {
             t.$name.ok_or_else(|| bad(concat!("function ", stringify!($name), " is NULL")))?
         };
     }
-    // A group that may be missing: true when it is there as a whole.
+    // Whether an optional group is there; an incomplete group is an error.
     macro_rules! whole {
         ($($name:ident),+) => {
             match [$((stringify!($name), t.$name.is_some())),+] {
@@ -218,7 +219,7 @@ fn bad(message: &str) -> Error {
     Error::invalid("rmwbench_middleware", message)
 }
 
-/// An owned copy; empty for NULL.
+/// Returns an owned copy; empty for NULL.
 pub fn text(words: *const c_char) -> String {
     if words.is_null() {
         return String::new();

@@ -1,5 +1,5 @@
-//! A middleware written against the raw table, without a library behind it: what it is asked to
-//! publish it delivers on the spot.
+//! A middleware written against the raw table, without a library behind it: it delivers each
+//! published message at once.
 
 use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -153,7 +153,7 @@ unsafe extern "C" fn client_create(
     _: *mut raw::Error,
 ) -> *mut raw::Client {
     is_service(config);
-    // The client itself is where its replies go.
+    // The client's replies go to the client's own sink.
     Box::into_raw(Box::new(((*sink).context, (*sink).deliver))).cast()
 }
 
@@ -239,7 +239,7 @@ unsafe extern "C" fn profile_forced(profile: *const c_char) -> *const c_char {
     }
 }
 
-/// Of a table, never written to.
+/// A pointer that belongs to a table and is never written to.
 struct Constant<T>(T);
 
 // SAFETY: never written to.
@@ -399,7 +399,7 @@ fn table() -> raw::Middleware {
     }
 }
 
-/// The table of a middleware that has nothing which may be missing.
+/// The table of a middleware that has no optional functions.
 fn least() -> raw::Middleware {
     raw::Middleware {
         client_create: None,
@@ -448,7 +448,8 @@ fn a_table_of_another_version_or_size_is_refused_with_expected_and_found() {
             "{words}"
         );
     }
-    // A table from before the functions at its end is taken, and nothing behind it is read.
+    // A table from before the last functions were added is accepted, and nothing behind its end is
+    // read.
     let older = raw::Middleware { struct_bytes: raw::LEAST_STRUCT_BYTES as u32, ..table() };
     // SAFETY: it is a complete table.
     let middleware = unsafe { CMiddleware::load(&older) }.unwrap();
@@ -500,7 +501,7 @@ fn errors_keep_kind_and_object_and_never_come_without_words() {
     assert_eq!(error.kind, ErrorKind::Invalid);
 }
 
-/// Its two stamps, its payload, whether it was lent, and whether its body may be another.
+/// The delivery's two stamps, its payload, whether it was lent, and whether its body may differ.
 type KeptMessage = (i64, i64, Vec<u8>, bool, bool);
 
 #[derive(Default)]
@@ -539,7 +540,8 @@ fn messages_statuses_and_accounts_cross_the_boundary_whole() {
     let mut publisher = node.publisher(&endpoint).unwrap();
     assert_eq!(publisher.publish(b"none"), Err(PublishError::Timeout));
     let subscription = node.subscription(&endpoint, sink.clone()).unwrap();
-    // Endpoints hold their node and session: the caller's order of dropping does not matter.
+    // Endpoints keep their node and session alive: the order in which the caller drops them does
+    // not matter.
     drop(session);
     drop(node);
     assert_eq!(publisher.publish(b"four"), Ok(()));

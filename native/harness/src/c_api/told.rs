@@ -1,4 +1,4 @@
-//! What a table tells: its description, errors, statuses, what was granted, accounts.
+//! What a table reports: its description, errors, statuses, granted settings, accounts.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_void};
@@ -63,7 +63,7 @@ pub fn published(status: raw::Status) -> Result<(), PublishError> {
     }
 }
 
-/// The kinds of an error with the numbers that the header gives them.
+/// The kinds of an error with their numbers in the header.
 const KINDS: [(ErrorKind, c_int); 3] =
     [(ErrorKind::Unsupported, 0), (ErrorKind::Invalid, 1), (ErrorKind::Failed, 2)];
 
@@ -71,7 +71,8 @@ pub fn number(kind: ErrorKind) -> c_int {
     KINDS.into_iter().find(|(known, _)| *known == kind).map_or(2, |(_, number)| number)
 }
 
-/// Calls a function that creates `object`, and turns NULL into the error that it filled.
+/// Calls a function that creates `object`, and turns NULL into the error that the function filled
+/// in.
 pub fn created<T>(
     object: &str,
     create: impl FnOnce(*mut raw::Error) -> *mut T,
@@ -97,7 +98,7 @@ pub fn created<T>(
     })
 }
 
-/// A publisher tells of no take.
+/// A publisher has no `take`.
 const NOT_TOLD: i32 = -1;
 
 pub fn granted(fill: impl FnOnce(*mut raw::Granted)) -> Granted {
