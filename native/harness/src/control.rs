@@ -1,5 +1,5 @@
-//! The control socket: lines in, lines out, and a wake-up for the worker's own threads; and the few
-//! things that every process at such a socket does at its start.
+//! The control socket: it carries lines in and out, and wakes the control thread for the worker's
+//! own threads. Also the few steps that every process with such a socket takes at its start.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
@@ -18,7 +18,7 @@ use crate::allocations;
 use crate::clock::now_ns;
 use crate::protocol::{Event, MAX_LINE_BYTES};
 
-/// Gives events to the control thread from any other, and wakes it.
+/// Passes events from any thread to the control thread, and wakes it.
 #[derive(Clone)]
 pub struct Reporter {
     events: Sender<Event>,
@@ -49,7 +49,7 @@ pub enum Woken {
     TimedOut,
     /// The orchestrator is gone: exit now.
     Closed,
-    /// It sent what no orchestrator sends, and this is what: complain and exit now.
+    /// The other end sent this, which no orchestrator sends: complain and exit now.
     Violated(String),
 }
 
@@ -67,7 +67,7 @@ impl Control {
         })
     }
 
-    /// One whose end is the process's end ([`Control::exit_at_end_of_file`]).
+    /// A control socket whose end is the process's end ([`Control::exit_at_end_of_file`]).
     pub fn for_life(fd: OwnedFd) -> std::io::Result<Control> {
         let control = Control::new(fd)?;
         control.exit_at_end_of_file()?;
@@ -137,7 +137,7 @@ impl Control {
         }
     }
 
-    /// Takes what the socket holds; Some where nothing more is to be read from it.
+    /// Reads the lines that the socket holds; Some if nothing more is to be read from it.
     fn read_lines(&mut self) -> Option<Woken> {
         let mut buffer = [0; 1 << 16];
         let count = match self.socket.read(&mut buffer) {
@@ -148,7 +148,7 @@ impl Control {
             }
             Err(_) => return Some(Woken::Closed),
         };
-        let mut searched = self.pending.len(); // a long line comes in many pieces: each is searched once
+        let mut searched = self.pending.len(); // each piece of a long line is searched once
         self.pending.extend_from_slice(&buffer[..count]);
         while let Some(end) =
             self.pending[searched..].iter().position(|&b| b == b'\n').map(|at| searched + at)
@@ -169,14 +169,14 @@ impl Control {
     }
 }
 
-/// The orchestrator is gone: no clean-up of the middleware, which could hang; the namespace takes
-/// everything with it.
+/// Exits because the orchestrator is gone. The middleware is not cleaned up, which could hang; the
+/// namespace removes everything that is left.
 pub fn exit_now() -> ! {
     end(0)
 }
 
-/// The same where the orchestrator sent what none sends: says so, and the exit code is that of
-/// arguments that are none.
+/// Exits because the orchestrator sent a line that no orchestrator sends: prints that line, and
+/// uses the exit code of bad arguments.
 pub fn refuse_now(violation: &str) -> ! {
     eprintln!("{violation}");
     end(2)
@@ -187,9 +187,9 @@ fn end(exit_code: i32) -> ! {
     unsafe { libc::_exit(exit_code) }
 }
 
-/// The descriptor that the orchestrator left open for us under `number`, and told us on the command
-/// line; None where it is not a number, is not open, or is one of the three standard streams. No
-/// child of ours inherits it. To be taken once.
+/// The descriptor with this `number`, which the orchestrator left open for this process and named
+/// on the command line; None if it is not a number, is not open, or is one of the three standard
+/// streams. No child process inherits it. Take it only once.
 pub fn inherited(number: &str) -> Option<OwnedFd> {
     let fd: RawFd = number.parse().ok().filter(|fd| *fd > 2)?;
     // SAFETY: fcntl only asks whether the descriptor is open; if so it was inherited for us and
@@ -199,9 +199,9 @@ pub fn inherited(number: &str) -> Option<OwnedFd> {
     }
 }
 
-/// For people, on stdout.
+/// Prints `value` for people, on stdout.
 pub fn print(value: &Value) -> ExitCode {
-    // A reader that wants only the first lines is not a failure of ours.
+    // A program that reads only the first lines of the output is no failure.
     let _ = writeln!(
         std::io::stdout(),
         "{}",
@@ -210,7 +210,8 @@ pub fn print(value: &Value) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// For people, on stderr; the exit code is that of wrong arguments and descriptors.
+/// Prints a message for people, on stderr, and returns the exit code of wrong arguments and
+/// descriptors.
 pub fn complain(message: &str) -> ExitCode {
     eprintln!("{message}");
     ExitCode::from(2)
@@ -220,7 +221,7 @@ pub fn complain(message: &str) -> ExitCode {
 mod tests {
     use super::*;
 
-    /// What a control socket says first after `sent`.
+    /// What a control socket reports first after `sent` was written to it.
     fn woken_by(sent: &[u8]) -> Woken {
         let (mut theirs, ours) = UnixStream::pair().unwrap();
         theirs.write_all(sent).unwrap();

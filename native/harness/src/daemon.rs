@@ -1,9 +1,9 @@
 //! `WORKER --daemon NAME`: a process that serves the workers of its host (RouDi, a router), under
 //! the worker protocol.
 //!
-//! It knows `open`, which answers when the daemon serves, and `exit`. Unlike a worker it also ends
-//! in order at the end of file: what a daemon leaves in the file system, the next one of its kind
-//! would find.
+//! It knows `open`, which answers when the daemon serves, and `exit`. Unlike a worker it also
+//! closes in order at the end of file: the next daemon of its kind would find what it left in the
+//! file system.
 
 use std::os::fd::OwnedFd;
 use std::process::ExitCode;
@@ -16,8 +16,8 @@ use crate::modes;
 use crate::protocol::{parse_request, Command, FromWorker, Open, Reply};
 use crate::worker::hello;
 
-/// Runs daemon `name` of `middleware` until `exit` or the end of file; exit code 2 for a bad
-/// control socket.
+/// Runs daemon `name` of `middleware` until `exit` or the end of file. Returns exit code 2 for a
+/// bad control socket.
 pub fn run(middleware: &dyn Middleware, name: &str, control: OwnedFd) -> ExitCode {
     let mut control = match Control::new(control) {
         Ok(control) => control,

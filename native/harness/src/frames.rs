@@ -2,10 +2,10 @@
 //! memory that the orchestrator made (`docs/formats/frames.md`). Workers link no GStreamer, and
 //! every middleware gets the same frames.
 //!
-//! A publisher sends each frame once, in order, beginning two behind the newest: a source that is
-//! late by less than two periods is never noticed. Where the source is later, the newest frame goes
-//! out again and is counted; where the publisher is so late that its frame was overwritten, it goes
-//! on two behind the newest.
+//! A publisher sends each frame once, in order, beginning two behind the newest: a delay of the
+//! source by less than two periods has no effect. If the source is later than that, the newest
+//! frame is sent again and counted; if the publisher is so late that its frame was overwritten, it
+//! continues two behind the newest.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -23,18 +23,19 @@ const FIRST_NUMBER: usize = 64;
 const NUMBER_BYTES: usize = 64;
 /// Frames between the one that is sent and the newest one.
 const SLACK: u64 = 2;
-/// Copied and summed at a time: what was just copied is summed from the first cache.
+/// Bytes that are copied and summed at a time, so that the sum reads them from the first-level
+/// cache.
 const BLOCK_BYTES: usize = 4096;
 
-/// What became of the frames asked for, probes apart.
+/// What happened to the frames of the publisher's messages, probes apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub fresh: u64,
-    /// Sent again, since the source had no next one in time.
+    /// Frames that were sent again, because the source had no next one in time.
     pub repeated: u64,
-    /// Overwritten before the publisher came to them.
+    /// Frames that were overwritten before the publisher reached them.
     pub skipped: u64,
-    /// Overwritten while they were copied.
+    /// Frames that were overwritten while they were copied.
     pub torn: u64,
 }
 
@@ -50,7 +51,7 @@ pub struct Frames {
     counts: Counts,
 }
 
-// SAFETY: the map is read alone, numbers through atomics; one publisher owns the reader.
+// SAFETY: the map is only read, and its numbers through atomics; one publisher owns the reader.
 unsafe impl Send for Frames {}
 
 impl Frames {
@@ -136,9 +137,9 @@ impl Frames {
         self.counts
     }
 
-    /// Copies the next frame over `body`, which stands behind the header in its payload, and
-    /// returns the sum of what was copied. A probe takes the newest one and leaves the order as it
-    /// is. Without any frame yet, the body is zero.
+    /// Copies the next frame over `body`, which follows the header in its payload, and returns the
+    /// sum of the copied bytes. A probe takes the newest frame and does not advance. If there is no
+    /// frame yet, the body is zero.
     #[inline]
     pub fn take(&mut self, body: &mut [u8], probe: bool) -> u64 {
         let finished = self.number(40).load(Ordering::Acquire);
@@ -167,7 +168,7 @@ impl Frames {
             self.counts.repeated += 1;
             return newest;
         }
-        // The slot behind the newest is being written, so one less than all can be read.
+        // The slot behind the newest one is being written, so one slot less than all can be read.
         let oldest = finished.saturating_sub(self.slots - 1);
         let frame = if wanted < oldest { newest.saturating_sub(SLACK).max(oldest) } else { wanted };
         self.counts.skipped += frame - wanted;
@@ -182,8 +183,8 @@ impl Frames {
         let mut from = self.first_slot + slot * self.slot_bytes + HEADER_BYTES;
         for block in body[..length].chunks_mut(BLOCK_BYTES) {
             // SAFETY: `check` found the slot within the map. The source may write meanwhile: its
-            // bytes are then torn, which the slot's number tells, and the sum is of what was
-            // copied.
+            // bytes are then torn, which the slot's number shows, and the sum is that of the copied
+            // bytes.
             unsafe {
                 std::ptr::copy_nonoverlapping(
                     self.map.as_ptr().add(from),
@@ -243,7 +244,7 @@ mod tests {
         file
     }
 
-    /// As the source does it: no number while it writes.
+    /// Writes a frame as the source does: the slot has no number while the frame is written.
     fn produce(file: &File, frame: u64) {
         let slot = (frame % SLOTS) as usize;
         let number = (FIRST_NUMBER + slot * NUMBER_BYTES) as u64;
@@ -270,7 +271,7 @@ mod tests {
         let file = ring();
         (0..4).for_each(|f| produce(&file, f));
         let mut frames = reader(&file);
-        assert_eq!(take(&mut frames), 1); // not the newest: that is the slack
+        assert_eq!(take(&mut frames), 1); // not the newest, because of the slack
         assert_eq!((take(&mut frames), take(&mut frames)), (2, 3)); // the source is late
         (4..6).for_each(|f| produce(&file, f));
         assert_eq!((take(&mut frames), take(&mut frames)), (4, 5));

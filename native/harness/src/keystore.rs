@@ -1,12 +1,12 @@
-//! Keys and documents of a trial with `security: true`, made by openssl in the temporary directory
-//! of its host, or in the directory that all of its hosts see.
+//! The keys and documents of a trial with `security: true`. openssl makes them in the temporary
+//! directory of the trial's host, or in the directory that all of its hosts see.
 //!
 //! One certificate authority, one identity that all participants share (as the nodes of one ROS 2
 //! enclave do), permission for every topic, and the protection that ROS 2's own tool (sros2) asks
-//! for by default: discovery, liveliness, metadata and data encrypted, RTPS messages signed. It is
-//! a keystore as sros2 lays one out (docs.ros.org, "Understanding the security keystore"), so that
-//! nodes of ROS 2, the libraries below them and Zenoh's TLS read the same files. They live and die
-//! with the hosts of the trial.
+//! for by default: discovery, liveliness, metadata and data encrypted, RTPS messages signed. The
+//! keystore has the layout of sros2 (docs.ros.org, "Understanding the security keystore"), so that
+//! nodes of ROS 2, the libraries below them and Zenoh's TLS read the same files. The files are
+//! removed with the hosts of the trial.
 
 use std::env;
 use std::fs;
@@ -20,7 +20,7 @@ use crate::middleware::Error;
 // names none of its own.
 const GOVERNANCE: &str = include_str!("../security/governance.xml");
 const PERMISSIONS: &str = include_str!("../security/permissions.xml");
-/// Of the one enclave, which nodes of ROS 2 name `/rmwbench`.
+/// The directory of the one enclave, which nodes of ROS 2 name `/rmwbench`.
 const ENCLAVE_DIRECTORY: &str = "enclaves/rmwbench";
 
 pub struct Keystore {
@@ -28,7 +28,7 @@ pub struct Keystore {
 }
 
 impl Keystore {
-    /// That of trial `nonce`, made by the first process that asks for it.
+    /// The keystore of trial `nonce`; the first process that calls this makes it.
     pub fn of(nonce: u64) -> Result<Keystore, Error> {
         let place =
             env::var_os("RMWBENCH_COMMON_DIRECTORY").map_or_else(env::temp_dir, PathBuf::from);
@@ -36,15 +36,15 @@ impl Keystore {
         if directory.is_dir() {
             return Ok(Keystore { directory });
         }
-        // PIDs are those of a host.
+        // A PID is unique only within its host.
         let host = env::var("RMWBENCH_ADDRESS").unwrap_or_default();
         let own = PathBuf::from(format!("{}.{host}.{}", directory.display(), process::id()));
         let enclave = own.join(ENCLAVE_DIRECTORY);
         let made = fs::create_dir_all(&enclave)
             .map_err(|e| failed(&format!("{}: {e}", enclave.display())))
             .and_then(|()| make(&enclave));
-        // Whole or not at all: another process may be making the same, and whoever renames first is
-        // the authority.
+        // The directory appears whole or not at all: another process may be making the same
+        // keystore, and the first rename decides.
         let renamed = made.and_then(|()| match fs::rename(&own, &directory) {
             Err(error) if !directory.is_dir() => {
                 Err(failed(&format!("{} to {}: {error}", own.display(), directory.display())))
@@ -98,7 +98,7 @@ fn make(enclave: &Path) -> Result<(), Error> {
         "participant.csr",
     ];
     openssl(enclave, &[&request[..], &key[..]].concat())?;
-    // With an extension it is of version 3, as sros2's is: TLS takes no other.
+    // With an extension the certificate is of version 3, as sros2's is: TLS accepts no other.
     write("extensions.cnf", "basicConstraints = critical, CA:FALSE\n")?;
     openssl(
         enclave,

@@ -1,8 +1,8 @@
-//! What every worker shares: the protocol, the schedule, the payload, the recorder, and the traits
-//! that a middleware implements.
+//! The code that every worker shares: the protocol, the schedule, the payload, the recorder, and
+//! the traits that a middleware implements.
 //!
 //! One worker binary per middleware links this crate and calls [`worker::main`]. The measuring code
-//! is therefore the same for all of them, and the middleware's own code stands behind a few small
+//! is therefore the same for all of them, and the middleware's own code is behind a few small
 //! traits in [`middleware`]. Everything is `dyn`: a virtual call costs about a nanosecond, and the
 //! hot path stays one readable function for every middleware.
 //!

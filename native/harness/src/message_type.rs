@@ -1,6 +1,6 @@
 //! A message type is an exact layout: CDR before the payload, the payload, CDR after it.
 //!
-//! The layouts themselves are the suite's (Python); a worker needs only the bytes around the
+//! The suite (in Python) holds the layouts themselves. A worker needs only the bytes around the
 //! payload, so it knows no type by name.
 
 use serde::{de::Error as _, Deserialize, Deserializer, Serialize, Serializer};
@@ -8,14 +8,14 @@ use serde::{de::Error as _, Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageType {
     pub name: String,
-    /// Size of the payload, the header of `records.md` included.
+    /// Size of the payload, including the header that `records.md` specifies.
     pub payload_bytes: u32,
-    /// As ROS 2 writes it: `sensor_msgs/msg/Image`.
+    /// The name in ROS 2's form: `sensor_msgs/msg/Image`.
     pub ros_type: String,
-    /// XCDR1 from the encapsulation header up to the payload.
+    /// The XCDR1 bytes from the encapsulation header up to the payload.
     #[serde(rename = "cdr_prefix_hex", with = "hex")]
     pub cdr_prefix: Vec<u8>,
-    /// XCDR1 after the payload.
+    /// The XCDR1 bytes after the payload.
     #[serde(rename = "cdr_suffix_hex", with = "hex")]
     pub cdr_suffix: Vec<u8>,
 }
@@ -35,14 +35,13 @@ impl MessageType {
         }
     }
 
-    /// Request and reply of `rmwbench_msgs/srv/Bytes` with so many bytes of data each: the type of
-    /// a service of bytes.
+    /// Request and reply of `rmwbench_msgs/srv/Bytes` with this many bytes of data each.
     pub fn service_bytes(request_bytes: u32, reply_bytes: u32) -> (Self, Self) {
         let part = |part: &str, payload_bytes: u32| MessageType {
             name: format!("Bytes_{part}({payload_bytes})"),
             payload_bytes,
             ros_type: format!("rmwbench_msgs/srv/Bytes_{part}"),
-            // plain CDR, little endian; then `uint8[] data` alone
+            // plain CDR, little endian; then only `uint8[] data`
             cdr_prefix: [0, 1, 0, 0].into_iter().chain(payload_bytes.to_le_bytes()).collect(),
             cdr_suffix: Vec::new(),
         };

@@ -1,10 +1,10 @@
-//! What a middleware implements: open a session, make nodes, publishers and subscriptions, clients
-//! and services.
+//! The traits that a middleware implements: they open a session and create nodes, publishers,
+//! subscriptions, clients and services.
 //!
-//! Delivery goes to a [`Sink`] that the middleware's own thread calls, whatever that thread is: a
-//! wait set, a listener, an executor. The harness never owns the loop, because no robot's harness
-//! does; a middleware that only polls brings its own waiting thread, one for a session and not one
-//! for a subscription (200 nodes must not need 200 threads).
+//! The middleware's own thread delivers to a [`Sink`], whether it is a wait set's, a listener's or
+//! an executor's. The harness never owns the loop, because on a robot no harness does. A middleware
+//! that can only be polled has its own waiting thread: one for a session, not one for a
+//! subscription (200 nodes must not need 200 threads).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,33 +19,33 @@ use crate::message_type::MessageType;
 pub use crate::modes::modes;
 use crate::qos::{History, Qos, Reliability};
 
-/// A middleware: the only thing a worker's `main` names.
+/// A middleware: the only type that a worker's `main` names.
 pub trait Middleware: Sync {
     /// Version, capabilities and embedded profiles; must work where the middleware itself cannot
     /// run.
     fn describe(&self) -> Description;
 
-    /// What the isolation of trials, or this worker, forces on an embedded profile: it is then
-    /// shown with an asterisk (`untouched*`) and this text. None: the profile is just what it says.
+    /// What the isolation of trials, or this worker, forces on an embedded profile; the profile is
+    /// then shown with an asterisk (`untouched*`) and this text. None: nothing is forced.
     fn forced(&self, _profile: &str) -> Option<&'static str> {
         None
     }
 
-    /// What keeps an embedded profile within one host, and the modes that replace it; None where it
-    /// reaches others. A cell over several hosts is then `not supported`, with this reason, before
-    /// it runs.
+    /// What keeps an embedded profile within one host, and the modes that replace it; None if the
+    /// profile reaches other hosts. A cell over several hosts is then `not supported`, with this
+    /// reason, before it runs.
     fn one_host(&self, _profile: &str) -> Option<OneHost> {
         None
     }
 
     /// How the middleware keeps to a host without namespaces of its own ([`crate::shared_host`]).
-    /// None: it does not, and its arms are left out there.
+    /// None: it does not, and its arms do not run there.
     fn shared_host(&self) -> Option<SharedHost> {
         None
     }
 
-    /// What processes with an embedded profile take of `/dev/shm`; None: nothing. Only asked where
-    /// that is small and shared.
+    /// What processes with an embedded profile take of `/dev/shm`; None: nothing. It is only asked
+    /// where `/dev/shm` is small and shared.
     fn shared_memory(&self, _profile: &str) -> Option<SharedMemory> {
         None
     }
@@ -59,19 +59,19 @@ pub trait Middleware: Sync {
         &[]
     }
 
-    /// The daemons that levels of modes need besides: (mode, level, daemons).
+    /// The further daemons that levels of modes need: (mode, level, daemons).
     fn mode_daemons(&self) -> &'static [(&'static str, &'static str, &'static [&'static str])] {
         &[]
     }
 
-    /// Those of them that serve one host only: each host with a process of this middleware gets its
+    /// The daemons that serve one host only: each host with a process of this middleware gets its
     /// own.
     fn daemons_each_host(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Starts a daemon in this process; returns when it serves. `config` is what the workers of its
-    /// host open with.
+    /// Starts a daemon in this process; returns when it serves. `config` is that of the workers of
+    /// its host.
     fn daemon(&self, name: &str, _config: &SessionConfig) -> Result<Box<dyn Daemon>, Error> {
         Err(Error::unsupported(format!("daemon {name}"), "this worker has no daemon of that name"))
     }
@@ -94,13 +94,13 @@ pub trait Session: Send {
 /// An effective configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Configuration {
-    /// As in [`Profile::format`].
+    /// The same names as in [`Profile::format`].
     pub format: String,
     pub text: String,
 }
 
 impl Configuration {
-    /// Settings as a profile of [`Profile::json`] would bring them about.
+    /// Settings in the form of a profile that [`Profile::json`] reads.
     pub fn json(settings: &impl Serialize) -> Configuration {
         let text = serde_json::to_string(settings).expect("plain data");
         Configuration { format: "json".into(), text }
@@ -111,16 +111,17 @@ impl Configuration {
 pub trait Node: Send {
     fn publisher(&mut self, config: &EndpointConfig) -> Result<Box<dyn Publisher>, Error>;
 
-    /// Deliveries to `sink` may come from any thread and may begin before this returns.
+    /// Creates a subscription. Deliveries to `sink` may come from any thread and may begin before
+    /// this returns.
     fn subscription(
         &mut self,
         config: &EndpointConfig,
         sink: Arc<dyn Sink>,
     ) -> Result<Box<dyn Subscription>, Error>;
 
-    /// A service's client: `publish` of what it returns sends a request and does not wait for the
-    /// answer; replies go to `sink`, as a subscription's messages do. It counts the services
-    /// matched. Replies to other clients are dropped here, not delivered, and counted as
+    /// Creates a service's client. `publish` of the returned publisher sends a request and does not
+    /// wait for the answer; replies go to `sink`, as a subscription's messages do. `matched` counts
+    /// the services. The middleware drops replies to other clients and counts them as
     /// `other_clients_replies` and `other_clients_reply_bytes`.
     fn client(
         &mut self,
@@ -130,8 +131,8 @@ pub trait Node: Send {
         Err(no_services(config))
     }
 
-    /// A service: each request goes to `handler`, from any thread, which replies from within the
-    /// call. It counts the clients matched.
+    /// Creates a service. Each request goes to `handler`, from any thread, which replies within the
+    /// call. `matched` counts the clients.
     fn service(
         &mut self,
         config: &EndpointConfig,
@@ -148,27 +149,28 @@ fn no_services(config: &EndpointConfig) -> Error {
     )
 }
 
-/// What publishers, subscriptions, clients and services can tell of themselves.
+/// The reports of publishers, subscriptions, clients and services about themselves.
 pub trait Endpoint: Send {
-    /// Peers matched now.
+    /// The number of peers matched now.
     fn matched(&self) -> u32;
 
-    /// What was granted, read back from the middleware where it can be read.
+    /// The granted settings, read back from the middleware where it can report them.
     fn granted(&self) -> Granted;
 
-    /// Drops and evidence so far.
+    /// The drops and the evidence so far.
     fn account(&self) -> Account;
 }
 
-/// Each is used by a thread of its own, at the same time as the others of its node and session.
+/// A publisher. Each is used by a thread of its own, at the same time as the others of its node and
+/// session.
 pub trait Publisher: Endpoint {
     /// Publishes a copy of `payload`; returns when the middleware's publish call does.
     fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError>;
 
-    /// The payload of the API's own message, `bytes` long, where its users write into one before
-    /// they publish it. It stays where it is until [`Publisher::publish`] is called with it, which
-    /// then copies nothing; nobody else touches it meanwhile. None, by default, where users publish
-    /// from memory of theirs.
+    /// The payload of the API's own message, `bytes` long, for an API whose users write into such a
+    /// message before they publish it. It stays where it is until [`Publisher::publish`] is called
+    /// with it, which then copies nothing; nobody else touches it meanwhile. None, by default, if
+    /// users publish from their own memory.
     fn message(&mut self, _bytes: usize) -> Option<NonNull<[u8]>> {
         None
     }
@@ -183,11 +185,11 @@ pub trait Publisher: Endpoint {
     }
 }
 
-/// Dropping it ends delivery: after that the sink is called no more.
+/// A subscription. Dropping it ends delivery: after that the sink is not called again.
 pub trait Subscription: Endpoint {}
 
-/// Why a profile is for one host; the reason ends with what to ask for instead. `unless` names
-/// modes that replace what is in the way.
+/// Why a profile works on one host only; the reason ends with what to request instead. `unless`
+/// names the modes that replace the setting which prevents it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct OneHost {
     pub reason: &'static str,
@@ -195,8 +197,8 @@ pub struct OneHost {
     pub unless: &'static [&'static str],
 }
 
-/// What is forced on every profile on a shared host, in words; and the daemons that cannot run
-/// there: (name, why).
+/// The settings that are forced on every profile on a shared host, in words; and the daemons that
+/// cannot run there: (name, reason).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SharedHost {
     pub forced: &'static str,
@@ -204,38 +206,39 @@ pub struct SharedHost {
     pub without: &'static [(&'static str, &'static str)],
 }
 
-/// Bytes of `/dev/shm` per process, whatever it sends; and whether a publisher's full history lies
-/// there besides.
+/// The bytes of `/dev/shm` that a process takes whatever it sends; and whether a publisher's full
+/// history takes more of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SharedMemory {
     pub process_bytes: u64,
     pub histories: bool,
 }
 
-/// Where messages go. Called by the middleware's thread, from several at once if it has several. It
-/// may sleep there, where a suite asks for a consumer that keeps each message: the payload stays
-/// the reader's until it returns.
+/// Where messages go. The middleware's thread calls it; several threads may call it at once. It may
+/// sleep in the call, if a suite has a consumer that keeps each message: the payload stays the
+/// reader's until the call returns.
 pub trait Sink: Send + Sync {
     fn deliver(&self, delivery: &Delivery<'_>);
 
-    /// Whether delivering publishes on in a call that may wait for acknowledgements: reliably, with
-    /// a history that keeps all. A middleware that calls back in the thread which takes them would
-    /// wait there for what only that thread can bring: it refuses to.
+    /// Whether a delivery publishes the message again in a call that may wait for acknowledgements
+    /// (reliable, with a history that keeps all). A middleware that calls back in the thread which
+    /// takes acknowledgements would then wait for ever: it refuses such a subscription.
     fn publish_may_wait(&self) -> bool {
         false
     }
 }
 
-/// How one request is answered. A function of the payload is one, for APIs whose users answer from
-/// memory of theirs.
+/// How one request is answered. A function of the payload implements it, for APIs whose users
+/// answer from their own memory.
 pub trait Reply {
-    /// The payload of the API's own reply, `bytes` long, where its users write into one before they
-    /// send it: as [`Publisher::message`], until [`Reply::send`] is called with it.
+    /// The payload of the API's own reply, `bytes` long, for an API whose users write into it
+    /// before they send it. It is valid until [`Reply::send`] is called with it, as for
+    /// [`Publisher::message`].
     fn message(&mut self, _bytes: usize) -> Option<NonNull<[u8]>> {
         None
     }
 
-    /// Sends the answer to the request's client; returns when the middleware's call does.
+    /// Sends the answer to the client of the request; returns when the middleware's call returns.
     fn send(&mut self, payload: &[u8]) -> Result<(), PublishError>;
 }
 
@@ -245,34 +248,34 @@ impl<Send: FnMut(&[u8]) -> Result<(), PublishError>> Reply for Send {
     }
 }
 
-/// Where a service's requests go. Called by the middleware's thread, from several at once if it has
-/// several.
+/// Where a service's requests go. The middleware's thread calls it; several threads may call it at
+/// once.
 pub trait Handler: Send + Sync {
-    /// Handles one request. It is answered once, or not at all for what no client of this trial
-    /// sent.
+    /// Handles one request. Answers it once, or not at all if no client of this trial sent it.
     fn handle(&self, request: &Delivery<'_>, reply: &mut dyn Reply);
 }
 
-/// One message in the reader's hands. The two stamps are defined in `docs/formats/records.md`;
-/// [`Delivery::taken`] makes them so.
+/// One message that the reader has taken. `docs/formats/records.md` defines the two stamps;
+/// [`Delivery::taken`] takes them accordingly.
 pub struct Delivery<'a> {
-    /// When the wait returned or the callback began that announced this message (CLOCK_MONOTONIC,
+    /// When the wait that announced this message returned, or its callback began (CLOCK_MONOTONIC,
     /// ns).
     pub notified_ns: i64,
     /// The last instant before the reader's code can look at this payload.
     pub taken_ns: i64,
     pub payload: &'a [u8],
-    /// Read in place, by the middleware's own evidence; false where it has none.
+    /// Whether the payload is read in place, by the middleware's own evidence; false if it has
+    /// none.
     pub zero_copy: bool,
-    /// The body need not be the bytes that were published (a lossy codec between): it is read and
-    /// not checked, its size is.
+    /// Whether the body may differ from the published bytes (there is a lossy codec between): it is
+    /// then read and only its size is checked.
     pub lossy: bool,
 }
 
 impl<'a> Delivery<'a> {
-    /// A message that the reader's code may look at from now on: takes the stamp `taken_ns`. To be
-    /// made for one message after the other, when it is handed over. `notified_ns` 0: nothing
-    /// announced it (polling), which makes the two stamps one.
+    /// Makes the delivery of a message that the reader's code may look at from now on, with the
+    /// stamp `taken_ns`. Make it for one message after the other, when the message is handed over.
+    /// `notified_ns` 0: nothing announced the message (polling), so both stamps are equal.
     #[inline]
     pub fn taken(notified_ns: i64, payload: &'a [u8], zero_copy: bool) -> Delivery<'a> {
         let taken_ns = now_ns();
@@ -281,8 +284,8 @@ impl<'a> Delivery<'a> {
     }
 }
 
-/// Why a publish call did not send. The middleware's words go to the account, not here: no
-/// allocation in the hot path.
+/// Why a publish call did not send the message. The middleware's words go to the account, not here:
+/// no allocation in the hot path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PublishError {
     /// A queue, history or pool was full and the call gave up.
@@ -297,13 +300,13 @@ pub enum PublishError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PublishMode {
-    /// As the profile has it.
+    /// The profile's setting.
     Default,
     Sync,
     Async,
 }
 
-/// How a subscription learns of data.
+/// How a subscription learns that there are messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
@@ -319,8 +322,7 @@ pub enum Wait {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Take {
-    /// As any user of this API gets them: in memory of the reader's own, or lent where the API
-    /// lends.
+    /// As any user of this API gets them: in the reader's own memory, or lent if the API lends.
     #[default]
     Typed,
     /// Serialised, in the middleware's receive buffer, before any deserialiser ran.
@@ -331,11 +333,11 @@ pub enum Take {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TakenAs {
-    /// In memory that is the reader's own.
+    /// In the reader's own memory.
     Typed,
     /// In the middleware's receive buffer.
     Raw,
-    /// In memory that the API lends: of the writer, or of a pool that both share.
+    /// In memory that the API lends: the writer's, or that of a pool which both share.
     Lent,
 }
 
@@ -343,11 +345,11 @@ pub enum TakenAs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenFull {
-    /// A publish call waits for room, if only for some time; a reader holds its writers up.
+    /// A publish call waits for room, possibly with a time-out; a reader makes its writers wait.
     Blocks,
     /// A writer replaces its oldest message that is not delivered yet.
     OverwritesAtWriter,
-    /// A writer, or what sends for it, drops the new message.
+    /// A writer, or the component that sends for it, drops the new message.
     DropsAtWriter,
     /// A reader loses a message that reached it.
     DropsAtReader,
@@ -356,7 +358,7 @@ pub enum WhenFull {
 }
 
 impl WhenFull {
-    /// What DDS does at a writer of this granted QoS; None: a best-effort writer keeps no message.
+    /// What a DDS writer of this granted QoS does; None: a best-effort writer keeps no message.
     pub fn of_dds_writer(qos: &Qos) -> Option<WhenFull> {
         match (qos.reliability, qos.history) {
             (Reliability::BestEffort, _) => None,
@@ -365,8 +367,8 @@ impl WhenFull {
         }
     }
 
-    /// The same at a reader, whose history takes the place of the oldest unless it must keep all
-    /// and can hold the writer up.
+    /// What a DDS reader of this granted QoS does: its history replaces the oldest message, unless
+    /// it must keep all and can make the writer wait.
     pub fn of_dds_reader(qos: &Qos) -> Option<WhenFull> {
         match (qos.reliability, qos.history) {
             (Reliability::Reliable, History::KeepAll) => Some(WhenFull::Blocks),
@@ -386,7 +388,8 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Its settings, of a worker whose profiles are JSON. Errors: another format or shape.
+    /// The settings in a profile of a worker whose profiles are JSON. Errors: another format or
+    /// shape.
     pub fn json<T: serde::de::DeserializeOwned>(&self) -> Result<T, Error> {
         let invalid = |message| Error::invalid(format!("profile {}", self.name), message);
         if self.format != "json" {
@@ -399,17 +402,18 @@ impl Profile {
 #[derive(Clone, Debug)]
 pub struct SessionConfig {
     pub profile: Profile,
-    /// Settings of the arm beyond its profile; take them with [`SessionConfig::option`].
+    /// Settings of the arm that its profile does not contain; read them with
+    /// [`SessionConfig::option`].
     pub options: BTreeMap<String, Value>,
-    /// Settings of the portable vocabulary ([`crate::modes`]), which replace what the profile says;
-    /// take them with [`SessionConfig::mode`].
+    /// Settings of the portable vocabulary ([`crate::modes`]), which replace those of the profile;
+    /// read them with [`SessionConfig::mode`].
     pub modes: BTreeMap<String, Value>,
     pub domain_id: u32,
     pub trial_nonce: u64,
 }
 
 impl SessionConfig {
-    /// Option `key` as a `T`, or `default` where it is absent; a value of another shape is invalid.
+    /// Option `key` as a `T`, or `default` if it is absent; a value of another shape is invalid.
     pub fn option<T: serde::de::DeserializeOwned>(
         &self,
         key: &str,
@@ -423,7 +427,7 @@ impl SessionConfig {
         }
     }
 
-    /// Refuses options that the middleware does not know, naming those it does.
+    /// Refuses options that the middleware does not know, and names those that it knows.
     pub fn only_options(&self, known: &[&str]) -> Result<(), Error> {
         match self.options.keys().find(|k| !known.contains(&k.as_str())) {
             None => Ok(()),
@@ -435,38 +439,38 @@ impl SessionConfig {
     }
 }
 
-/// All that creation of an endpoint needs; the schedule stays with the harness.
+/// Everything that the creation of an endpoint needs; the schedule stays with the harness.
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
     pub endpoint: u32,
-    /// Of a client or a service: the service's name.
+    /// For a client or a service: the service's name.
     pub topic: String,
-    /// Of a client or a service: the request's type.
+    /// For a client or a service: the request's type.
     pub message_type: MessageType,
-    /// Of a client or a service, and of these alone.
+    /// For a client or a service only.
     pub reply_type: Option<MessageType>,
     pub qos: Qos,
     pub loan: bool,
     pub publish_mode: PublishMode,
     pub wait: Wait,
-    /// Of a subscription; the others are `typed`. The harness has refused `raw` where the
-    /// description says `no` to `take_raw`.
+    /// For a subscription; `typed` for the others. The harness has refused `raw` if the description
+    /// says `no` to `take_raw`.
     pub take: Take,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Granted {
     pub qos: Qos,
-    /// The mode in force, never `default` unless it cannot be known.
+    /// The mode in force; `default` only if the mode cannot be known.
     pub publish_mode: PublishMode,
     pub wait: Wait,
-    /// Of what reads. None: of a publisher.
+    /// For an endpoint that reads; None for a publisher.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub take: Option<TakenAs>,
-    /// None where it is not known.
+    /// None if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when_full: Option<WhenFull>,
-    /// What a reader of the numbers must know, in plain words.
+    /// Notes that a reader of the results must know, in plain words.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -474,7 +478,7 @@ pub struct Granted {
 /// Drops and evidence of an endpoint. Absent counters are left out, never 0.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Account {
-    /// Messages that the reader's side dropped, where the middleware counts them.
+    /// Messages that the reader's side dropped, if the middleware counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reader_drops: Option<u64>,
     /// The middleware's own counters.
@@ -484,7 +488,7 @@ pub struct Account {
     pub evidence: Vec<Evidence>,
 }
 
-/// The middleware's own word on the path that messages took.
+/// What the middleware itself reports about the path that messages took.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Evidence {
     /// `shm`, `udp`, `tcp`, `unix`, `intra_process`.
@@ -493,26 +497,26 @@ pub struct Evidence {
     pub note: String,
 }
 
-/// What `--describe` prints, less the protocol version.
+/// The document that `--describe` prints, without the protocol version.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Description {
     pub middleware: String,
     /// `floor` or `native`.
     pub layer: String,
     pub version: String,
-    /// ISO date of this version's release.
+    /// The date of this version's release, in ISO form.
     pub release_date: String,
     pub build: BTreeMap<String, Value>,
-    /// Name → `yes`, `no: REASON` or `partly: REASON`; every name of [`CAPABILITIES`].
+    /// Name → `yes`, `no: REASON` or `partly: REASON`; it has every name of [`CAPABILITIES`].
     pub capabilities: BTreeMap<String, String>,
-    /// Name → the levels that it can (`udp|tcp`, `true|false`, `N`) or `no: REASON`; what is absent
-    /// is refused as not mapped. [`modes`] builds it.
+    /// Name → the levels that the middleware supports (`udp|tcp`, `true|false`, `N`) or `no:
+    /// REASON`; an absent name is refused as not mapped. [`modes`] builds it.
     #[serde(default)]
     pub modes: BTreeMap<String, String>,
     pub profiles: Vec<Profile>,
 }
 
-/// The names that every description answers (`worker-protocol.md`, last section).
+/// The names that every description contains (`worker-protocol.md`, last section).
 pub const CAPABILITIES: [&str; 20] = [
     "reliable",
     "best_effort",
@@ -538,7 +542,7 @@ pub const CAPABILITIES: [&str; 20] = [
 
 const NO_RAW: &str = "no: this API hands out no serialised message beside what take: typed gives";
 
-/// Builds the capability map: everything is `no: REASON` by `default_no` unless listed.
+/// Builds the capability map: a name that is not listed is `no: REASON` by `default_no`.
 pub fn capabilities(listed: &[(&str, &str)]) -> BTreeMap<String, String> {
     CAPABILITIES
         .iter()
@@ -554,11 +558,11 @@ pub fn capabilities(listed: &[(&str, &str)]) -> BTreeMap<String, String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
-    /// Known to be impossible with this middleware.
+    /// The middleware is known to be unable to do this.
     Unsupported,
-    /// The request contradicts itself or names something unknown.
+    /// The request contradicts itself or contains an unknown name.
     Invalid,
-    /// It was tried and went wrong.
+    /// The attempt failed.
     Failed,
 }
 
@@ -566,7 +570,7 @@ pub enum ErrorKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Error {
     pub kind: ErrorKind,
-    /// What it is about: `endpoint 3`, `option transport`.
+    /// The object of the error: `endpoint 3`, `option transport`.
     pub object: String,
     pub message: String,
 }

@@ -1,9 +1,10 @@
 //! Modes: settings that mean the same for every middleware (`transport`, `batching`, …), so that
 //! they can be factors of a suite.
 //!
-//! The vocabulary is closed and stands here; each middleware maps what it can to its own
-//! configuration and says so in its description. What is asked and not described is refused in one
-//! place, before the middleware is opened, so that no worker can take a mode silently.
+//! The vocabulary is closed and defined here; each middleware maps the modes that it supports to
+//! its own configuration, and its description lists them. A mode that a description does not list
+//! is refused in one place, before the middleware is opened, so that no worker can accept a mode
+//! silently.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use serde_json::Value;
 
 use crate::middleware::{Description, Error, SessionConfig};
 
-/// What the levels of a mode look like.
+/// The form of a mode's levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Levels {
     Named(&'static [&'static str]),
@@ -37,7 +38,7 @@ pub const MODES: [(&str, Levels); 9] = [
     ("compression", Levels::TrueOrFalse),
 ];
 
-/// Builds a description's map: what is not listed is `no: REASON` by default.
+/// Builds the map for a description: a mode that is not listed is `no: REASON` by default.
 pub fn modes(listed: &[(&str, &str)]) -> BTreeMap<String, String> {
     MODES
         .iter()
@@ -52,8 +53,12 @@ pub fn modes(listed: &[(&str, &str)]) -> BTreeMap<String, String> {
 const NOT_MAPPED: &str = "no: not mapped in this worker";
 
 impl SessionConfig {
-    /// Mode `name` as a `T`, or None where it is not asked; a level of another shape is invalid,
-    /// one that the vocabulary has and `T` has not is unsupported.
+    /// Mode `name` as a `T`; None if it is not set.
+    ///
+    /// # Errors
+    ///
+    /// Invalid if the level has the wrong shape, unsupported if it is in the vocabulary but not in
+    /// `T`.
     pub fn mode<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
         let parse = |level: &Value| {
             serde_json::from_value(level.clone()).map_err(|e| {
@@ -69,7 +74,7 @@ impl SessionConfig {
         self.modes.get(name).map(parse).transpose()
     }
 
-    /// Refuses, as unsupported, the modes that are asked and that the caller does not take.
+    /// Refuses, as unsupported, the modes that are set and that are not in `taken`.
     pub fn only_modes(&self, taken: &[&str]) -> Result<(), Error> {
         match self.modes.keys().find(|name| !taken.contains(&name.as_str())) {
             None => Ok(()),
@@ -84,9 +89,9 @@ impl SessionConfig {
     }
 }
 
-/// Refuses what the vocabulary does not know (invalid) and what the description says `no` to
-/// (unsupported, in its words). Levels that a mode has elsewhere and not here are left to the
-/// middleware, which knows why; [`check_granted`] is behind it.
+/// Refuses modes that the vocabulary does not have (invalid) and those to which the description
+/// says `no` (unsupported, with its reason). A level that only other middlewares have passes here:
+/// the middleware itself refuses it with its reason, else [`check_granted`] does.
 pub fn check_asked(description: &Description, config: &SessionConfig) -> Result<(), Error> {
     for (name, level) in &config.modes {
         let Some((_, levels)) = MODES.iter().find(|(known, _)| known == name) else {
@@ -107,7 +112,7 @@ pub fn check_asked(description: &Description, config: &SessionConfig) -> Result<
     Ok(())
 }
 
-/// Refuses a level that the description does not name although the middleware opened with it.
+/// Refuses a level that is not in the description although the middleware opened with it.
 pub fn check_granted(description: &Description, config: &SessionConfig) -> Result<(), Error> {
     for (name, level) in &config.modes {
         let described = description.modes.get(name).map_or("", String::as_str);
@@ -126,7 +131,7 @@ fn object(name: &str) -> String {
     format!("mode {name}")
 }
 
-/// Whether the vocabulary has this level of a mode whose levels are words.
+/// Whether the vocabulary has this level; for modes whose levels are words.
 fn is_named(name: &str, level: &Value) -> bool {
     MODES.iter().any(|(known, levels)| {
         *known == name && matches!(levels, Levels::Named(_)) && levels.check(level).is_ok()
@@ -134,7 +139,7 @@ fn is_named(name: &str, level: &Value) -> bool {
 }
 
 impl Levels {
-    /// The shape that was expected, where `level` has another.
+    /// Checks that `level` has this shape; the error names the expected one.
     fn check(self, level: &Value) -> Result<(), String> {
         let fits = match self {
             Levels::Named(names) => level.as_str().is_some_and(|level| names.contains(&level)),

@@ -1,12 +1,12 @@
-//! Memory of a reader's own, into which `take: typed` copies what an API would only lend in its
-//! receive buffer.
+//! The reader's own memory. With `take: typed`, a message is copied into it if the API would only
+//! lend its receive buffer.
 
 use std::cell::UnsafeCell;
 
 use crate::message_type::MessageType;
 
-/// One message's place, used again for each: as a program that takes by itself keeps one sample.
-/// Touched beforehand, so that the first message does not pay for its pages.
+/// Room for one message, used again for each: a program that copies each message keeps one sample.
+/// Its pages are touched beforehand, so that the first message does not pay for them.
 pub struct OwnMemory(UnsafeCell<Box<[u8]>>);
 
 // SAFETY: `copy` is unsafe, and its caller promises one user at a time.
@@ -19,12 +19,12 @@ impl OwnMemory {
     }
 
     pub fn of_bytes(bytes: usize) -> OwnMemory {
-        // Not zeros, for which the allocator might bring pages that nobody has touched.
+        // Not zeros, for which the allocator might supply pages that nobody has touched.
         OwnMemory(UnsafeCell::new(vec![0xA5; bytes].into()))
     }
 
-    /// Copies `message`, or of a longer one what fits: it is another type under this name, and is
-    /// found not to be ours.
+    /// Copies `message`. A longer message is cut: it has another type under this name, and the
+    /// harness finds that it is not of this trial.
     ///
     /// # Safety
     /// One user at a time: nobody else calls this while the result is in use.

@@ -4,8 +4,8 @@
 use crate::message_type::MessageType;
 
 pub const HEADER_BYTES: usize = 64;
-/// In place of the causing endpoint: the body is a frame of a source outside, and `cause_seq` its
-/// sum.
+/// The value of `cause_endpoint` if the body is a frame of an outside source; `cause_seq` is then
+/// the frame's sum.
 pub const FRAMES: u32 = u32::MAX;
 const MAGIC: u32 = 0x4257_4D52;
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -15,13 +15,13 @@ const STEP: u64 = 0xBF58_476D_1CE4_E5B9;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Phase {
-    /// The second half of the match barrier; never recorded.
+    /// Messages of the second half of the match barrier; they are never recorded.
     Probe = 0,
     Warmup = 1,
     Steady = 2,
 }
 
-/// What the producer writes beyond the header and the consumer reads.
+/// The bytes that the producer writes after the header and that the consumer reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Touch {
@@ -30,12 +30,12 @@ pub enum Touch {
     All,
 }
 
-/// Why a payload has no header of ours.
+/// Why a payload has no header of this trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoHeader {
-    /// Too short, or without our magic: somebody else's message.
+    /// It is too short, or its magic number differs: somebody else's message.
     Foreign,
-    /// Our magic, but the check or the phase is wrong.
+    /// The magic number is right, but the check or the phase is wrong.
     Damaged,
 }
 
@@ -46,7 +46,7 @@ pub struct Header {
     pub seq: u64,
     pub intended_ns: i64,
     pub cause_seq: u64,
-    /// 0: the schedule; [`FRAMES`].
+    /// 0: the schedule is the cause; [`FRAMES`]: the body is a frame.
     pub cause_endpoint: u32,
     pub size: u32,
     pub phase: Phase,
@@ -79,7 +79,7 @@ impl Header {
         }
     }
 
-    /// Reads a header and says why there is none.
+    /// Reads a header, or returns why there is none.
     #[inline]
     pub fn read(payload: &[u8]) -> Result<Header, NoHeader> {
         let bytes = payload.get(..HEADER_BYTES).ok_or(NoHeader::Foreign)?;
@@ -112,8 +112,8 @@ impl Header {
     }
 }
 
-/// The sum of the first seven words, each times GOLDEN to the power of its place: any single
-/// changed word changes it.
+/// The sum of the first seven words, each multiplied by GOLDEN to the power of its place: a change
+/// of any single word changes the sum.
 #[inline]
 fn check(words: &[u64; 8]) -> u64 {
     words[..7].iter().rev().fold(0_u64, |sum, word| sum.wrapping_add(*word).wrapping_mul(GOLDEN))
@@ -123,7 +123,7 @@ fn check(words: &[u64; 8]) -> u64 {
 #[inline]
 pub fn fill(body: &mut [u8], writer: u32, seq: u64) {
     if body.is_empty() {
-        return; // a header alone: the lanes would cost as much as the record
+        return; // a header alone: the lanes would cost as much as the record does
     }
     let mut lanes = lanes(writer, seq);
     let mut blocks = body.chunks_exact_mut(64);
@@ -138,7 +138,7 @@ pub fn fill(body: &mut [u8], writer: u32, seq: u64) {
     }
 }
 
-/// Whether `body` is the pattern of message (`writer`, `seq`). Reads every byte, whatever it finds.
+/// Whether `body` is the pattern of message (`writer`, `seq`). Always reads every byte.
 #[inline]
 pub fn verify(body: &[u8], writer: u32, seq: u64) -> bool {
     let mut lanes = lanes(writer, seq);
@@ -163,8 +163,8 @@ fn lanes(writer: u32, seq: u64) -> [u64; 8] {
     std::array::from_fn(|i| start.wrapping_add(STEP.wrapping_mul(i as u64)))
 }
 
-/// The sum of a body that follows no pattern: any single changed word changes it. Taken in blocks;
-/// all but the last are whole multiples of 64 bytes.
+/// The sum of a body that follows no pattern: a change of any single word changes it. It is
+/// computed in blocks; each but the last is a multiple of 64 bytes long.
 #[derive(Default)]
 pub struct Sum([u64; 8]);
 
@@ -197,8 +197,8 @@ impl Sum {
     }
 }
 
-/// Whether the body is what its header says: a frame by its sum, anything else by its pattern.
-/// Reads every byte.
+/// Whether the body agrees with its header: a frame by its sum, any other body by its pattern.
+/// Always reads every byte.
 #[inline]
 pub fn intact(header: &Header, body: &[u8]) -> bool {
     if header.cause_endpoint == FRAMES {
@@ -208,7 +208,7 @@ pub fn intact(header: &Header, body: &[u8]) -> bool {
     }
 }
 
-/// Bytes after the header that `touch` writes and reads in a payload of this type.
+/// The number of bytes after the header that `touch` writes and reads in a payload of this type.
 pub fn touched_bytes(touch: Touch, message_type: &MessageType) -> u32 {
     match touch {
         Touch::All => message_type.payload_bytes.saturating_sub(HEADER_BYTES as u32),

@@ -14,7 +14,7 @@ use crate::qos::Qos;
 use crate::usage::{Memory, Usage};
 
 pub const PROTOCOL: u32 = 1;
-/// A longer line is a broken orchestrator, not a long message.
+/// The longest line that is accepted: a longer one comes from a broken orchestrator.
 pub const MAX_LINE_BYTES: usize = 64 << 20;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -63,7 +63,7 @@ pub enum Command {
         #[serde(deserialize_with = "numbered")]
         expect: BTreeMap<u32, BTreeMap<u32, u64>>,
         timeout_ns: i64,
-        /// Ends it when these readers have heard nothing for so long.
+        /// Ends the settling when these readers have heard nothing for this long.
         quiet_ns: i64,
     },
     Start(Start),
@@ -77,12 +77,12 @@ pub enum Command {
         #[serde(deserialize_with = "numbered")]
         expect: BTreeMap<u32, BTreeMap<u32, u64>>,
         timeout_ns: i64,
-        /// Ends it when nothing came for so long, and waits for the time-out while something comes;
-        /// absent: only the time-out ends it.
+        /// Ends the drain when no message came for this long; while messages come, it waits for the
+        /// time-out. Absent: only the time-out ends the drain.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         quiet_ns: Option<i64>,
-        /// It is that long at least, and as long as so many times the longest latency of what came
-        /// since the drain began. Only where writers and readers have one clock.
+        /// The quiet time is also at least this many times the longest latency of the messages
+        /// since the drain began. Only if writers and readers have one clock.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         quiet_latencies: Option<u32>,
     },
@@ -95,7 +95,7 @@ pub enum Command {
         at_ns: Option<i64>,
     },
     Collect {},
-    /// What time it is here: the exchange by which the orchestrator compares clocks.
+    /// The time at this worker: the orchestrator compares clocks by this exchange.
     Clock {},
     Exit {},
 }
@@ -114,7 +114,7 @@ pub struct Open {
 }
 
 impl Open {
-    /// What the middleware opens with. Errors: a nonce that is not a hexadecimal number.
+    /// The configuration for the middleware. Errors: the nonce is not a hexadecimal number.
     pub fn config(self) -> Result<SessionConfig, Error> {
         let trial_nonce = u64::from_str_radix(&self.trial_nonce, 16).map_err(|e| {
             Error::invalid(
@@ -165,21 +165,21 @@ pub struct EndpointSpec {
     pub topic: String,
     #[serde(rename = "type")]
     pub message_type: MessageType,
-    /// Clients and services only.
+    /// For clients and services only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_type: Option<MessageType>,
     pub qos: Qos,
-    /// Publishers and clients only.
+    /// For publishers and clients only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival: Option<Arrival>,
     #[serde(default = "touch_all")]
     pub touch: Touch,
-    /// Subscriptions only: how long the consumer keeps each message, and its memory, before it
-    /// gives it back.
+    /// For subscriptions only: how long the consumer keeps each message, and its memory, before it
+    /// gives the memory back.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hold_ns: i64,
-    /// Publishers only: what is sent are frames of a source outside of the worker, from the ring of
-    /// this endpoint. Which source that is says the text, which nobody here reads.
+    /// For publishers only: the messages are frames of a source outside of the worker, from the
+    /// ring of this endpoint. The text describes the source; the worker does not read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frames: Option<String>,
     #[serde(default)]
@@ -188,7 +188,7 @@ pub struct EndpointSpec {
     pub publish_mode: PublishMode,
     #[serde(default = "wait_block")]
     pub wait: Wait,
-    /// Subscriptions only.
+    /// For subscriptions only.
     #[serde(default, skip_serializing_if = "is_typed")]
     pub take: Take,
     #[serde(default)]
@@ -203,7 +203,8 @@ fn is_zero(ns: &i64) -> bool {
     *ns == 0
 }
 
-/// JSON keys are strings, and serde does not turn them into numbers inside a tagged enum.
+/// Reads numbers as keys: JSON keys are strings, and serde does not turn them into numbers inside a
+/// tagged enum.
 fn numbered<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<u32, BTreeMap<u32, u64>>, D::Error> {
@@ -269,12 +270,12 @@ pub enum Arrival {
     },
 }
 
-/// As suites allow (rmwbench/suite/workload/arrival.py); much more would be drawn for longer than
-/// the trial lasts.
+/// The highest rate that suites allow (rmwbench/suite/workload/arrival.py); at a much higher one,
+/// the draws would take longer than the trial.
 const MAX_RATE_HZ: f64 = 2e6;
 
 impl Arrival {
-    /// Refuses what would never advance: such a schedule neither sleeps nor ends.
+    /// Refuses an arrival whose time would never advance: such a schedule neither sleeps nor ends.
     pub fn check(&self) -> Result<(), String> {
         // A year: beyond it, times in ns come near the end of an i64.
         let sensible = |what: &str, ns: i64, least: i64| {
@@ -327,19 +328,20 @@ pub struct Start {
     pub schedule: Schedule,
 }
 
-/// Which thread sends for a publisher or client that has an arrival of its own.
+/// Which threads send for the publishers and clients that have arrivals of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
-    /// Each has one: a publish call that takes long makes nobody else late.
+    /// Each has a thread of its own: a publish call that takes long makes no other publisher late.
     #[default]
     Own,
-    /// One sends for all that a `start` names, in the order in which their messages are due, as a
-    /// single-threaded executor runs the timers of its nodes.
+    /// One thread sends for all endpoints that a `start` names, in the order in which their
+    /// messages are due, as a single-threaded executor runs the timers of its nodes.
     Shared,
 }
 
-/// The answer to `start`: what is done, which a worker from before does not tell.
+/// The answer to `start`: the schedule that is used. A worker of an earlier version does not report
+/// it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Started {
     pub schedule: Schedule,
@@ -370,7 +372,7 @@ pub enum Event {
         last_seq: Option<u64>,
         time_ns: i64,
     },
-    /// A manager of lifecycle nodes came to the end of a step with one of them.
+    /// A manager of lifecycle nodes finished a step with one of them.
     Step {
         node: String,
         step: Step,
@@ -384,8 +386,8 @@ pub enum Event {
     },
 }
 
-/// What a manager of lifecycle nodes does with each: it waits for the node's services, then asks
-/// for two changes of state.
+/// A step of a manager of lifecycle nodes with one node: it waits for the node's services, then
+/// requests two changes of state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
@@ -429,11 +431,11 @@ pub struct Opened {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Created {
     pub endpoints: BTreeMap<u32, CreatedEndpoint>,
-    /// When the last of them was there.
+    /// When the last of them was created.
     pub time_ns: i64,
 }
 
-/// What the middleware granted, and what the harness does by itself.
+/// The settings that the middleware granted, and those of the harness itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreatedEndpoint {
     #[serde(flatten)]
@@ -462,7 +464,7 @@ pub struct Drained {
 /// The answer to `probe`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Probed {
-    /// Publisher or client → its probes so far that the middleware accepted.
+    /// Publisher or client → the number of its probes so far that the middleware accepted.
     pub sent: BTreeMap<u32, u64>,
 }
 
@@ -470,18 +472,18 @@ pub struct Probed {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Settled {
     pub complete: bool,
-    /// Not complete, and nothing came for the time that was asked for.
+    /// Whether the barrier is incomplete and no probe came for the requested time.
     pub quiet: bool,
     pub time_ns: i64,
-    /// Reader → writer → what was heard of its probes.
+    /// Reader → writer → the writer's probes that this reader heard.
     pub heard: BTreeMap<u32, BTreeMap<u32, ProbesHeard>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbesHeard {
-    /// Copies apart.
+    /// The number of probes heard, without copies.
     pub count: u64,
-    /// The number behind the highest that was heard; 0 where none was.
+    /// The highest number heard, plus one; 0 if none was heard.
     pub seen: u64,
 }
 
@@ -495,7 +497,7 @@ pub struct Collected {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EndpointAccount {
     pub matched: u32,
-    /// Of those that send: publishers, clients and services.
+    /// For endpoints that send: publishers, clients and services.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publish_failures: Option<u64>,
     #[serde(flatten)]
@@ -509,13 +511,13 @@ pub struct ClockRead {
     pub sent_ns: i64,
 }
 
-/// Why a line could not be taken, with its id where it has one.
+/// Why a line could not be read, with its id if it has one.
 pub struct BadLine {
     pub id: Option<u64>,
     pub error: Error,
 }
 
-/// Parses a command line; an unknown command is `unsupported`, anything else that does not fit is
+/// Parses a command line; an unknown command is `unsupported`, any other line that does not fit is
 /// `invalid`.
 pub fn parse_request(line: &str) -> Result<Request, BadLine> {
     let value: Value = serde_json::from_str(line).map_err(|e| BadLine {

@@ -1,9 +1,9 @@
 //! A publisher with its recorder: the one function that sends a message, for every middleware and
 //! every arrival.
 //!
-//! The payload is written after the message was taken up, on both paths: source → message →
-//! publish, or loan → source → commit. The message is the API's own where its users write into one,
-//! else memory of ours.
+//! The payload is written after work on the message began, on both paths: source → message →
+//! publish, or loan → source → commit. The message is the API's own if the API's users write into
+//! one, else memory of the harness.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,7 @@ pub struct Cause {
     pub seq: u64,
 }
 
-/// What a sender needs besides the middleware's publisher; it never changes.
+/// The constant data of a sender, besides the middleware's publisher.
 pub struct Recorder {
     pub section: Option<Section>,
     pub endpoint: u32,
@@ -31,8 +31,7 @@ pub struct Recorder {
     pub loan: bool,
 }
 
-/// What a message is the next one of: the moment it was taken up, its number and what brought it
-/// about.
+/// Where a message is in its sender's series: when work on it began, its number and its cause.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt {
     pub begun_ns: i64,
@@ -42,15 +41,16 @@ pub struct Attempt {
     pub cause: Cause,
 }
 
-/// How bytes leave: by publishing a message, or by writing into what the middleware lends.
+/// How bytes are sent: by publishing a message, or by writing into memory that the middleware
+/// lends.
 pub enum Way<'a> {
     Copy { message: &'a mut [u8], publish: &'a mut dyn FnMut(&[u8]) -> Result<(), PublishError> },
     Loan(&'a mut dyn Publisher),
 }
 
 impl Recorder {
-    /// A source for the copying path; empty with loans. Written once, not merely allocated: a first
-    /// touch of 8 MiB costs more than its copy.
+    /// The source for the copying path; empty with loans. It is written once, not merely allocated:
+    /// the first touch of 8 MiB costs more than the copy.
     pub fn message(&self) -> Vec<u8> {
         if self.loan {
             Vec::new()
@@ -59,8 +59,8 @@ impl Recorder {
         }
     }
 
-    /// Writes the payload, sends it and records the attempt, also the one that failed. Probes leave
-    /// no record.
+    /// Writes the payload, sends it and records the attempt, even a failed one. Probes leave no
+    /// record.
     #[inline]
     pub fn send(&self, attempt: Attempt, way: Way<'_>) -> Result<(), PublishError> {
         self.send_content(attempt, way, |body, header| {
@@ -68,8 +68,8 @@ impl Recorder {
         })
     }
 
-    /// The same with another content than the pattern: `content` writes the body, and what its
-    /// header says of it.
+    /// As `send`, with another content than the pattern: `content` writes the body, and sets
+    /// its fields in the header.
     #[inline]
     pub fn send_content(
         &self,
@@ -98,7 +98,7 @@ impl Recorder {
         let mut fill_ns = 0;
         let result = match way {
             Way::Loan(publisher) => {
-                // Waiting for the loan is the middleware's; writing into it is ours.
+                // The wait for the loan is the middleware's time; writing into it is ours.
                 call_ns = now_ns();
                 publisher.publish_loaned(self.payload_bytes as usize, &mut |payload| {
                     let granted_ns = now_ns();
@@ -124,8 +124,9 @@ impl Recorder {
             flags |= sent_flag::FAILED;
         }
         if let Some(section) = &self.section {
-            // How long writing into a loan took stands where a message without a cause has room; of
-            // one with a cause where it begun, which is then when the call began.
+            // The time of writing into a loan is recorded in the place of a cause if the message
+            // has none; with a cause, it is recorded in the place of `begun_ns`, which then equals
+            // the time of the call.
             let caused = cause.endpoint != 0;
             section.sent(&Sent {
                 seq,
@@ -143,7 +144,7 @@ impl Recorder {
     }
 }
 
-/// A sender's numbers so far.
+/// The counts of a sender so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     next_seq: u64,
@@ -154,7 +155,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// The number of the next message of `phase`; an attempt that fails has used it.
+    /// The number of the next message of `phase`; a failed attempt has used its number.
     #[inline]
     pub fn next(&mut self, phase: Phase) -> u64 {
         let counter = if phase == Phase::Probe { &mut self.next_probe } else { &mut self.next_seq };
@@ -162,7 +163,7 @@ impl Tally {
         *counter - 1
     }
 
-    /// Takes note of how the attempt with `seq` ended; attempts may end in another order than they
+    /// Counts the result of the attempt with `seq`; attempts may end in another order than they
     /// began.
     #[inline]
     pub fn note(&mut self, phase: Phase, seq: u64, result: Result<(), PublishError>) {
@@ -176,7 +177,7 @@ impl Tally {
         }
     }
 
-    /// Messages attempted so far, probes apart.
+    /// The number of messages attempted so far, without probes.
     pub fn attempted(&self) -> u64 {
         self.next_seq
     }
@@ -185,7 +186,7 @@ impl Tally {
         self.failed
     }
 
-    /// Probes that the middleware accepted.
+    /// The number of probes that the middleware accepted.
     pub fn probes_sent(&self) -> u64 {
         self.probes_sent
     }
@@ -200,7 +201,7 @@ impl Tally {
 pub struct RecordedPublisher {
     publisher: Box<dyn Publisher>,
     recorder: Recorder,
-    /// What is published where the API has no message of its own; empty where it has.
+    /// The memory that is published if the API has no message of its own; else empty.
     message: Vec<u8>,
     tally: Tally,
     frames: Option<Frames>,
@@ -214,13 +215,13 @@ impl RecordedPublisher {
         RecordedPublisher { publisher, recorder, message, tally: Tally::default(), frames: None }
     }
 
-    /// The same, sending frames of a source outside.
+    /// The same publisher, sending frames of an outside source.
     pub fn with_frames(self, frames: Option<Frames>) -> Self {
         RecordedPublisher { frames, ..self }
     }
 
-    /// Sends the next message of `phase`; an attempt that failed has used its sequence number and
-    /// is recorded as failed.
+    /// Sends the next message of `phase`; a failed attempt has used its sequence number and is
+    /// recorded as failed.
     #[inline]
     pub fn send(
         &mut self,
@@ -235,8 +236,8 @@ impl RecordedPublisher {
             Way::Loan(publisher)
         } else {
             let own = publisher.message(self.recorder.payload_bytes as usize);
-            // SAFETY: the trait promises that it stays valid until `publish` was called with it,
-            // and that nobody else touches it.
+            // SAFETY: the trait promises that the memory is valid until `publish` was called with
+            // it, and that nobody else touches it.
             let message = match own {
                 Some(mut message) => unsafe { message.as_mut() },
                 None => &mut self.message,
@@ -268,14 +269,15 @@ impl RecordedPublisher {
     }
 }
 
-/// A publisher's place: its schedule thread (or its relay) holds the lock while it runs, so that a
-/// message takes no lock of ours; `None` after it was destroyed.
+/// A place for a publisher: its schedule thread (or its relay) holds the lock while it runs, so
+/// that no message takes a lock of the harness; `None` after the publisher was destroyed.
 pub struct PublisherSlot {
     pub endpoint: u32,
     pub publisher: Mutex<Option<RecordedPublisher>>,
     /// No message due at or after this time is sent.
     pub stop_ns: AtomicI64,
-    /// Of one that was told to leave: what was due before this time and is not sent is left over.
+    /// For a publisher that was told to leave: unsent messages that were due before this time are
+    /// left over.
     left_ns: AtomicI64,
 }
 
@@ -289,18 +291,18 @@ impl PublisherSlot {
         })
     }
 
-    /// It sends nothing any more, not even what was due before `now_ns`. Told so again, it has left
-    /// before.
+    /// The publisher sends no more, not even messages that were due before `now_ns`. A second call
+    /// keeps the earlier time.
     pub fn leave(&self, now_ns: i64) {
         if self.stop_ns() == 0 {
             return;
         }
-        // In this order: who sees the stop knows until when there was a schedule.
+        // In this order: a thread that sees the stop also sees until when there was a schedule.
         self.left_ns.fetch_min(self.stop_ns().min(now_ns), Ordering::AcqRel);
         self.stop_ns.store(0, Ordering::Release);
     }
 
-    /// Before which messages are the schedule's: they were sent or are left over.
+    /// The schedule covers messages due before this time: they were sent or are left over.
     pub fn until_ns(&self) -> i64 {
         match self.stop_ns() {
             0 => self.left_ns.load(Ordering::Acquire),
@@ -323,7 +325,7 @@ mod tests {
 
     const WAIT: Duration = Duration::from_millis(5);
 
-    /// Lets its caller wait for a loan, and refuses it or takes some time to commit it.
+    /// Makes its caller wait for a loan, and refuses the loan or takes some time to commit it.
     struct Lender {
         refuses: bool,
     }
@@ -385,10 +387,10 @@ mod tests {
         )
     }
 
-    /// Address and content of each payload.
+    /// The address and the content of each payload.
     type Published = Vec<(usize, Vec<u8>)>;
 
-    /// Has a message of its own, and keeps what it was told to publish.
+    /// Has a message of its own, and keeps the payloads that were published.
     struct Composer {
         own: Box<[u8; 1000]>,
         published: Arc<Mutex<Published>>,

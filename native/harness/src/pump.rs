@@ -1,14 +1,15 @@
-//! The one receive loop: a thread that takes for all readers of a session, blocked on the
-//! middleware's wait set or spinning.
+//! The one receive loop: a thread that takes for all readers of a session; it either blocks on the
+//! middleware's wait set or spins.
 //!
-//! What a comparison must hold equal stands here and in
+//! The rules that a comparison needs to be equal are here and in
 //! [`Delivery::taken`](crate::middleware::Delivery::taken): how many messages a reader gets in a
 //! row ([`TURN`]), what `notified_ns` means, that no reader starves another, and that removing a
-//! reader waits for the message under delivery and for nothing else. A middleware brings a
+//! reader waits for the message under delivery and for nothing else. A middleware supplies a
 //! [`Source`] for each reader and a [`WaitSet`].
 //!
-//! Readers come and go by a list and a version. The thread alone attaches and detaches, so what a
-//! wait set returns is never stale, and a message costs one atomic load of the loop's own.
+//! Readers are added to and removed from a list with a version. The thread alone attaches and
+//! detaches, so what a wait set returns is never stale, and a message costs one atomic load of the
+//! loop's own.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
@@ -21,35 +22,35 @@ mod announced;
 
 pub use announced::{Announced, Announcements, Announcing};
 
-/// Messages taken from one reader before the others are looked at: the same for every middleware.
+/// The number of messages taken from one reader before the thread looks at the others: the same for
+/// every middleware.
 pub const TURN: usize = 4;
 
-/// What a reader of the numbers is told of it, in the notes of every reader that such a loop
-/// serves.
+/// The note that states this rule, for every reader that such a loop serves.
 pub const NOTE: &str =
     "one thread takes for all readers of the process, up to 4 messages of each in its turn";
 
-/// The same of readers without such a loop, whose middleware announces once what may be several
-/// messages.
+/// The same note for readers without such a loop, whose middleware announces several messages at
+/// once.
 pub const DRAIN_NOTE: &str =
     "callback: several messages may be announced once, so a callback takes until none is left, as its users' do; meanwhile its thread receives nothing else";
 
 /// One reader, as the loop sees it.
 pub trait Source: Send + Sync + 'static {
-    /// Takes one message, if there is one, and delivers it; whether it took one. `notified_ns` is
-    /// for [`Delivery::taken`](crate::middleware::Delivery::taken). Takes one and not several: what
-    /// is taken is out of the reader's history, which would then have more room than it was
-    /// granted.
+    /// Takes one message, if there is one, and delivers it; returns whether it took one.
+    /// `notified_ns` is for [`Delivery::taken`](crate::middleware::Delivery::taken). It must not
+    /// take several: a message that is taken has left the reader's history, which would then have
+    /// more room than was granted.
     fn take(&self, notified_ns: i64) -> bool;
 
-    /// Messages in a row: [`TURN`], or fewer where the loop's own deliveries fill queues that are
-    /// shorter than that and that it alone empties.
+    /// The number of messages in a row: [`TURN`], or fewer if the loop's own deliveries fill
+    /// shorter queues that only this loop empties.
     fn turn(&self) -> usize {
         TURN
     }
 
-    /// Asked when [`Source::take`] found nothing: whether nothing can come any more. The loop then
-    /// lets go of the reader by itself.
+    /// Called when [`Source::take`] found no message: whether no message can come any more. The
+    /// loop then removes the reader by itself.
     fn is_over(&self) -> bool {
         false
     }
@@ -58,23 +59,23 @@ pub trait Source: Send + Sync + 'static {
 /// A middleware's way to block on many readers. The loop's thread alone calls it, and drops it
 /// before any reader that is attached.
 pub trait WaitSet<S>: Send + 'static {
-    /// From now on [`WaitSet::wait`] tells of `source` by `token`. The loop keeps `source` until it
+    /// From now on [`WaitSet::wait`] names `source` by `token`. The loop keeps `source` until it
     /// has detached it.
     fn attach(&mut self, source: &Arc<S>, token: usize);
 
     fn detach(&mut self, source: &S, token: usize);
 
-    /// Waits until a reader may have messages or somebody called the waker; where `block` is false
-    /// it returns at once with what is there. Appends the readers' tokens to `ready`, which has
-    /// room for all of them.
+    /// Waits until a reader may have messages or the waker was called; if `block` is false, it
+    /// returns at once. Appends the tokens of the readers that may have messages to `ready`, which
+    /// has room for all readers.
     fn wait(&mut self, block: bool, ready: &mut Vec<usize>);
 }
 
 /// Ends a [`WaitSet::wait`] from another thread, also one that is about to begin.
 pub type Waker = Box<dyn Fn() + Send + Sync>;
 
-/// The loops of a session: one blocks, one spins; each is started by the first reader that waits
-/// so.
+/// The loops of a session: one blocks, one spins. The first reader with such a `wait` starts its
+/// loop.
 pub struct Pumps<S> {
     blocking: Mutex<Option<Arc<Pump<S>>>>,
     polling: Mutex<Option<Arc<Pump<S>>>>,
@@ -87,10 +88,10 @@ impl<S> Default for Pumps<S> {
 }
 
 impl<S: Source> Pumps<S> {
-    /// Has the loop for `wait` take for `source` until what this returns is gone: the spinning one
-    /// for `poll`, the blocking one else. Deliveries may begin before this returns. `wait_set`
-    /// makes what the blocking loop needs. Errors: those of `wait_set`, and no thread could be
-    /// started.
+    /// From now on the loop for `wait` takes for `source`, until the returned registration is
+    /// dropped: the spinning loop for `poll`, else the blocking one. Deliveries may begin before
+    /// this returns. `wait_set` makes the wait set of the blocking loop. Errors: those of
+    /// `wait_set`, and no thread could be started.
     pub fn add<W: WaitSet<S>>(
         &self,
         wait: Wait,
@@ -133,7 +134,7 @@ impl<S: Source> Registration<S> {
         self.pump.shared.is_own_thread()
     }
 
-    /// As [`Pump::remove`]; a second time it does nothing.
+    /// Does the same as [`Pump::remove`]; a second call does nothing.
     pub fn end(&self) {
         self.pump.remove(&self.source);
     }
@@ -151,7 +152,7 @@ pub struct Pump<S> {
 }
 
 struct Shared<S> {
-    /// The list's version, read by the thread before every message.
+    /// The list's version; the thread reads it before every message.
     version: AtomicU64,
     list: Mutex<List<S>>,
     seen: Condvar,
@@ -195,19 +196,19 @@ impl<S: Source> Pump<S> {
         let thread = thread::Builder::new().name(name.into()).spawn(move || {
             let _ = theirs.thread.set(thread::current().id());
             run(&theirs);
-            // Whoever still waits for a removal must not wait for ever.
+            // A thread that still waits for a removal must not wait for ever.
             theirs.lock().seen_version = u64::MAX;
             theirs.seen.notify_all();
         })?;
         Ok(Pump { shared, thread: Some(thread) })
     }
 
-    /// Deliveries may begin before this returns.
+    /// Adds a reader. Deliveries may begin before this returns.
     pub fn add(&self, source: Arc<S>) {
         self.shared.change(|list| list.sources.push(source));
     }
 
-    /// Whether it blocks on a wait set; it spins otherwise.
+    /// Whether the thread blocks on a wait set; otherwise it spins.
     pub fn blocks(&self) -> bool {
         self.shared.waker.is_some()
     }
@@ -239,12 +240,12 @@ impl<S> Drop for Pump<S> {
     }
 }
 
-/// What a turn came to.
+/// The result of a turn.
 #[derive(PartialEq)]
 enum Turn {
-    /// Nothing more is there.
+    /// The reader has no more messages.
     Emptied,
-    /// There may be more.
+    /// The reader may have more messages.
     Unfinished,
 }
 
@@ -278,8 +279,8 @@ impl<S> Shared<S> {
         self.version.load(Ordering::Acquire) == seen
     }
 
-    /// Takes note of the list, in which `change` applies what is new; None when the thread must
-    /// end.
+    /// Passes the present list to `change` and notes its version; returns the version, or None when
+    /// the thread must end.
     fn update(&self, change: impl FnOnce(&[Arc<S>])) -> Option<u64> {
         let mut list = self.lock();
         change(&list.sources);
@@ -290,8 +291,8 @@ impl<S> Shared<S> {
 }
 
 impl<S: Source> Shared<S> {
-    /// `notified_ns`: when the wait returned that announced the first message; 0 where nobody
-    /// waits. Ends early when the list changes.
+    /// Gives `source` one turn. `notified_ns`: when the wait that announced the first message
+    /// returned; 0 if no thread waits. The turn ends early when the list changes.
     #[inline]
     fn turn(&self, source: &S, mut notified_ns: i64, seen: u64) -> Turn {
         for left in (0..source.turn()).rev() {
@@ -304,7 +305,7 @@ impl<S: Source> Shared<S> {
             if left == 0 || !self.is_current(seen) {
                 break;
             }
-            // A further message was announced by no wait: the thread turns to it now.
+            // No wait announced this further message: the thread turns to it now.
             notified_ns = if notified_ns == 0 { 0 } else { now_ns() };
         }
         Turn::Unfinished
@@ -339,8 +340,8 @@ impl<S: Source> Shared<S> {
                     continue; // it had its turn
                 }
                 let Some(source) = attached.get(token).and_then(Option::as_ref) else { continue };
-                // A reader that is left over was announced by no wait, unless by this one, too: the
-                // thread turns to it now, and what it has may have come since the wait.
+                // Only an earlier wait announced a reader that is left over, unless this one did
+                // too: the thread turns to it now, and its message may have come since the wait.
                 let is_announced = place >= left_over || ready[left_over..].contains(&token);
                 let notified_ns = if is_announced { notified_ns } else { now_ns() };
                 if !self.is_current(seen)
@@ -370,7 +371,7 @@ impl<S: Source> Shared<S> {
     }
 }
 
-/// Brings the wait set up to date with `wanted`; tokens are places in `attached`.
+/// Makes the wait set attach exactly the readers in `wanted`; tokens are places in `attached`.
 fn attach<S>(
     wait_set: &mut impl WaitSet<S>,
     wanted: &[Arc<S>],
@@ -391,7 +392,7 @@ fn attach<S>(
         attached.resize(attached.len().max(token + 1), None);
         wait_set.attach(source, token);
         attached[token] = Some(source.clone());
-        // What came before it was attached may be announced to nobody.
+        // No wait may announce messages that came before the reader was attached.
         unfinished.push(token);
     }
 }
@@ -403,7 +404,7 @@ mod tests {
 
     use super::*;
 
-    /// A reader that has so many messages, and notes who was served in which order.
+    /// A reader with a number of messages, which notes the order in which readers are served.
     struct Counted {
         name: char,
         left: AtomicUsize,
@@ -433,8 +434,8 @@ mod tests {
         }
     }
 
-    /// Announces each reader once, when it is attached: the hardest case, as a middleware that
-    /// tells only of arrivals.
+    /// Announces each reader once, when it is attached: the hardest case, as with a middleware that
+    /// announces only arrivals.
     struct Once {
         announced: Vec<usize>,
         woken: Arc<(Mutex<bool>, Condvar)>,
@@ -602,7 +603,7 @@ mod tests {
 
     #[test]
     fn a_reader_that_no_wait_announced_is_notified_when_the_thread_turns_to_it() {
-        /// Its message comes while the first reader's is under delivery.
+        /// A reader whose message comes while the first reader's message is under delivery.
         struct Late {
             comes: Option<Arc<Late>>,
             came_ns: AtomicI64,
@@ -629,7 +630,8 @@ mod tests {
         };
         let second = late(None, 0);
         let first = late(Some(second.clone()), 1);
-        // As the loop is after it attached both: each had no turn yet and nothing is announced.
+        // The state of the loop after it attached both readers: neither has had a turn, and nothing
+        // is announced.
         let list = List {
             sources: vec![first.clone(), second.clone()],
             version: 0,
@@ -652,7 +654,7 @@ mod tests {
         assert!(second.notified_ns.load(Ordering::SeqCst) >= came_ns);
     }
 
-    /// A wait set that is never made, or never announces anything.
+    /// A wait set that is never made, or never announces a reader.
     struct Never;
 
     impl<S> WaitSet<S> for Never {

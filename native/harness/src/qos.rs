@@ -1,4 +1,4 @@
-//! Quality of service in ROS 2's words, asked and granted.
+//! Quality of service in ROS 2's terms, requested and granted.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,18 +23,19 @@ pub enum History {
     KeepAll,
 }
 
-/// What an endpoint asks for; the same shape reports what it was granted.
+/// The QoS that an endpoint requests; the same type reports the granted QoS.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Qos {
     pub reliability: Reliability,
     pub durability: Durability,
     pub history: History,
-    /// Messages kept with `keep_last`; without meaning for `keep_all`.
+    /// The number of messages kept with `keep_last`; it has no meaning for `keep_all`.
     pub depth: u32,
     /// A content filter expression; no middleware of the first set has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_filter: Option<String>,
-    /// The field that keys instances; no middleware of the first set is asked for it.
+    /// The field that is the key of instances; no suite requests it of a middleware of the first
+    /// set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_key: Option<String>,
 }

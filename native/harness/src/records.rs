@@ -1,5 +1,5 @@
-//! The recorder: 64-byte slots in memory that the orchestrator owns, claimed atomically, published
-//! with a release store.
+//! The recorder: it writes 64-byte slots in memory that the orchestrator owns. Slots are claimed
+//! atomically, and published with a release store.
 //!
 //! No allocation, lock or system call: a record costs one atomic addition and one cache line. Slots
 //! are claimed atomically because callbacks may come from a pool; they are claimed per endpoint so
@@ -241,8 +241,8 @@ impl Section {
         self.taken(r);
     }
 
-    /// The same for a message that is kept for a while: its slot, where the end of that is still to
-    /// be written. None where no slot was left.
+    /// Records a message that is kept for a while; returns its slot, into which the end of that
+    /// time is still to be written. None if no slot was left.
     #[inline]
     pub fn taken(&self, r: &Received) -> Option<Kept<'_>> {
         let words = [
@@ -273,7 +273,7 @@ impl Section {
         // SAFETY: `claimed` lies in the map that `_records` keeps.
         let slot = unsafe { self.claimed.as_ref() }.fetch_add(1, Ordering::Relaxed);
         if slot >= self.capacity {
-            return None; // counted by `claimed`: the orchestrator voids the trial
+            return None; // `claimed` counts it, and the orchestrator voids the trial
         }
         // SAFETY: the claim makes this slot ours alone, and it lies within the map.
         unsafe {
@@ -286,11 +286,11 @@ impl Section {
     }
 }
 
-/// Where `consumed_ns` stands in a RECEIVED slot (docs/formats/records.md).
+/// The offset of `consumed_ns` in a RECEIVED slot (docs/formats/records.md).
 const CONSUMED_OFFSET: usize = 32;
 
-/// A message that was taken and is not consumed yet: 0 stands there until it is, also when this
-/// process is killed meanwhile.
+/// A message that was taken and is not consumed yet. Its `consumed_ns` is 0 until it is consumed,
+/// even if this process is killed meanwhile.
 pub struct Kept<'s>(&'s AtomicI64);
 
 impl Kept<'_> {
@@ -299,8 +299,8 @@ impl Kept<'_> {
     }
 }
 
-/// Builds an empty records file: for the harness's own tests and benches; in a trial the
-/// orchestrator (Python) does it.
+/// Builds an empty records file for the harness's own tests and benches; in a trial the
+/// orchestrator (Python) builds it.
 pub fn layout(nonce: u64, sections: &[(Kind, u32, u64)]) -> Vec<u8> {
     let page = |bytes: usize| bytes.div_ceil(4096) * 4096;
     let mut next = page(SLOT_BYTES * (1 + sections.len()));
@@ -391,7 +391,7 @@ mod tests {
         assert!(Records::map(memfd(b"short").unwrap()).is_err());
     }
 
-    /// Without a file, which Miri cannot map (`native/sanitize/run miri`).
+    /// A test without a file, because Miri cannot map one (`native/sanitize/run miri`).
     #[test]
     fn in_memory_slots_are_written_by_several_threads_and_kept_ones_finished_later() {
         const CAPACITY: u64 = 20;

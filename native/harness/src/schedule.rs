@@ -1,12 +1,14 @@
-//! The schedule: open loop, absolute times. A thread sends for one publisher, or for all that one
-//! `start` names, as an executor runs the timers of its nodes ([`crate::protocol::Schedule`]).
+//! The schedule: open loop, absolute times. A thread sends for one publisher, or for all publishers
+//! that one `start` names, as an executor runs the timers of its nodes
+//! ([`crate::protocol::Schedule`]).
 //!
-//! A thread each costs no more wake-ups than one for all, since every message is due at a time of
-//! its own. A stack is addresses until it is used: two hundred threads touch a few megabytes.
+//! One thread per publisher needs no more wake-ups than one thread for all, since every message is
+//! due at a time of its own. An unused stack takes addresses but no memory: two hundred threads
+//! touch a few megabytes.
 //!
 //! A late message is sent late and never skipped; sleeping ends at an absolute time, or earlier
-//! when a stop interrupts it. It ends exactly, and yet the thread keeps the timer slack that a
-//! user's has: a middleware may sleep within its publish call, or start threads there.
+//! when a stop interrupts it. It ends exactly, although the thread keeps the timer slack of a
+//! user's thread, because a middleware may sleep within its publish call, or start threads there.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -34,13 +36,13 @@ pub struct DueTimes {
 }
 
 impl DueTimes {
-    /// A relay has no due times, and saturation none that are known beforehand.
+    /// A relay has no due times, and the due times of saturation are not known beforehand.
     pub fn new(arrival: Arrival) -> Self {
         let random = if let Arrival::Poisson { seed, .. } = arrival { seed } else { 0 };
         DueTimes { arrival, k: 0, poisson_ns: 0.0, random }
     }
 
-    /// SplitMix64 (Steele, Lea, Flood 2014), as a uniform number in (0, 1].
+    /// A uniform number in (0, 1], by SplitMix64 (Steele, Lea, Flood 2014).
     fn uniform(&mut self) -> f64 {
         self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.random;
@@ -72,16 +74,16 @@ impl Iterator for DueTimes {
     }
 }
 
-/// None beyond what an i64 holds: then the schedule has ended long ago.
+/// The k-th due time; None beyond the range of an i64: such a schedule has ended long ago.
 fn offset(phase_ns: i64, k: u64, period_ns: i64) -> Option<i64> {
     i64::try_from(k).ok()?.checked_mul(period_ns)?.checked_add(phase_ns)
 }
 
 /// The alarm clock of one thread that sends; [`Interrupt::raise`] wakes it before its time.
 ///
-/// A timer of the kernel's (timerfd), which is exact whatever the thread's timer slack is. Waits on
-/// a futex are not, and to take the slack from the thread would take it from all that a middleware
-/// does in it.
+/// It is a timer of the kernel (timerfd), which is exact whatever the thread's timer slack is. A
+/// wait on a futex is not exact, and setting the thread's slack to zero would also set it for the
+/// middleware's code in this thread.
 pub struct Interrupt {
     raised: AtomicU32,
     timer: OwnedFd,
@@ -95,7 +97,8 @@ impl Interrupt {
 
     pub fn raise(&self) {
         self.raised.fetch_add(1, Ordering::Release);
-        // A time that is past. Who sets another one meanwhile looks at the count behind it.
+        // A time in the past. A thread that sets another time meanwhile looks at the count
+        // afterwards.
         self.set(1);
     }
 
@@ -109,19 +112,19 @@ impl Interrupt {
         let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &once);
     }
 
-    /// How often it was raised: take it before looking at what a raise may have changed.
+    /// How often it was raised. Read it before reading any state that a raise may have changed.
     fn count(&self) -> u32 {
         self.raised.load(Ordering::Acquire)
     }
 
-    /// Sleeps until `due_ns`; false when it was raised since `seen` was taken.
+    /// Sleeps until `due_ns`; false if it was raised since `seen` was read.
     fn sleep_until(&self, due_ns: i64, seen: u32) -> bool {
         while now_ns() < due_ns {
             self.set(due_ns);
             if self.count() != seen {
                 return false;
             }
-            // Until it goes off, or a signal comes.
+            // Blocks until the timer expires or a signal comes.
             let _ = rustix::io::read(&self.timer, &mut [0_u8; 8]);
             if self.count() != seen {
                 return false;
@@ -145,7 +148,7 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
-    /// How many messages from the one due at `due_ns` on were due before `until_ns`, which is a
+    /// How many messages, from the one due at `due_ns` on, were due before `until_ns`, which is a
     /// time within the schedule.
     fn left_over(&mut self, due_ns: i64, until_ns: i64, start: &Start) -> u64 {
         if due_ns >= until_ns {
@@ -155,7 +158,8 @@ impl Running<'_> {
         1 + self.due.by_ref().take_while(due).count() as u64
     }
 
-    /// Ends before the message due at `due_ns`: what it had to send until it left was never sent.
+    /// Ends before the message due at `due_ns`: the messages that were due until it left were never
+    /// sent.
     fn leave(mut self, due_ns: i64, start: &Start, report: &dyn Fn(Event)) {
         let until_ns = start.end_ns.min(self.slot.until_ns());
         let never_sent = self.left_over(due_ns, until_ns, start);
@@ -164,7 +168,7 @@ impl Running<'_> {
 
     fn finish(self, never_sent: u64, report: &dyn Fn(Event)) {
         let tally = self.publisher.as_ref().map(|p| *p.tally()).unwrap_or_default();
-        // Before the report: who hears of the end may ask for the account at once.
+        // This comes before the report: the receiver of the report may request the account at once.
         drop(self.publisher);
         report(Event::Finished {
             endpoint: self.slot.endpoint,
@@ -187,8 +191,8 @@ fn phase(intended_ns: i64, start: &Start) -> Phase {
 }
 
 /// Sends, in the calling thread, until every publisher's schedule has ended; reports each end once.
-/// Relays are not for here, and a saturating publisher comes alone, since it lets no other have a
-/// turn.
+/// Relays must not be among the publishers, and a saturating publisher must be alone, since it
+/// gives no other a turn.
 pub fn run(
     publishers: Vec<Scheduled>,
     start: &Start,
@@ -221,7 +225,7 @@ pub fn run(
         let raised = interrupt.count();
         if raised != seen {
             seen = raised;
-            // Whoever was stopped ends now, not when its next message would have been due.
+            // A stopped publisher ends now, not when its next message would have been due.
             heap.retain(|Reverse((due_ns, index)): &Reverse<(i64, usize)>| {
                 let stopped = running[*index].take_if(|r| *due_ns >= r.slot.stop_ns());
                 let is_gone = stopped.is_some();
@@ -249,7 +253,7 @@ pub fn run(
         }
         r.scheduled += 1;
         if let Some(publisher) = r.publisher.as_mut() {
-            // A failure is in the record and in the count; the schedule goes on.
+            // The record and the count show a failure; the schedule goes on.
             let _ = publisher.send(due_ns, phase(due_ns, start), Cause::default());
         }
         if let Some(offset) = r.due.next() {
@@ -263,8 +267,8 @@ pub fn run(
     }
 }
 
-/// Back to back, closed loop: the intended time is the moment of taking up, so response time equals
-/// service time.
+/// Sends back to back, in a closed loop: the intended time is the time at which work on the message
+/// begins, so response time equals service time.
 fn saturate(r: &mut Running, limit: u64, start: &Start, interrupt: &Interrupt) {
     loop {
         let seen = interrupt.count();
@@ -367,7 +371,7 @@ mod tests {
         assert_eq!(DueTimes::new(huge).count(), 2, "what an i64 cannot hold ends the schedule");
         let poisson = first(Arrival::Poisson { rate_hz: 1000.0, seed: 3 }, 10_000);
         assert!(poisson.windows(2).all(|w| w[0] <= w[1]));
-        // The 10 000th arrival lies at 10 s; its standard deviation is 1 %.
+        // The 10 000th arrival is at 10 s; its standard deviation is 1 %.
         assert!((poisson[9_999] - 10_000_000_000).abs() < 500_000_000, "{}", poisson[9_999]);
         assert_eq!(poisson, first(Arrival::Poisson { rate_hz: 1000.0, seed: 3 }, 10_000));
     }
@@ -435,7 +439,7 @@ mod tests {
         assert_eq!(log.lock().unwrap().len(), 1);
     }
 
-    /// Says how much later than asked a sleep of its thread ends.
+    /// Measures how much later than requested a sleep of its thread ends.
     struct Sleeper(Arc<Mutex<Vec<i32>>>);
 
     impl Endpoint for Sleeper {
@@ -451,7 +455,7 @@ mod tests {
     }
 
     fn timer_slack_ns() -> i32 {
-        // SAFETY: takes nothing and touches no memory.
+        // SAFETY: the call takes no argument of ours and touches no memory.
         unsafe { libc::prctl(libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) }
     }
 

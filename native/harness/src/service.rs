@@ -1,9 +1,9 @@
 //! A service with its recorder: every request becomes a RECEIVED record, every reply a SENT record
 //! whose cause is the request.
 //!
-//! Callbacks may come from several threads at once, and then replies leave at once too: only the
-//! numbers are taken under a lock, never the reply itself, because a service with several threads
-//! is asked for just that.
+//! Callbacks may come from several threads at once, and then replies are sent at the same time,
+//! too: only the sequence numbers are taken under a lock, never the reply itself, because
+//! simultaneous replies are the purpose of a service with several threads.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -25,12 +25,12 @@ struct Replies {
     tally: Tally,
     /// Replies that are being written or sent now.
     under_way: u32,
-    /// Sources that wait for their next reply; a thread that finds none makes one, once.
+    /// Sources that are not in use by a reply; a thread that finds none makes one, once.
     messages: Vec<Vec<u8>>,
 }
 
 impl RecordedService {
-    /// `sink` records the requests, `recorder` the replies.
+    /// `sink` records the requests, `recorder` records the replies.
     pub fn new(sink: Arc<RecordingSink>, recorder: Recorder) -> Self {
         let replies =
             Replies { tally: Tally::default(), under_way: 0, messages: vec![recorder.message()] };
@@ -47,8 +47,8 @@ impl RecordedService {
         self.stop_ns.store(at_ns, Ordering::Release);
     }
 
-    /// The numbers, unless a reply is under way; after [`RecordedService::stop`] with a time that
-    /// is past they are final.
+    /// The counts, unless a reply is under way; after [`RecordedService::stop`] with a time in the
+    /// past they are final.
     pub fn at_rest(&self) -> Option<Tally> {
         let replies = self.replies();
         (replies.under_way == 0).then_some(replies.tally)
@@ -70,7 +70,8 @@ impl Handler for RecordedService {
         let begun_ns = now_ns();
         let (seq, spare) = {
             let mut replies = self.replies();
-            // Under the lock: who finds nothing under way after a stop has the last number.
+            // This is under the lock: a thread that finds no reply under way after a stop has the
+            // last number.
             if callback_ns >= self.stop_ns.load(Ordering::Acquire) {
                 return;
             }
@@ -79,8 +80,8 @@ impl Handler for RecordedService {
         };
         let mut ours = spare.unwrap_or_else(|| self.recorder.message());
         let own = reply.message(self.recorder.payload_bytes as usize);
-        // SAFETY: the trait promises that it stays valid until `send` was called with it, and that
-        // nobody else touches it.
+        // SAFETY: the trait promises that the memory is valid until `send` was called with it, and
+        // that nobody else touches it.
         let message = match own {
             Some(mut message) => unsafe { message.as_mut() },
             None => &mut ours[..],
@@ -88,7 +89,7 @@ impl Handler for RecordedService {
         let cause = Cause { endpoint: header.writer, seq: header.seq };
         let attempt =
             Attempt { begun_ns, seq, intended_ns: callback_ns, phase: header.phase, cause };
-        // A failed reply is recorded as failed: the ledger shows it.
+        // A failed reply is recorded as failed, and the ledger counts it.
         let way = Way::Copy { message, publish: &mut |payload| reply.send(payload) };
         let result = self.recorder.send(attempt, way);
         let mut replies = self.replies();
@@ -175,7 +176,7 @@ mod tests {
         assert_eq!((service.tally().attempted(), service.tally().last_sent_seq()), (2, Some(1)));
     }
 
-    /// An API whose users write into its reply.
+    /// A middleware whose users write into the API's own reply.
     #[derive(Default)]
     struct Own {
         message: Vec<u8>,

@@ -1,10 +1,10 @@
-//! The recorder of what reads (a subscription, a client's replies, a service's requests): every
-//! delivery becomes a record, and a relay publishes from here.
+//! The recorder of endpoints that read (a subscription, a client's replies, a service's requests):
+//! every delivery becomes a record, and a relay publishes from here.
 //!
-//! Called by the middleware's threads, maybe by several at once; nothing here allocates, locks or
-//! enters the kernel, except that a relay takes its publisher's lock, which is free unless two
-//! callbacks of one relay run at the same time, and that a consumer that was asked to keep its
-//! messages sleeps.
+//! The middleware's threads call it, possibly several at once. Nothing here allocates, locks or
+//! enters the kernel, with two exceptions: a relay takes its publisher's lock, which is free unless
+//! two callbacks of one relay run at the same time; and a consumer that must keep its messages
+//! sleeps.
 
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -22,27 +22,27 @@ pub struct RecordingSink {
     nonce: u64,
     touch: Touch,
     writers: Vec<Writer>,
-    /// Identities heard lately, to tell a copy from a message: the drain ends by a count, which
-    /// copies would bring to its end early.
+    /// The identities of the latest messages, to recognise a copy: the drain ends by a count, which
+    /// copies would complete too early.
     lately: Vec<AtomicU64>,
-    /// What is taken at or after this time is late.
+    /// A message that is taken at or after this time is late.
     late_ns: AtomicI64,
     /// See [`RecordingSink::longest_ns`].
     longest_ns: AtomicI64,
-    /// The client whose replies these are.
+    /// The client to which the replies are sent, if this sink reads replies.
     client: Option<u32>,
-    /// How long each message is kept; none for most.
+    /// How long each message is kept; zero for most endpoints.
     hold: Duration,
     relays: OnceLock<Vec<Arc<PublisherSlot>>>,
-    /// Known before the relays themselves are.
+    /// This is known before the relays themselves are.
     publish_may_wait: bool,
 }
 
-/// A copy is known as one while fewer messages than this came since the first; middlewares that
-/// double do so at once.
+/// A copy is recognised while fewer messages than this came since the first; middlewares that send
+/// copies send them at once.
 const LATELY: usize = 1024;
 
-/// What the barrier and the drain ask of a reader, per writer.
+/// What the barrier and the drain need to know about a reader, per writer.
 #[derive(Default)]
 struct Writer {
     /// 0: free.
@@ -52,18 +52,19 @@ struct Writer {
     probes: Heard,
 }
 
-/// What was heard of a series of numbers that begins at 0.
+/// Which messages of a series of numbers from 0 were heard.
 #[derive(Default)]
 struct Heard {
     /// Highest sequence number, plus one.
     seen: AtomicU64,
-    /// Without copies: fewer than `seen` while some are missing or overtaken.
+    /// The number of messages without copies: fewer than `seen` while some are missing or
+    /// overtaken.
     count: AtomicU64,
 }
 
 impl RecordingSink {
-    /// `matches` is the number of writers to expect; four times as many can be told apart (at least
-    /// 64).
+    /// `matches` is the number of writers to expect; the sink can distinguish four times as many
+    /// (at least 64).
     pub fn new(section: Option<Section>, nonce: u64, touch: Touch, matches: u32) -> Self {
         let places = (matches as usize * 4).max(64).next_power_of_two();
         RecordingSink {
@@ -81,34 +82,35 @@ impl RecordingSink {
         }
     }
 
-    /// The same with a consumer that keeps each message that long: it sleeps in the callback, in
-    /// which the message's memory is still the reader's, loaned memory too. Probes are not kept.
+    /// The same sink with a consumer that keeps each message for this long: it sleeps in the
+    /// callback, during which the message's memory, also loaned memory, is still the reader's.
+    /// Probes are not kept.
     pub fn holding(self, hold: Duration) -> Self {
         RecordingSink { hold, ..self }
     }
 
-    /// The same for the replies to `client`: what is heard is counted by the requests it answers,
-    /// under the client's own number, so that [`RecordingSink::has_heard_all`] tells whether all of
-    /// them were answered.
+    /// The same sink for the replies to `client`: replies are counted by the requests that they
+    /// answer, under the client's own number, so that [`RecordingSink::has_heard_all`] returns
+    /// whether all requests were answered.
     pub fn of_client(self, client: u32) -> Self {
         RecordingSink { client: Some(client), ..self }
     }
 
-    /// The same, telling the middleware whether a publisher that may wait for acknowledgements
-    /// forwards each message.
+    /// The same sink, which tells the middleware whether a publisher that may wait for
+    /// acknowledgements forwards each message.
     pub fn relaying(self, publish_may_wait: bool) -> Self {
         RecordingSink { publish_may_wait, ..self }
     }
 
-    /// Names the publishers that forward each message; once, before traffic. False when it was done
-    /// already.
+    /// Sets the publishers that forward each message; called once, before traffic. Returns false if
+    /// they were set already.
     #[must_use]
     pub fn relay_to(&self, publishers: Vec<Arc<PublisherSlot>>) -> bool {
         self.relays.set(publishers).is_ok()
     }
 
-    /// Marks what is taken from `at_ns` on as late; by the time of taking, because a message of 8
-    /// MiB that came in time may still be being read when the drain ends.
+    /// Messages that are taken from `at_ns` on are marked as late. The time of taking decides,
+    /// because a message of 8 MiB that came in time may still be read when the drain ends.
     pub fn set_late(&self, at_ns: i64) {
         self.late_ns.store(at_ns, Ordering::Relaxed);
     }
@@ -123,7 +125,7 @@ impl RecordingSink {
         self.longest_ns.store(0, Ordering::Relaxed);
     }
 
-    /// First message per writer heard so far: (writer, time_ns).
+    /// The first message heard from each writer so far: (writer, time_ns).
     pub fn first_messages(&self) -> impl Iterator<Item = (u32, i64)> + '_ {
         self.writers.iter().filter_map(|w| {
             let (endpoint, first_ns) =
@@ -137,8 +139,9 @@ impl RecordingSink {
         self.writer(writer).is_some_and(|w| w.messages.seen.load(Ordering::Acquire) > seq)
     }
 
-    /// Whether message `seq` of `writer` and as many before it have arrived. The number alone would
-    /// not do: a last message that overtook others would end the drain, and count them as lost.
+    /// Whether message `seq` of `writer` and as many before it have arrived. The number alone is
+    /// not enough: a last message that overtook others would end the drain, and the others would
+    /// count as lost.
     pub fn has_heard_all(&self, writer: u32, seq: u64) -> bool {
         self.writer(writer).is_some_and(|w| {
             w.messages.seen.load(Ordering::Acquire) > seq
@@ -146,13 +149,13 @@ impl RecordingSink {
         })
     }
 
-    /// Messages heard so far from all writers, probes and copies apart.
+    /// The number of messages heard so far from all writers, without probes and copies.
     pub fn heard(&self) -> u64 {
         self.writers.iter().map(|w| w.messages.count.load(Ordering::Relaxed)).sum()
     }
 
-    /// Probes of `writer` heard so far, copies apart, and the number behind the highest of theirs;
-    /// of a client under its own number, as its replies.
+    /// The number of probes of `writer` heard so far, without copies, and the highest number among
+    /// them plus one. For a client's own number, these are its replies.
     pub fn probes_heard(&self, writer: u32) -> (u64, u64) {
         self.writer(writer).map_or((0, 0), |w| {
             (w.probes.count.load(Ordering::Acquire), w.probes.seen.load(Ordering::Acquire))
@@ -195,7 +198,7 @@ impl RecordingSink {
     #[inline]
     fn count(&self, writer: &Writer, endpoint: u32, seq: u64, is_probe: bool) {
         let heard = if is_probe { &writer.probes } else { &writer.messages };
-        // Release: whoever sees the numbers sees the records stored before them.
+        // Release: a thread that sees the numbers also sees the records stored before them.
         let is_new = self.is_new(endpoint, seq, is_probe);
         heard.count.fetch_add(u64::from(is_new), Ordering::Release);
         if heard.seen.load(Ordering::Relaxed) <= seq {
@@ -203,8 +206,8 @@ impl RecordingSink {
         }
     }
 
-    /// The place of `endpoint`, taken at its first message; None where more came than were
-    /// expected.
+    /// The place of `endpoint`, taken at its first message; None if there are more writers than
+    /// were expected.
     #[inline]
     fn place(&self, endpoint: u32) -> Option<&Writer> {
         let mask = self.writers.len() - 1;
@@ -229,7 +232,7 @@ impl RecordingSink {
     #[inline]
     fn is_new(&self, endpoint: u32, seq: u64, is_probe: bool) -> bool {
         let place = (seq as usize).wrapping_add(endpoint as usize * 61) % LATELY;
-        // Probes have numbers of their own.
+        // The sequence numbers of probes are a series of their own.
         let identity = u64::from(endpoint) << 40 ^ (seq + 1) ^ u64::from(is_probe) << 39;
         self.lately[place].swap(identity, Ordering::Relaxed) != identity
     }
@@ -254,8 +257,8 @@ impl RecordingSink {
         None
     }
 
-    /// Records a delivery: its header and when its callback began, or None for what is not of this
-    /// trial.
+    /// Records a delivery. Returns its header and when its callback began, or None for a message
+    /// that is not of this trial.
     #[inline]
     pub fn record(&self, delivery: &Delivery<'_>) -> Option<(Header, i64)> {
         let callback_ns = now_ns();
@@ -298,8 +301,8 @@ impl RecordingSink {
             };
             let kept = self.section.as_ref().and_then(|section| section.taken(&received));
             if !self.hold.is_zero() {
-                // Recorded before: whoever is killed meanwhile leaves a message that was taken and
-                // never consumed.
+                // The message is recorded before the sleep: a process that is killed meanwhile
+                // leaves a message that was taken and never consumed.
                 thread::sleep(self.hold);
                 kept.into_iter().for_each(|kept| kept.consumed(now_ns()));
             }
@@ -318,7 +321,7 @@ impl Sink for RecordingSink {
                 continue;
             }
             if let Some(publisher) = relay.publisher.lock().expect("a relay panicked").as_mut() {
-                // A failed relay is recorded as failed by its publisher: the ledger shows it.
+                // The publisher records a failed relay as failed, and the ledger counts it.
                 let _ = publisher.send(
                     callback_ns,
                     header.phase,

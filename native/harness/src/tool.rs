@@ -1,6 +1,6 @@
-//! How the tools beside the workers are spoken to (`rmwbench-sampler`, `rmwbench-link`,
-//! `rmwbench-load`): the worker protocol's manners, one line a command and one line an answer, with
-//! commands of their own. Each tool has its enum of commands; the envelope is here.
+//! The protocol of the tools beside the workers (`rmwbench-sampler`, `rmwbench-link`,
+//! `rmwbench-load`). As in the worker protocol, a command is one line and so is its answer; each
+//! tool has an enum of its own commands, and the envelope is here.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct Request<C> {
     pub command: C,
 }
 
-/// The first line of a tool.
+/// The first line that a tool sends.
 pub fn hello(tool: &str, protocol: u32, version: &str) -> Value {
     json!({"hello": {"protocol": protocol, "tool": tool, "version": version, "pid": std::process::id(), "clock": CLOCK_NAME}})
 }
@@ -31,8 +31,8 @@ pub fn error(id: u64, kind: &str, object: &str, message: &str) -> Value {
     json!({"id": id, "error": {"kind": kind, "object": object, "message": message}})
 }
 
-/// A request, or the answer to a line that is not one; None for a line without an id, which nobody
-/// waits for. `known` are the commands.
+/// Returns a request, or the answer to a line that is not one; None for a line without an id, since
+/// nobody waits for an answer to it. `known` are the names of the commands.
 pub fn parse<C: DeserializeOwned>(line: &str, known: &[&str]) -> Result<Request<C>, Option<Value>> {
     serde_json::from_str(line).map_err(|e| {
         let value: Value = serde_json::from_str(line).ok()?;
@@ -47,8 +47,8 @@ pub fn parse<C: DeserializeOwned>(line: &str, known: &[&str]) -> Result<Request<
     })
 }
 
-/// The next request; any other line is answered here. The process ends with the orchestrator's end
-/// of the socket.
+/// Waits for the next request; any other line is answered here. The process ends when the
+/// orchestrator closes the socket.
 pub fn next<C: DeserializeOwned>(control: &mut Control, known: &[&str]) -> Request<C> {
     loop {
         if let Some(request) = next_until(control, known, None) {
@@ -57,7 +57,7 @@ pub fn next<C: DeserializeOwned>(control: &mut Control, known: &[&str]) -> Reque
     }
 }
 
-/// The same until `until_ns` (never, when None), from which on it is None.
+/// The same, but returns None from `until_ns` on (never, if that is None).
 pub fn next_until<C: DeserializeOwned>(
     control: &mut Control,
     known: &[&str],

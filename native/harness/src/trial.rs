@@ -1,11 +1,12 @@
-//! The worker's side of a trial: what was created, what is due, what somebody waits for.
+//! The worker's side of a trial: the endpoints that exist, the times that are due, the commands
+//! that wait.
 //!
-//! Everything here runs in the control thread. Between the barrier and the window's end it sleeps:
-//! it wakes for the two usage snapshots and for commands, and looks at the readers only while
-//! somebody waits for a match, a first message or a drain.
+//! Everything here runs in the control thread. Between the barrier and the window's end the thread
+//! sleeps: it wakes for the two usage snapshots and for commands, and it looks at the readers only
+//! while a command waits for a match, a first message or a drain.
 //!
-//! An endpoint is what it does: a publisher sends by a schedule, a subscription reads, a client
-//! does both under one number, and a service reads and sends in answer.
+//! Kinds of endpoints: a publisher sends by a schedule, a subscription reads, a client does both
+//! under one number, and a service reads and sends in answer.
 
 mod answers;
 mod create;
@@ -32,10 +33,10 @@ use crate::service::RecordedService;
 use crate::sink::RecordingSink;
 use crate::usage::{self, Usage};
 
-/// How often readers are looked at while somebody waits for them.
+/// The time between two looks at the readers while a command waits for them.
 const LOOK_NS: i64 = 500_000;
-/// The same inside the window, where looking is CPU time of ours: a first message carries its own
-/// time, so its report can wait.
+/// The same time inside the window, where looking costs CPU time of the harness: a first message
+/// has its own time stamp, so its report can wait.
 const WINDOW_LOOK_NS: i64 = 100_000_000;
 
 pub struct Trial<'m> {
@@ -58,7 +59,7 @@ pub struct Trial<'m> {
     waiting: Vec<Waiting>,
     started: bool,
     outgoing: Vec<FromWorker>,
-    /// What destroyed endpoints counted.
+    /// The accounts of destroyed endpoints.
     gone: BTreeMap<u32, EndpointAccount>,
     /// Rings of frames that no publisher has taken yet.
     frames: BTreeMap<u32, Frames>,
@@ -144,13 +145,14 @@ impl<'m> Trial<'m> {
         }
     }
 
-    /// The same with rings of frames for the publishers of these numbers.
+    /// The same trial with rings of frames for the publishers with these numbers.
     pub fn with_frames(mut self, frames: BTreeMap<u32, Frames>) -> Self {
         self.frames = frames;
         self
     }
 
-    /// When [`Trial::advance`] must be called even if nothing happens; None: only then.
+    /// When [`Trial::advance`] must be called even if nothing happens; None: only when something
+    /// happens.
     pub fn next_wake_ns(&self) -> Option<i64> {
         let timed = self.snapshots.iter().map(|s| s.0).chain(self.later.iter().map(|l| l.0));
         let now = now_ns();
@@ -159,7 +161,7 @@ impl<'m> Trial<'m> {
             .values()
             .filter_map(|p| p.ends_ns)
             .chain(self.services.values().filter_map(|s| s.ends_ns));
-        // A relay or a service that was sending at its end is looked at again.
+        // A relay or a service that was sending at its end is checked again.
         let ends = ends.map(|end_ns| if end_ns < now { now + LOOK_NS } else { end_ns });
         let look_ns =
             if self.started && self.waiting.is_empty() { WINDOW_LOOK_NS } else { LOOK_NS };
@@ -167,13 +169,13 @@ impl<'m> Trial<'m> {
         timed.chain(ends).chain(looking).min()
     }
 
-    /// Whether somebody waits for what only a look at the readers can tell.
+    /// Whether a command waits for a fact that only a look at the readers gives.
     fn is_looking(&self) -> bool {
         !self.waiting.is_empty()
             || self.readers.values().any(|r| r.reported.len() < r.matches as usize)
     }
 
-    /// Takes a command: does it now, or at its time.
+    /// Accepts a command: executes it now, or at its time.
     pub fn accept(&mut self, request: Request) {
         let at_ns = match &request.command {
             Command::Create { at_ns, .. }
@@ -182,7 +184,7 @@ impl<'m> Trial<'m> {
             _ => None,
         };
         match at_ns {
-            // A stop takes effect by the schedule's own clock, so it is given to it before its
+            // A stop takes effect by the schedule's own clock, so the schedule gets it before its
             // time.
             Some(at_ns) if at_ns > now_ns() && !matches!(request.command, Command::Stop { .. }) => {
                 self.later.push((at_ns, request))
@@ -191,7 +193,7 @@ impl<'m> Trial<'m> {
         }
     }
 
-    /// Does what is due and returns the lines to send.
+    /// Executes the commands that are due and returns the lines to send.
     pub fn advance(&mut self) -> Vec<FromWorker> {
         self.take_due_snapshots();
         let now = now_ns();
@@ -264,7 +266,8 @@ impl<'m> Trial<'m> {
             }
             Command::Start(start) => self.start(start),
             Command::Stop { endpoints, at_ns } => self.known(&endpoints).map(|()| {
-                // Now, not 0: what was due before and is late is still sent, or is never_sent.
+                // Now, not 0: a message that was due before and is late is still sent, or is
+                // never_sent.
                 self.stop(&endpoints, at_ns.unwrap_or_else(now_ns));
                 json!({})
             }),

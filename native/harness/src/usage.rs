@@ -1,4 +1,5 @@
-//! What the process used: read by itself at the window's edges and after it, never inside it.
+//! The resources that the process used. It reads them itself at the window's edges and after the
+//! window, never inside it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,8 +23,8 @@ pub struct Udp {
     pub rcvbuf_errors: u64,
 }
 
-/// Counters since the process (CPU, switches, faults) or its network namespace (interfaces, UDP)
-/// began.
+/// Counters since the begin of the process (CPU, switches, faults) or of its network namespace
+/// (interfaces, UDP).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Usage {
     /// `steady_begin`, `steady_end` or `now`.
@@ -34,8 +35,8 @@ pub struct Usage {
     pub involuntary_switches: i64,
     pub minor_faults: i64,
     pub major_faults: i64,
-    /// Counted where the trial asked for it: calls that gave memory, the bytes they asked for,
-    /// calls that gave it back.
+    /// The number of calls that gave memory, the bytes that they requested, and the number of calls
+    /// that freed memory; only in trials that count allocations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocations: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,7 +48,7 @@ pub struct Usage {
     pub udp: Option<Udp>,
 }
 
-/// Reads the counters: about 30 µs, most of it `/proc/self/net`.
+/// Reads the counters. It takes about 30 µs, most of them for `/proc/self/net`.
 pub fn snapshot(at: &str) -> Usage {
     let (time_ns, cpu_ns, allocated) =
         (clock::now_ns(), clock::process_cpu_ns(), allocations::counts());
@@ -111,14 +112,14 @@ pub struct Segment {
     pub name: String,
     pub rss_bytes: u64,
     pub pss_bytes: u64,
-    /// Whether this process may write to it.
+    /// Whether this process may write to the segment.
     #[serde(default)]
     pub writable: bool,
 }
 
 /// Whether a shared mapping of this name can carry messages: POSIX or System V shared memory, a
-/// memfd, or a file of memory that has no name any more. A shared mapping of an ordinary file
-/// cannot: every program maps caches of the C library that way.
+/// memfd, or a file in memory whose name was removed. A shared mapping of an ordinary file cannot:
+/// every program maps caches of the C library that way.
 pub fn is_segment(name: &str) -> bool {
     ["/dev/shm/", "/memfd:", "/SYSV", "/dev/zero (deleted)"]
         .iter()
@@ -127,18 +128,18 @@ pub fn is_segment(name: &str) -> bool {
 }
 
 /// Memory of the process; `rss_bytes` and `pss_bytes` include neither the records file nor the
-/// shared segments, which stand apart. What is of the memory map is absent where a kernel has none
-/// (CONFIG_PROC_PAGE_MONITOR).
+/// shared segments, which are separate fields. Values from the memory map are absent if the kernel
+/// has none (CONFIG_PROC_PAGE_MONITOR).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Memory {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rss_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pss_bytes: Option<u64>,
-    /// VmHWM less the records, which are resident from the start; segments included.
+    /// VmHWM without the records, which are resident from the start; it includes segments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_rss_bytes: Option<u64>,
-    /// VmSize less the records: addresses that were asked for, used or not.
+    /// VmSize without the records: the requested addresses, used or not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub virtual_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -148,7 +149,8 @@ pub struct Memory {
     pub shared_segments: Option<Vec<Segment>>,
 }
 
-/// Reads the memory map: milliseconds for large processes, hence only after the window.
+/// Reads the memory map. It takes milliseconds for large processes, so it is read only after the
+/// window.
 pub fn memory() -> Memory {
     let mut memory = smaps(&fs::read_to_string("/proc/self/smaps").unwrap_or_default());
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -165,8 +167,8 @@ pub fn memory() -> Memory {
     memory
 }
 
-/// Memory of the instrument: the records, and a ring of frames of a source outside. Not all that is
-/// called rmwbench: the floor has segments, too.
+/// The names of the instrument's memory: the records, and a ring of frames of an outside source.
+/// Other memory is called rmwbench, too: the floor's segments.
 pub const OWN: [&str; 2] = ["memfd:rmwbench-records", "memfd:rmwbench-frames"];
 
 fn smaps(text: &str) -> Memory {

@@ -1,5 +1,5 @@
-//! A worker's `main`: describe, run one trial under the orchestrator's control, or serve the
-//! workers of a host as a daemon.
+//! A worker's `main`: prints the description, runs one trial under the orchestrator's control, or
+//! serves the workers of a host as a daemon.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -20,7 +20,7 @@ use crate::protocol::{parse_request, ClockRead, Command, FromWorker, Hello, Repl
 use crate::records::Records;
 use crate::trial::Trial;
 
-/// Where a daemon is spoken to unless it is told otherwise.
+/// The descriptor of a daemon's control socket, unless the command line gives another.
 const DAEMON_CONTROL_FD: &str = "3";
 
 /// The worker's file name, set by its `main`.
@@ -30,14 +30,14 @@ const USAGE: &str =
     "usage: WORKER --describe | WORKER --control-fd N --records-fd M [--frames ENDPOINT=FD…] | WORKER --daemon NAME [--control-fd N]\n\
     A worker is started by rmwbench; docs/formats/worker-protocol.md says how it is spoken to.";
 
-/// Runs the worker for `middleware`: exit code 0 after `exit`, 2 for bad arguments or a bad records
-/// file.
+/// Runs the worker for `middleware`. Returns exit code 0 after `exit`, 2 for bad arguments or a bad
+/// records file.
 pub fn main(middleware: &dyn Middleware) -> ExitCode {
     main_with(middleware, std::env::args().collect())
 }
 
-/// The same with the arguments as the program sees them, its own name first: an interpreter's
-/// process has others.
+/// The same with arguments as a program gets them, its own name first: those of an interpreter's
+/// process differ.
 pub fn main_with(middleware: &dyn Middleware, arguments: Vec<String>) -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     PROGRAM.get_or_init(|| arguments.first().map(|path| file_name(path)).unwrap_or_default());
@@ -69,7 +69,7 @@ pub fn main_with(middleware: &dyn Middleware, arguments: Vec<String>) -> ExitCod
             if !middleware.daemons_each_host().is_empty() {
                 document["daemons_each_host"] = json!(middleware.daemons_each_host());
             }
-            // A reader that wants only the first lines is not a failure of ours.
+            // A program that reads only the first lines of the output is no failure.
             let _ = writeln!(std::io::stdout(), "{document}");
             ExitCode::SUCCESS
         }
@@ -141,12 +141,12 @@ fn given_frames(arguments: &[&str]) -> Result<BTreeMap<u32, Frames>, String> {
     Ok(rings)
 }
 
-/// Memory that stays once it was touched, where the trial asks for it: not all that is mapped,
-/// since records are mapped far beyond what is used. Whether it was granted is seen from outside
-/// (VmLck).
+/// Locks memory once it was touched, if the trial requests it. Untouched pages are not locked,
+/// since records are mapped far beyond their used part. Whether it was granted is visible from
+/// outside (VmLck).
 fn lock_memory() {
     if std::env::var_os("RMWBENCH_LOCK_MEMORY").is_some() {
-        // SAFETY: it takes no memory of ours.
+        // SAFETY: the call touches no memory of ours.
         unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE | libc::MCL_ONFAULT) };
     }
 }
@@ -180,8 +180,8 @@ fn run(
             Woken::TimedOut => {}
             Woken::Event(event) => control.send(&FromWorker::Event(event)),
             Woken::Line(line) => {
-                // Before it is parsed: what lies between the two stamps of a clock's answer is not
-                // part of the way.
+                // This comes before parsing: the time between the two stamps of a clock's answer
+                // must not count as transmission time.
                 let received_ns = clock::now_ns();
                 match parse_request(&line) {
                     Ok(request) if matches!(request.command, Command::Exit {}) => {
@@ -194,7 +194,7 @@ fn run(
                     }
                     Ok(request) if matches!(request.command, Command::Clock {}) => {
                         control.send(&clock_read(request.id, received_ns));
-                        // Nothing was changed: a look at the endpoints would only cost.
+                        // Nothing was changed: a look at the endpoints would only cost time.
                         continue;
                     }
                     Ok(request) => trial.accept(request),
@@ -202,7 +202,8 @@ fn run(
                         Some(id) => {
                             control.send(&FromWorker::Reply { id, reply: Reply::Error(bad.error) })
                         }
-                        // Without an id nobody waits for the answer: it goes to the log.
+                        // A line without an id has nobody who waits for the answer: it goes to the
+                        // log.
                         None => eprintln!("protocol: {}", bad.error),
                     },
                 }
@@ -218,8 +219,8 @@ fn file_name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_string()
 }
 
-/// A panic in any thread ends the process: a worker that lost a thread would measure something
-/// else.
+/// A panic in any thread ends the process, since a worker that lost a thread would measure
+/// something else.
 fn die_whole_on_panic() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -1,4 +1,4 @@
-//! What the recorder itself costs and that its path neither allocates nor faults; the times are
+//! The recorder's own cost, and checks that its path neither allocates nor faults. The times are
 //! printed, not asserted (`cargo test --test cost -- --nocapture`).
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -18,7 +18,7 @@ use rmwbench_harness::sink::RecordingSink;
 struct Counting;
 thread_local!(static ALLOCATIONS: Cell<u64> = const { Cell::new(0) });
 
-// SAFETY: hands everything to the system allocator; the counter is a plain thread-local cell that
+// SAFETY: passes all calls to the system allocator; the counter is a plain thread-local cell that
 // allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -35,7 +35,7 @@ static ALLOCATOR: Counting = Counting;
 
 const SLOTS: u64 = 1_000_000;
 
-/// Hands each message to a sink in the publish call, as an in-process middleware does.
+/// Passes each message to a sink in the publish call, as an in-process middleware does.
 struct Inline(Arc<RecordingSink>);
 
 impl Endpoint for Inline {
@@ -64,8 +64,8 @@ impl Publisher for Inline {
     }
 }
 
-/// A records file as the orchestrator makes it: a hole, so that pages exist only if `map` brings
-/// them in.
+/// A records file as the orchestrator makes it: it is a hole, so that its pages exist only if `map`
+/// faults them in.
 fn records(sections: &[(Kind, u32, u64)]) -> Arc<Records> {
     let content = layout(1, sections);
     let head = memfd(&content[..4096]).unwrap();

@@ -1,5 +1,5 @@
-//! The golden corpora of `docs/formats/golden/`, which the Python side tests too: whoever disagrees
-//! with them is wrong.
+//! The golden corpora of `docs/formats/golden/`, which the Python side tests too: a side that
+//! disagrees with them is wrong.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,8 +14,8 @@ fn golden(name: &str) -> Vec<u8> {
     fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Every field of `original` that `again` has must be equal; what we leave out must be a field that
-/// we ignore.
+/// Every field of `original` that `again` has must be equal; a field that `again` lacks must be one
+/// that the protocol's reader ignores.
 fn agrees(original: &Value, again: &Value, ignored: &mut Vec<String>) -> bool {
     match (original, again) {
         (Value::Object(a), Value::Object(b)) => a.iter().all(|(key, value)| match b.get(key) {

@@ -10,7 +10,7 @@ use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::records::Kind;
 use serde_json::{json, Value};
 
-/// Each message is sent, however late the machine lets its thread run.
+/// A grace time so long that each message is sent, however late the machine runs its thread.
 const GRACE_MS: i64 = 500;
 
 fn service_endpoint(number: u32, kind: &str) -> Value {
@@ -216,7 +216,7 @@ fn modes_are_refused_in_one_place_or_reach_the_middleware_whose_configuration_is
     refused(json!({"batching": true}), "unsupported", "not mapped");
     refused(json!({"speed": 9}), "invalid", "no such mode");
     refused(json!({"transport": "unix"}), "unsupported", "its own words");
-    // It opens with what it does not describe: the harness does not let it pass.
+    // It opens with a level that it does not describe: the harness refuses the level.
     refused(json!({"transport": "shm"}), "unsupported", "udp|tcp");
     let opened = play.ok(open(json!({"transport": "tcp"})));
     assert_eq!(opened["configuration"], json!({"format": "toml", "text": "transport = 'tcp'"}));

@@ -1,5 +1,5 @@
 //! The worker's side of a trial, driven command by command over a middleware that does only what a
-//! test tells it.
+//! test orders.
 
 mod play;
 
@@ -97,7 +97,7 @@ fn messages_due_before_a_stop_and_not_sent_are_never_sent() {
 
 #[test]
 fn messages_due_before_a_publisher_leaves_and_not_sent_are_never_sent() {
-    // One is kept from sending by its own call, the other by that of its sibling or its own too.
+    // The leaver is kept from sending by its own call, by its sibling's, or by both.
     for (leaver, schedule) in [(1, "own"), (1, "shared"), (2, "shared"), (2, "own")] {
         let mut play = play();
         play.ok(create("n", vec![publisher(1, periodic(5)), publisher(2, periodic(5))]));
@@ -109,7 +109,7 @@ fn messages_due_before_a_publisher_leaves_and_not_sent_are_never_sent() {
         }
         thread::sleep(Duration::from_millis(100));
         play.post(json!({"cmd": "destroy", "endpoints": [leaver]}));
-        play.ok(json!({"cmd": "collect"})); // answered behind it, so it has left
+        play.ok(json!({"cmd": "collect"})); // answered after the publisher has left
         let left = now_ns();
         play.stage.blocked.store(false, Ordering::Relaxed);
         let end = play.finished(leaver, Duration::from_secs(2)).unwrap();
@@ -208,8 +208,8 @@ fn a_relay_that_a_second_create_adds_forwards_or_is_refused() {
     assert_eq!(end["sent"], 1, "{end}");
 }
 
-/// Before it makes the reader: nobody may deliver to such a relay in the thread that takes
-/// acknowledgements.
+/// The refusal comes before the reader is created: no thread that takes acknowledgements may
+/// deliver to such a relay.
 #[test]
 fn a_middleware_is_told_which_readers_publish_on_and_may_wait() {
     let mut play = play();
@@ -226,7 +226,7 @@ fn a_middleware_is_told_which_readers_publish_on_and_may_wait() {
     assert_eq!([2, 5, 6].map(|number| sinks[&number].publish_may_wait()), [true, false, false]);
 }
 
-/// In one place, so that no worker can take the wish silently; and a publisher takes nothing.
+/// One place refuses it, so that no worker can accept it silently; and a publisher takes nothing.
 #[test]
 fn take_raw_is_refused_where_it_is_not_described() {
     let mut play = play();
@@ -444,7 +444,7 @@ fn probes_are_counted_by_who_sends_and_who_hears_them() {
     let stage = play.stage.clone();
     stage.deliver_probe(2, 1, 0);
     stage.deliver_probe(2, 1, 2);
-    stage.deliver_probe(2, 1, 2); // a copy
+    stage.deliver_probe(2, 1, 2); // this is a copy
     stage.deliver(2, 1, 1); // a message is no probe
     let quiet = play.ok(asked(50));
     assert_eq!((&quiet["complete"], &quiet["quiet"]), (&json!(false), &json!(true)));

@@ -1,16 +1,17 @@
-//! The wait set of middlewares that call when a message was queued, and have none of their own.
+//! The wait set for middlewares that call a function when a message was queued, and have no wait
+//! set of their own.
 
 use std::sync::{Arc, Condvar, Mutex};
 
 use super::{Source, WaitSet, Waker};
 
-/// A reader that tells by a token of its loop that it is not empty any more.
+/// A reader that announces, by a token of its loop, that it is no longer empty.
 pub trait Announcing: Source {
-    /// From now on it announces itself by this token; None: by none.
+    /// From now on the reader announces itself by this token; None: it does not announce itself.
     fn announce_by(&self, token: Option<usize>);
 }
 
-/// Which readers of a session have something since the loop looked last.
+/// The readers of a session that have announced themselves since the loop looked last.
 #[derive(Default)]
 pub struct Announcements {
     told: Mutex<Told>,
@@ -35,7 +36,7 @@ impl Announcements {
         });
     }
 
-    /// What [`Pumps::add`](super::Pumps::add) asks for.
+    /// The wait set and the waker for [`Pumps::add`](super::Pumps::add).
     pub fn wait_set(self: &Arc<Self>) -> (Announced, Waker) {
         let waking = self.clone();
         (Announced(self.clone()), Box::new(move || waking.tell(|told| told.woken = true)))

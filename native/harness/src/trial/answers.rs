@@ -1,4 +1,4 @@
-//! `match`, `drain` and `collect`: what the endpoints tell of themselves.
+//! `match`, `drain` and `collect`: the reports of the endpoints.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::protocol::{
 use crate::publisher::RecordedPublisher;
 use crate::usage;
 
-/// How long a drain has heard nothing. A message that is still on its way may take long, but a
-/// stream that has ended says no more.
+/// How long a drain has heard no message. A message that is still on its way may take long, but no
+/// message follows after a stream has ended.
 pub(super) struct Quiet {
     quiet_ns: i64,
     latencies: i64,
@@ -23,14 +23,14 @@ pub(super) struct Quiet {
 }
 
 impl Quiet {
-    /// For `quiet_ns`, or `latencies` times the longest latency that the drain shows, if that is
-    /// longer.
+    /// The end comes after `quiet_ns`, or after `latencies` times the longest latency during the
+    /// drain, if that is longer.
     pub(super) fn new(quiet_ns: i64, latencies: i64, now: i64) -> Self {
         Quiet { quiet_ns, latencies, heard: 0, since_ns: now }
     }
 
-    /// Takes note of how many messages were heard by `now` and of their longest latency, and tells
-    /// whether nothing came for long enough.
+    /// Notes how many messages were heard by `now` and their longest latency, and returns whether
+    /// no message came for long enough.
     fn is_over(&mut self, heard: u64, longest_ns: i64, now: i64) -> bool {
         if heard != self.heard {
             (self.heard, self.since_ns) = (heard, now);
@@ -42,12 +42,12 @@ impl Quiet {
 
 impl Trial<'_> {
     pub(super) fn collect(&mut self) -> Value {
-        self.take_due_snapshots(); // the command may have been read before the timer was
+        self.take_due_snapshots(); // the command may have been read before the timer
         self.usage.retain(|u| u.at != "now");
         self.usage.push(usage::snapshot("now"));
         let mut endpoints = self.gone.clone();
         for (endpoint, publishing) in &self.publishers {
-            // A publisher whose schedule still runs is its own thread's: it has no account to give
+            // A publisher whose schedule still runs belongs to its own thread: it has no account
             // yet.
             let Ok(guard) = publishing.slot.publisher.try_lock() else { continue };
             endpoints
@@ -117,7 +117,7 @@ impl Trial<'_> {
                 Some(Ok(serde_json::to_value(matched).expect("matches always serialise")))
             }
             Some((endpoint, expected, actual)) if now >= deadline_ns => {
-                // A running schedule owns its publisher, which then cannot be asked.
+                // The thread of a running schedule owns the publisher, which cannot be read then.
                 let actual = actual.map_or("a publisher that is sending".into(), |n| n.to_string());
                 Some(Err(Error::failed(
                     format!("endpoint {endpoint}"),
@@ -185,7 +185,7 @@ impl Trial<'_> {
         })
     }
 
-    /// None for a client, whose account is its publisher's.
+    /// None for a client, whose account is that of its publisher.
     pub(super) fn reader_account(&self, endpoint: u32) -> Option<EndpointAccount> {
         let source = self.readers.get(&endpoint)?.source.as_ref()?;
         let publish_failures = self.services.get(&endpoint).map(|s| s.service.tally().failed());

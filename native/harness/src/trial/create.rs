@@ -1,4 +1,4 @@
-//! `create`: nodes and their endpoints, all of a command or none.
+//! `create`: creates all nodes of a command with their endpoints, or none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,12 +19,13 @@ use crate::records::Kind;
 use crate::service::RecordedService;
 use crate::sink::RecordingSink;
 
-/// A minute: a reader that is destroyed waits for its callback.
+/// The longest time that a consumer may keep a message: a minute, because the destruction of a
+/// reader waits for its callback.
 const MOST_HOLD_NS: u64 = 60_000_000_000;
 
 impl Trial<'_> {
-    /// All or nothing: an endpoint that outlives its node, or a number that stays taken, would fail
-    /// the next command instead.
+    /// Creates all or nothing: an endpoint that outlives its node, or a number that stays taken,
+    /// would make the next command fail instead.
     pub(super) fn create(&mut self, nodes: Vec<NodeSpec>) -> Result<Value, Error> {
         let known: BTreeSet<u32> =
             self.publishers.keys().chain(self.readers.keys()).copied().collect();
@@ -34,7 +35,8 @@ impl Trial<'_> {
         if result.is_err() {
             self.readers.retain(|e, _| known.contains(e));
             self.services.retain(|e, _| known.contains(e));
-            // A relay's place may live on in a sink: it is emptied, not only dropped.
+            // A sink may still hold the slot of a relay's publisher: the slot is emptied, not only
+            // dropped.
             for (_, new) in self.publishers.iter().filter(|(e, _)| !known.contains(e)) {
                 new.slot.publisher.lock().expect("a publisher panicked").take();
             }
@@ -74,7 +76,8 @@ impl Trial<'_> {
                         "0 stands for the schedule: expected 1 or more",
                     ));
                 }
-                // Also when it is gone: its sequence numbers would begin again at 0.
+                // This holds after its destruction, too: its sequence numbers would begin again at
+                // 0.
                 if self.publishers.contains_key(&number)
                     || self.readers.contains_key(&number)
                     || self.gone.contains_key(&number)
@@ -122,7 +125,7 @@ impl Trial<'_> {
         Ok(serde_json::to_value(created).expect("granted always serialises"))
     }
 
-    /// A publisher or a client: both send by their arrival, and a client also reads.
+    /// Creates a publisher or a client: both send by their arrival, and a client also reads.
     fn create_sender(
         &mut self,
         node: &mut dyn Node,
@@ -163,7 +166,7 @@ impl Trial<'_> {
         Ok(granted)
     }
 
-    /// Here and not in each worker, so that none can take a wish silently.
+    /// Refuses `raw` here and not in each worker, so that no worker can accept it silently.
     fn refuse_raw(&self, spec: &EndpointSpec) -> Result<(), Error> {
         if spec.take == Take::Typed {
             return Ok(());
@@ -242,8 +245,8 @@ impl Trial<'_> {
         Ok(granted)
     }
 
-    /// The ring of an endpoint that sends frames. Errors: none, or one of other frames than the
-    /// type's payload; nobody would read them.
+    /// The ring of an endpoint that sends frames. Errors: the endpoint is no publisher with touch
+    /// `all`, it has no ring, or the frames have another size than the payload.
     fn frames_of(&mut self, spec: &EndpointSpec) -> Result<Option<Frames>, Error> {
         if spec.frames.is_none() {
             return Ok(None);
@@ -283,8 +286,8 @@ impl Trial<'_> {
     }
 }
 
-/// Readers from which a publisher of these nodes relays that may wait for acknowledgements: one of
-/// `keep_last` overwrites what is not acknowledged.
+/// The readers from which a publisher of these nodes relays with calls that may wait for
+/// acknowledgements: a publisher of `keep_last` overwrites messages that are not acknowledged.
 fn relayed_with_waits(nodes: &[NodeSpec]) -> BTreeSet<u32> {
     let endpoints = nodes.iter().flat_map(|node| &node.endpoints);
     let waits =
@@ -301,8 +304,8 @@ fn relayed_with_waits(nodes: &[NodeSpec]) -> BTreeSet<u32> {
         .collect()
 }
 
-/// What the middleware gets to see. Errors: a payload too small for its header where one is sent, a
-/// reply type where none belongs or none where one does.
+/// The configuration that the middleware gets. Errors: the payload of an endpoint that sends is too
+/// small for its header; a reply type is missing, or is given where none belongs.
 fn config(spec: &EndpointSpec) -> Result<EndpointConfig, Error> {
     let object = format!("endpoint {}", spec.endpoint);
     if spec.take == Take::Raw && spec.kind != EndpointKind::Subscription {

@@ -1,4 +1,4 @@
-//! `probe`, `start`, `stop` and `destroy`: what sends, and when it ends.
+//! `probe`, `start`, `stop` and `destroy`: the commands that begin and end sending.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -18,7 +18,7 @@ use crate::publisher::{Cause, Tally};
 use crate::schedule::{self, Interrupt, Scheduled};
 
 impl Trial<'_> {
-    /// A probe that is refused is one that no reader hears: it is not counted, and is no error.
+    /// A probe that the middleware refuses is not counted and is no error: no reader hears it.
     pub(super) fn probe(&mut self, only: Option<&[u32]>) -> Result<Value, Error> {
         self.known(only.unwrap_or_default())?;
         let mut sent = BTreeMap::new();
@@ -66,7 +66,8 @@ impl Trial<'_> {
                 Scheduled { slot: publishing.slot.clone(), arrival: publishing.arrival.clone() };
             match publishing.arrival {
                 Arrival::Relay { .. } => publishing.ends_ns = Some(start.end_ns + start.grace_ns),
-                // It lets no other have a turn, whatever was asked.
+                // A saturating publisher gives no other a turn, so it always has a thread of its
+                // own.
                 Arrival::Saturation { .. } => threads.push(vec![scheduled]),
                 _ if start.schedule == Schedule::Own => threads.push(vec![scheduled]),
                 _ => together.push(scheduled),
@@ -126,8 +127,8 @@ impl Trial<'_> {
         Ok(doomed)
     }
 
-    /// Removes what was doomed once none of it is sending: the control thread must not wait for a
-    /// publish call that blocks.
+    /// Removes the endpoints that are to be destroyed, once none of them is sending: the control
+    /// thread must not wait for a publish call that blocks.
     pub(super) fn destroyed(
         &mut self,
         nodes: &[String],
@@ -162,14 +163,14 @@ impl Trial<'_> {
         Some(Ok(json!({})))
     }
 
-    /// Reports the relays and services whose time has come.
+    /// Reports the relays and services whose end time has come.
     pub(super) fn report_ends(&mut self, now: i64) {
         for (endpoint, publishing) in &mut self.publishers {
             if publishing.ends_ns.is_none_or(|end_ns| end_ns > now) {
                 continue;
             }
-            // Nothing may follow `finished`. A relay that is publishing is asked again at the next
-            // look.
+            // Nothing may follow `finished`. A relay that is publishing is checked again at the
+            // next look.
             publishing.slot.stop_ns.store(0, Ordering::Release);
             let Ok(guard) = publishing.slot.publisher.try_lock() else { continue };
             publishing.ends_ns = None;
@@ -187,7 +188,8 @@ impl Trial<'_> {
     }
 }
 
-/// The end of what sends in answer: it is due when its cause comes, so nothing is ever left over.
+/// The end of an endpoint that sends in answer: a message is due when its cause comes, so none is
+/// ever left over.
 fn finished(endpoint: u32, tally: &Tally, now: i64) -> FromWorker {
     FromWorker::Event(Event::Finished {
         endpoint,

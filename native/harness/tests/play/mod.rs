@@ -1,4 +1,4 @@
-//! A trial with its control loop, over a middleware that does only what a test tells it.
+//! A trial with its control loop, over a middleware that does only what a test orders.
 #![allow(dead_code)] // each test binary uses its part
 
 use std::collections::BTreeMap;
@@ -23,21 +23,21 @@ pub const NONCE: u64 = 7;
 pub const MS: i64 = 1_000_000;
 const ENDPOINTS: std::ops::Range<u32> = 1..10;
 
-/// What a test sees and steers: the order of drops, the readers' sinks, whether publish blocks,
-/// what `matched` says, who answers requests and how often each reply comes.
+/// The state that a test reads and sets: the order of drops, the readers' sinks, whether publish
+/// blocks, what `matched` returns, who answers requests and how often each reply comes.
 #[derive(Default)]
 pub struct Stage {
     pub dropped: Mutex<Vec<String>>,
     pub sinks: Mutex<BTreeMap<u32, Arc<dyn Sink>>>,
     handlers: Mutex<BTreeMap<u32, Arc<dyn Handler>>>,
     pub blocked: AtomicBool,
-    /// The name of the part that is blocked alone; None: all are.
+    /// The name of the only endpoint that is blocked; None: all are.
     pub blocked_alone: Mutex<Option<String>>,
-    /// Whether a publish call has met that it is blocked.
+    /// Whether a publish call has found that it is blocked.
     pub waiting: AtomicBool,
     pub slow: AtomicBool,
     pub matched: AtomicBool,
-    /// Times that the reply to a request with this number comes; 1 where nothing is said.
+    /// How many times the reply to a request with this number comes; 1 for an absent number.
     pub replies: Mutex<BTreeMap<u64, usize>>,
     /// The mode that the session was opened with.
     pub transport: Mutex<Option<String>>,
@@ -130,7 +130,7 @@ impl Node for Part {
     }
 }
 
-/// Asks every service in the publish call, as a service of the same process and thread would
+/// Calls every service in the publish call, as a service of the same process and thread would
 /// answer.
 struct Client {
     part: Part,
@@ -224,7 +224,7 @@ pub struct Play {
     next_id: u64,
 }
 
-/// Opened, without modes.
+/// A trial that was opened without modes.
 pub fn play() -> Play {
     let mut play = unopened();
     let opened = play.ask(open(json!({})));
