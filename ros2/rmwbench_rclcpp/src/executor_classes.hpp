@@ -1,4 +1,4 @@
-// Which executors this rclcpp has, of those that not every distribution has.
+// Which of the executors that only some distributions have are in this rclcpp.
 #pragma once
 
 #if __has_include(<rclcpp/experimental/executors/events_executor/events_executor.hpp>)

@@ -13,8 +13,8 @@ namespace {
 using Action = rmwbench_msgs::action::Bytes;
 using Handle = rclcpp_action::ClientGoalHandle<Action>;
 
-// What becomes of a client's goals. Their callbacks hold it: an executor may still run one when the
-// client is gone.
+// The outcomes of a client's goals. The goals' callbacks hold this object: an executor may still
+// run one after the client was destroyed.
 struct Outcomes {
   explicit Outcomes(const OnResult &called) : on_result(called) {}
 
@@ -51,7 +51,7 @@ class Client final : public ActionClient {
   bool ready() const override { return client_->action_server_is_ready(); }
   std::weak_ptr<void> held() const override { return client_; }
 
-  // Counted from 0 on: the client hears of each.
+  // Both counters are reported from 0 on, because the client hears of each such goal.
   void account(const rmwbench_account &account) const override {
     account.counter(account.context, "goals_rejected",
                     outcomes_->rejected.load(std::memory_order_relaxed));

@@ -1,10 +1,10 @@
-// Whether Fast DDS took the profiles of a file. Where it cannot parse the one that its variable
-// names, it says so on stderr and runs as installed. Asked for that file by name it answers; what
-// it has taken it does not read again.
+// Whether Fast DDS accepted the profiles of a file. If it cannot parse the file that its
+// environment variable names, it prints an error to stderr and runs as installed. The check loads
+// that file by name and uses the result; Fast DDS does not read a file again that it has accepted.
 
 #include <fastdds/dds/domain/DomainParticipantFactory.hpp>
 
-// 1: it did, 0: it did not.
+// Returns 1 if it accepted them, else 0.
 extern "C" __attribute__((visibility("default"))) int rmwbench_fastrtps_took_profiles(
     const char *path) {
   using eprosima::fastdds::dds::DomainParticipantFactory;

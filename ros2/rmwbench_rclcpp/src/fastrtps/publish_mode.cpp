@@ -1,5 +1,5 @@
-// What Fast DDS's own writer says of its publish mode. A library of its own for each variant of
-// rmw_fastrtps, loaded only where that is the RMW: linked into the worker it would bring rmw's
+// The publish mode that Fast DDS's own writer reports. Each variant of rmw_fastrtps has a library
+// of its own, loaded only with that RMW: if it were linked into the worker, it would bring rmw's
 // functions into every process, before those that choose the RMW.
 
 #include <fastdds/dds/publisher/DataWriter.hpp>
@@ -7,7 +7,7 @@
 
 #include RMWBENCH_GET_PUBLISHER
 
-// 1: asynchronous, 0: synchronous, -1: not a publisher of this RMW.
+// Returns 1: asynchronous, 0: synchronous, -1: not a publisher of this RMW.
 extern "C" __attribute__((visibility("default"))) int rmwbench_fastrtps_publishes_asynchronously(
     rmw_publisher_t *publisher) {
   const auto *writer = RMWBENCH_RMW::get_datawriter(publisher);

@@ -10,7 +10,7 @@
 namespace rmwbench {
 namespace {
 
-// How image_transport names what a codec is: its transport, and the format of the transport
+// The names that image_transport has for a codec: its transport, and the format of the transport
 // `compressed`.
 struct Transport {
   std::string name;
@@ -30,8 +30,7 @@ Transport transport_of(ImageCodec codec) {
   }
 }
 
-// image_transport only logs that a transport is not there, and its publisher then has nobody to
-// send to.
+// image_transport only logs that a transport is missing; its publisher then sends to nobody.
 Transport installed(ImageCodec codec) {
   const Transport transport = transport_of(codec);
   const auto all = image_transport::getDeclaredTransports();
@@ -48,8 +47,8 @@ std::string topic_of(const ImageTopic &topic, const Transport &transport) {
   return transport.name == "raw" ? base : base + "/" + transport.name;
 }
 
-// image_transport gives neither its publisher nor its subscription: the graph tells what this node
-// has of them. It knows no history, which is as it was asked.
+// image_transport gives access neither to its publisher nor to its subscription: the QoS is that of
+// this node's endpoints in the graph. The graph has no history, so the requested one is returned.
 rclcpp::QoS in_force(const std::vector<rclcpp::TopicEndpointInfo> &endpoints,
                      const ImageTopic &topic) {
   rclcpp::QoS qos = topic.asked;
@@ -61,8 +60,8 @@ rclcpp::QoS in_force(const std::vector<rclcpp::TopicEndpointInfo> &endpoints,
   return qos;
 }
 
-// The transport declares its parameters as TOPIC.compressed.format, with the topic as this version
-// of it writes one.
+// The transport declares its parameters as TOPIC.compressed.format; how the topic is written
+// depends on the version.
 void set_format(rclcpp::Node &node, const std::string &format) {
   const std::string ending = ".compressed.format";
   bool found = false;

@@ -1,6 +1,6 @@
 // One topic of images through image_transport. The worker library loads the library that makes its
-// two ends (rmwbench_rclcpp_images) only where a trial asks for it. Both are compiled together, so
-// plain C++ crosses between them.
+// two ends (rmwbench_rclcpp_images) only if a trial needs it. Both libraries are compiled together,
+// so plain C++ may cross between them.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,10 @@ namespace rmwbench {
 class ImageSender {
  public:
   virtual ~ImageSender() = default;
-  // Sends nothing, as image_transport does, while nobody subscribes.
+  // Sends nothing while there is no subscription, as image_transport does.
   virtual void publish(const sensor_msgs::msg::Image &image) = 0;
   virtual size_t subscribers() const = 0;
-  // Of the topic that is sent, which is the transport's own.
+  // The QoS of the topic that carries the images, which is the transport's own.
   virtual rclcpp::QoS qos() const = 0;
 };
 
@@ -29,12 +29,12 @@ class ImageReceiver {
   virtual ~ImageReceiver() = default;
   virtual size_t publishers() const = 0;
   virtual rclcpp::QoS qos() const = 0;
-  // Leaves the topic. What is being decoded meanwhile still calls into this object, which must
-  // outlive the executor.
+  // Leaves the topic. A decoding that is under way still calls into this object, which must outlive
+  // the executor.
   virtual void leave() = 0;
 };
 
-// What both ends need to know.
+// The data that both ends need.
 struct ImageTopic {
   rclcpp::Node::SharedPtr node;
   std::string name;
@@ -44,7 +44,7 @@ struct ImageTopic {
 
 using OnImage = std::function<void(const sensor_msgs::msg::Image &image)>;
 
-// Found by the name `rmwbench_rclcpp_images`. Both throw Fault.
+// The library's functions; the symbol is `rmwbench_rclcpp_images`. Both throw Fault.
 struct ImageLibrary {
   std::unique_ptr<ImageSender> (*make_sender)(const ImageTopic &topic,
                                               const rclcpp::PublisherOptions &options);

@@ -1,9 +1,9 @@
-// Stands before rcl, rmw and the middleware's own write, at the same public functions for every
-// RMW, and marks when each is passed.
+// Interposes public functions of rcl and rmw and the middleware's own write, the same ones for
+// every RMW, and marks when each is called and returns.
 //
-// Loaded before rcl with global symbols, so that rclcpp's, rcl's and the RMW's calls land here;
-// each goes on to the real function, which is looked up in the library that has it. Nothing of ROS
-// 2 is changed, and a process without this library has none of it.
+// Loaded before rcl with global symbols, so that the calls of rclcpp, rcl and the RMW reach these
+// functions; each of them calls the real function, which is looked up in the library that has it.
+// Nothing in ROS 2 is changed, and a process without this library has none of this.
 
 #include <dlfcn.h>
 #include <link.h>
@@ -17,8 +17,8 @@
 
 #include "marks.hpp"
 
-// The functions pass their arguments on untouched: integers and pointers all, as each function's
-// own header declares them.
+// The functions pass their arguments on unchanged: all are integers and pointers, as each
+// function's own header declares.
 namespace {
 
 using rmwbench::Marks;
@@ -45,10 +45,10 @@ int collect(dl_phdr_info *info, size_t, void *data) {
   return 0;
 }
 
-// In the first library, this one apart, that defines `symbol`. RTLD_NEXT would miss those that an
-// RMW brought along privately.
+// The function `symbol` in the first library, except this one, that defines it. RTLD_NEXT would
+// miss symbols that an RMW loaded privately.
 void *real(const char *symbol) {
-  // The list first: dl_iterate_phdr holds a lock that dlopen in another thread wants.
+  // The list comes first: dl_iterate_phdr holds a lock that dlopen in another thread needs.
   std::vector<std::pair<std::string, const void *>> libraries;
   dl_iterate_phdr(collect, &libraries);
   Dl_info self{};
@@ -60,7 +60,7 @@ void *real(const char *symbol) {
     void *found = dlsym(handle, symbol);
     dlclose(handle);
     Dl_info where{};
-    // dlsym looks into the library's dependencies too: only its own counts.
+    // dlsym also looks into the library's dependencies: only the library's own symbol counts.
     if (found != nullptr && dladdr(found, &where) != 0 && where.dli_fbase == base) return found;
   }
   std::fprintf(stderr, "rmwbench layers: nobody defines %s\n", symbol);
@@ -73,10 +73,10 @@ extern "C" __attribute__((visibility("default"))) rmwbench::Marks *rmwbench_laye
   return &marks();
 }
 
-// Return values of up to one register go through as they come: int, bool and pointers alike. Eight
-// words of arguments go through, more than any of these functions has (rmw_wait: seven, the last
-// one on the stack); what is beyond a function's own is read from the caller's frame and not looked
-// at.
+// Return values of up to one register are passed on unchanged: int, bool and pointers alike. Eight
+// words of arguments are passed on, more than any of these functions has (rmw_wait: seven, the last
+// one on the stack); words beyond a function's own arguments are read from the caller's frame and
+// ignored.
 #define PASS(name, before, after)                                                               \
   extern "C" __attribute__((visibility("default"))) Word name(Word a, Word b, Word c, Word d,   \
                                                               Word e, Word f, Word g, Word h) { \
@@ -102,7 +102,7 @@ PASS(rmw_take_with_info, mark(LAYER_RMW_TAKE), mark(LAYER_RMW_TAKE_RETURN))
 PASS(rmw_take_loaned_message_with_info, mark(LAYER_RMW_TAKE), mark(LAYER_RMW_TAKE_RETURN))
 
 // The middleware's own write, as each RMW calls it; a process whose middleware has another name for
-// it marks nothing there.
+// its write marks nothing there.
 #define WRITE(name) PASS(name, mark(LAYER_MIDDLEWARE_WRITE), mark(LAYER_MIDDLEWARE_WRITE_RETURN))
 WRITE(dds_write_ts)               // rmw_cyclonedds_cpp
 WRITE(dds_write)                  // its older versions

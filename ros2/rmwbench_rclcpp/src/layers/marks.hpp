@@ -1,12 +1,12 @@
-// The moments of one message in one thread, as the interposed functions see them pass. The numbers
-// are the record format's (SPAN).
+// The times at which one message in one thread passes the interposed functions. The numbers are
+// those of the record format (SPAN).
 #pragma once
 
 #include <cstdint>
 
 namespace rmwbench {
 
-// A name ending in _return is the end of that call, the others are beginnings.
+// A name that ends in _return is the end of that call, the others are beginnings.
 enum Layer : uint32_t {
   LAYER_RCL_PUBLISH = 1,
   LAYER_RMW_PUBLISH = 2,
@@ -25,10 +25,10 @@ enum Layer : uint32_t {
 
 struct Marks {
   int64_t time_ns[LAYER_COUNT];
-  uint32_t set;  // bit per layer
+  uint32_t set;  // one bit per layer
 };
 
 }  // namespace rmwbench
 
-// This thread's, found by name in the layers library.
+// The marks of the calling thread; the function is found by name in the layers library.
 extern "C" rmwbench::Marks *rmwbench_layers_marks();

@@ -1,10 +1,11 @@
-// A manager of lifecycle nodes, as Nav2's nav2_lifecycle_manager starts up its nodes: two clients
-// for each node; it waits for each node's service in the order of the list, then configures all in
-// order, then activates all in order, one at a time, and looks at the state after each change.
+// A manager of lifecycle nodes that starts its nodes as Nav2's nav2_lifecycle_manager does. It has
+// two clients for each node; it waits for each node's service in the order of the list, then
+// configures all nodes in order, then activates all in order, one at a time, and reads the node's
+// state after each change.
 //
-// Two differences, so that the fate of each node is known. Nav2's waits for ever for a service that
-// never comes, and ends at the first change that fails; this one waits for `service_timeout_ms`,
-// leaves that node alone and goes on with the next.
+// Two differences, so that the fate of each node is known. Nav2's manager waits for ever for a
+// service that never comes, and ends at the first change that fails; this one waits for
+// `service_timeout_ms`, skips that node and continues with the next.
 
 #include <algorithm>
 #include <atomic>
@@ -28,7 +29,7 @@ using lifecycle_msgs::srv::ChangeState;
 using lifecycle_msgs::srv::GetState;
 using Clock = std::chrono::steady_clock;
 
-// How long a wait lasts until it looks whether the session closes.
+// The time after which a wait checks whether the session is closing.
 constexpr std::chrono::milliseconds LOOK(200);
 
 struct Managed {
@@ -41,7 +42,7 @@ struct Managed {
 struct Step {
   int32_t number;
   uint8_t transition;
-  uint8_t state;  // in which the node must be then
+  uint8_t state;  // the node's state after the change
 };
 constexpr Step CONFIGURE{RMWBENCH_STEP_CONFIGURE, Transition::TRANSITION_CONFIGURE,
                          State::PRIMARY_STATE_INACTIVE};
@@ -82,7 +83,8 @@ class Manager final : public Role {
     }
   }
 
-  // Does it and reports how it ended, unless the session closed meanwhile: then it has no end.
+  // Runs the step and reports how it ended, unless the session closed meanwhile: then the step has
+  // no end.
   template <class Do>
   void told(Managed &managed, int32_t step, Do act) {
     if (!managed.goes_on || stop_.load()) return;
@@ -113,7 +115,7 @@ class Manager final : public Role {
     return within([&](std::chrono::milliseconds span) { return client.wait_for_service(span); });
   }
 
-  // NULL where no service or no answer came in time.
+  // Returns the response; NULL if the service or its answer did not come in time.
   template <class Service>
   typename Service::Response::SharedPtr call(rclcpp::Client<Service> &client,
                                              typename Service::Request::SharedPtr request) const {
@@ -128,7 +130,7 @@ class Manager final : public Role {
     return nullptr;
   }
 
-  // Whether `wait` came true within the time-out.
+  // Whether `wait` returned true within the time-out.
   template <class Wait>
   bool within(Wait wait) const {
     const auto deadline = Clock::now() + timeout_;

@@ -1,6 +1,6 @@
 // A lifecycle node as rclcpp_lifecycle makes it, with its five services and its transition event.
-// Its callbacks take the time that the suite says and succeed: a node that takes longer than the
-// manager waits is one that hangs.
+// Its callbacks take the time that the suite sets, and succeed: a node whose callbacks take longer
+// than the manager waits simulates one that hangs.
 
 #include <algorithm>
 #include <atomic>
@@ -33,8 +33,8 @@ class TimedNode : public rclcpp_lifecycle::LifecycleNode {
   void stop() { stop_.store(true); }
 
  private:
-  // In the executor's thread, as a driver that waits for its device does. A session that closes
-  // waits for no device.
+  // Sleeps in the executor's thread, as a driver does that waits for its device. It does not sleep
+  // while the session closes.
   Return after(uint32_t milliseconds) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
     while (!stop_.load() && std::chrono::steady_clock::now() < until) {

@@ -1,6 +1,7 @@
-// What a node is beyond an rclcpp::Node with endpoints: a lifecycle node, or the manager of some.
-// The worker library loads the library that makes them (rmwbench_rclcpp_lifecycle) only where a
-// trial has some. Both are compiled together, so plain C++ crosses between them.
+// The role of a node that is more than an rclcpp::Node with endpoints: a lifecycle node, or the
+// manager of several. The worker library loads the library that makes them
+// (rmwbench_rclcpp_lifecycle) only if a trial has such nodes. Both libraries are compiled together,
+// so plain C++ may cross between them.
 #pragma once
 
 #include <memory>
@@ -16,16 +17,16 @@ class Role {
  public:
   virtual ~Role() = default;
   virtual rclcpp::node_interfaces::NodeBaseInterface::SharedPtr base() const = 0;
-  // What it does now comes to its end within 200 ms, undone.
+  // Its present action ends within 200 ms, unfinished.
   virtual void stop() = 0;
 };
 
-// Found by the name `rmwbench_rclcpp_lifecycle`.
+// The library's functions; the symbol is `rmwbench_rclcpp_lifecycle`.
 struct LifecycleLibrary {
-  // The executor is given its base by the caller.
+  // The caller adds the node to its executor by the node's base interface.
   std::shared_ptr<Role> (*make_node)(const std::string &name, const rclcpp::NodeOptions &options,
                                      const LifecycleTimes &times);
-  // Begins at once, in a thread of its own; `node` is spun by the caller's executor.
+  // Begins at once, in a thread of its own; the caller's executor spins `node`.
   std::shared_ptr<Role> (*make_manager)(const rclcpp::Node::SharedPtr &node,
                                         const Manages &manages);
 };

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The directories that a variable names.
+// The directories in an environment variable.
 std::vector<std::string> directories(const char *variable) {
   const char *path = std::getenv(variable);
   std::istringstream parts(path != nullptr ? path : "");
@@ -40,7 +40,7 @@ std::vector<std::string> rmw_implementations() {
     for (const auto &entry : fs::directory_iterator(
              prefix + "/share/ament_index/resource_index/rmw_typesupport", ignored)) {
       const std::string name = entry.path().filename();
-      // The dispatcher registers itself too.
+      // The dispatcher (rmw_implementation) also registers itself.
       if (name != "rmw_implementation" && is_file(prefix + "/lib/lib" + name + ".so"))
         names.insert(name);
     }

@@ -30,7 +30,8 @@ namespace {
 
 using namespace std::chrono_literals;
 // Below the 10 s that the orchestrator waits for the answer (COMMAND_TIMEOUT_S in timeouts.py of
-// rmwbench/campaign/trial): so it is told which daemon did not serve, and does not hear silence.
+// rmwbench/campaign/trial): so its error names the daemon that did not serve, instead of a
+// time-out.
 constexpr auto patience = 8s;
 
 bool tcp_answers(uint16_t port) {
@@ -61,8 +62,9 @@ std::string program(const std::vector<std::string> &candidates) {
   return "";
 }
 
-// Since 3.2 Fast DDS's program takes the number of a command first, and refuses all else; that of a
-// server is what `fastdds discovery` gives it (tools/fastdds/discovery/parser.py).
+// Since 3.2 Fast DDS's program takes the number of a command first, and refuses any other argument;
+// the number for a server is the one that `fastdds discovery` passes
+// (tools/fastdds/discovery/parser.py).
 #if defined(FASTDDS_VERSION_MAJOR) && \
     (FASTDDS_VERSION_MAJOR > 3 || (FASTDDS_VERSION_MAJOR == 3 && FASTDDS_VERSION_MINOR >= 2))
 const std::vector<std::string> of_the_server = {"42"};
@@ -74,8 +76,7 @@ struct Recipe {
   std::vector<std::string> candidates;
   std::vector<std::string> arguments;
   std::function<bool()> serves;
-  bool one_for_all =
-      false;  // another middleware's of the same name will do, where one serves already
+  bool one_for_all = false;  // a daemon of the same name that another middleware started is used
 };
 
 Recipe recipe(const std::string &name, const std::string &pools) {
@@ -105,8 +106,8 @@ DaemonProcess::DaemonProcess(const std::string &name, const std::string &roudi_p
     : pools_(roudi_pools.empty() ? "" : roudi_configuration(roudi_pools)) {
   const std::string object = "daemon " + name;
   const Recipe how = recipe(name, pools_.path());
-  // A trial of two middlewares that speak Zenoh starts a router for each; they want the same port,
-  // and one router is what a robot has.
+  // A trial of two middlewares that speak Zenoh starts a router for each; both need the same port,
+  // and a robot has one router.
   if (how.one_for_all && how.serves()) {
     std::fprintf(stderr, "%s: another one serves already, and is used\n", object.c_str());
     return;
@@ -123,7 +124,7 @@ DaemonProcess::DaemonProcess(const std::string &name, const std::string &roudi_p
   const pid_t parent = getpid();
   child_ = fork();
   if (child_ == 0) {
-    // Also when this process is killed: a daemon must not outlive its trial.
+    // Even if this process is killed: a daemon must not outlive its trial.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127);
     execv(path.c_str(), arguments.data());
@@ -149,7 +150,7 @@ DaemonProcess::DaemonProcess(const std::string &name, const std::string &roudi_p
 void DaemonProcess::watch(const std::string &object) {
   watcher_ = std::thread([this, object, child = child_] {
     siginfo_t how{};
-    // It is left to be waited for, so that its number stays its own.
+    // WNOWAIT leaves the child unreaped, so that its PID is not reused.
     while (waitid(P_PID, static_cast<id_t>(child), &how, WEXITED | WNOWAIT) != 0) {
       if (errno != EINTR) return;
     }

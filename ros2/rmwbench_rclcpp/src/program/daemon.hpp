@@ -1,6 +1,6 @@
-// The daemons of RMWs are programs of the install; this process starts one, waits until it serves,
-// and takes it along when it ends. A daemon that ends by itself takes this process along: whoever
-// waits for this one, waits for that.
+// The daemons of RMWs are programs of the ROS 2 installation. This process starts one, waits until
+// it serves, and ends it when this process ends. If the daemon ends by itself, this process ends,
+// too: to wait for this process is to wait for the daemon.
 #pragma once
 
 #include <sys/types.h>

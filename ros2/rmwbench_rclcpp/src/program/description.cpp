@@ -19,8 +19,8 @@
 namespace rmwbench {
 namespace {
 
-// By name, where the environment has it (package ros_environment), else by the version of rclcpp
-// that belongs to it.
+// The distribution's name, if the environment has it (package ros_environment), else by the version
+// of rclcpp that belongs to it.
 std::string distribution() {
   if (const char *name = std::getenv("ROS_DISTRO"); name != nullptr && *name != '\0') return name;
   static const std::array<std::pair<int, const char *>, 6> majors = {{{16, "humble"},
@@ -39,7 +39,8 @@ std::string distribution() {
 struct Texts {
   explicit Texts(const Rmw &rmw) : middleware("rclcpp/" + rmw.name) {
     const std::string library = rmw.library.empty() ? "" : ament::version_of(rmw.library);
-    // With the library's: under the same RMW another one is another candidate.
+    // Includes the version of the middleware's library: with another one, the same RMW is another
+    // candidate.
     version = ament::version_of("rclcpp") + " " + rmw.name + " " + ament::version_of(rmw.name) +
               (library.empty() ? "" : " " + rmw.library + " " + library);
     build.emplace_back("source", "ROS 2 " + distribution() + ", " +
@@ -59,7 +60,7 @@ struct Texts {
   Pairs build;
 };
 
-// What `self --describe` prints as the worker of one RMW; empty when that failed.
+// The output of `self --describe` as the worker of one RMW; empty if that failed.
 std::string described(const char *self, const std::string &rmw) {
   int out[2];
   if (pipe(out) != 0) return "";
@@ -88,7 +89,7 @@ std::string quoted(const std::string &text) {
   return "\"" + text + "\"";
 }  // of our own words, which need no escapes
 
-// Whether there are lifecycle nodes, or why not.
+// `yes` if this build has lifecycle nodes, else why not.
 std::string lifecycle() {
   return no_lifecycle() == nullptr ? "\"yes\"" : quoted(std::string("no: ") + no_lifecycle());
 }
@@ -137,7 +138,8 @@ int describe_all(const char *self) {
                stderr);
     return 2;
   }
-  // What a sourced ROS 2 is to a process; the last two say where Connext and its licence are.
+  // The environment variables that a process needs from a sourced ROS 2; the last two are where
+  // Connext and its licence are.
   const std::string inherit =
       "[\"AMENT_PREFIX_PATH\", \"LD_LIBRARY_PATH\", \"PATH\", \"ROS_DISTRO\", \"ROS_VERSION\", "
       "\"NDDSHOME\", \"RTI_LICENSE_FILE\"]";

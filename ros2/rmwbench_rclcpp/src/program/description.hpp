@@ -8,11 +8,11 @@
 
 namespace rmwbench {
 
-// As the harness takes them; the texts stay those of `pairs`.
+// The form that the harness takes; the texts stay those of `pairs`.
 std::vector<rmwbench_pair> borrowed(const Pairs &pairs);
 
-// Of the RMW that RMW_IMPLEMENTATION names; the result lives as long as the process. Throws Fault
-// where there is none.
+// The description of the RMW that RMW_IMPLEMENTATION names; it lives as long as the process. Throws
+// Fault if there is none.
 const rmwbench_description &description();
 
 // Prints {"middlewares": […]} with one description for each RMW of the sourced ROS 2; each comes

@@ -16,7 +16,7 @@
 namespace rmwbench {
 namespace {
 
-// What a user's shell may have set and a trial must not inherit.
+// Variables that a user's shell may have set and that a trial must not inherit.
 const char *const strays[] = {
     "CYCLONEDDS_URI",
     "FASTRTPS_DEFAULT_PROFILES_FILE",
@@ -58,8 +58,8 @@ bool has_roudi(const Rmw &rmw) {
   return false;
 }
 
-// Shared memory was asked where no RouDi runs: by a mode it is then not to be had here, by a
-// profile something went wrong.
+// Throws if shared memory was requested where no RouDi runs: unsupported if a mode requests it,
+// failed if the profile does.
 void needs_roudi(const Rmw &rmw, const rmwbench_profile &profile,
                  const std::map<std::string, std::string> &modes) {
   const auto mode = modes.find("transport");
@@ -74,7 +74,7 @@ void needs_roudi(const Rmw &rmw, const rmwbench_profile &profile,
   throw Fault{RMWBENCH_ERROR_FAILED, std::string("profile ") + profile.name, why};
 }
 
-// Its directory.
+// The directory of the trial's keystore.
 std::string keystore_of(uint64_t trial_nonce) {
   char directory[1024];
   rmwbench_error error;
@@ -112,7 +112,7 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
     content = fastdds_on_loopback(content, level(asked.modes, "transport"));
   if (!shared_host().empty() && rmw.name == "rmw_cyclonedds_cpp")
     content = cyclonedds_without_interfaces(content);
-  // The router has a file of its own kind: a session's would make it a peer.
+  // The router has a file of its own kind: a session's file would make it a peer.
   if (daemon.empty() && !content.empty()) write_file(rmw, object, content);
   const std::string keystore = asked.secured ? keystore_of(asked.trial_nonce) : "";
   for (const auto &[name, value] :
@@ -124,7 +124,8 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
     const char *before = std::getenv(name.c_str() + 1);
     set(name.substr(1), before != nullptr ? before + value : value.substr(1));
   }
-  // Read when a context makes its participant: it holds for all publishers of the process.
+  // Fast DDS reads it when a context makes its participant: it holds for all publishers of the
+  // process.
   if (fast_dds && asked.settings.publish_mode != RMWBENCH_PUBLISH_DEFAULT) {
     const bool async = asked.settings.publish_mode == RMWBENCH_PUBLISH_ASYNC;
     set("RMW_FASTRTPS_PUBLICATION_MODE", async ? "ASYNCHRONOUS" : "SYNCHRONOUS");
@@ -143,7 +144,7 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
                     "iceoryx"};
   }
   if (daemon.empty()) needs_roudi(rmw, profile, asked.modes);
-  // Left alone, Humble takes loans and its successors do not.
+  // By default, Humble takes loans and its successors do not.
   if (asked.settings.loaned_take)
     set("ROS_DISABLE_LOANED_MESSAGES", *asked.settings.loaned_take ? "0" : "1");
   for (const auto &[name, value] : asked.ros_variables) {
@@ -153,7 +154,7 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
     }
     set(name, value);
   }
-  // rcl's log files belong into the trial, not into a home.
+  // rcl's log files belong to the trial, not into a home directory.
   setenv("ROS_LOG_DIR", (directory_of_trial() + "/rmwbench-ros-log").c_str(), 1);
   if (!path_.empty()) text_ += "\n--- " + path_ + " ---\n" + content;
 }

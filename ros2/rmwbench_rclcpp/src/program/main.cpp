@@ -1,6 +1,6 @@
-// The worker for rclcpp over any RMW that is installed: RMW_IMPLEMENTATION says over which. Without
-// it only `--describe` makes sense, which then tells of all, and `--graph DOMAIN`, which prints who
-// is there over the RMW that the ROS 2 takes by itself.
+// The worker for rclcpp over any RMW that is installed: RMW_IMPLEMENTATION names the RMW. Without
+// that variable only two calls make sense: `--describe`, which then describes all RMWs, and
+// `--graph DOMAIN`, which prints the graph over ROS 2's default RMW.
 
 #include <cstdio>
 #include <cstdlib>

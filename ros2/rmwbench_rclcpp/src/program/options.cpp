@@ -18,7 +18,7 @@ T one_of(const char *option, const std::string &value, const std::map<std::strin
               "expected one of " + names + ", found " + value};
 }
 
-// `NAME=VALUE NAME=VALUE`; no value of these has a space.
+// Parses `NAME=VALUE NAME=VALUE`; none of these values has a space.
 std::vector<std::pair<std::string, std::string>> variables_of(const std::string &text) {
   std::vector<std::pair<std::string, std::string>> found;
   std::istringstream words(text);
@@ -56,7 +56,7 @@ std::vector<std::string> words_of(const std::string &text) {
   return {std::istream_iterator<std::string>(stream), {}};
 }
 
-// `NAME:CONFIGURE_MS:ACTIVATE_MS NAME:…`
+// Parses `NAME:CONFIGURE_MS:ACTIVATE_MS NAME:…`.
 std::map<std::string, LifecycleTimes> lifecycle_nodes_of(const std::string &text) {
   std::map<std::string, LifecycleTimes> found;
   for (const auto &word : words_of(text)) {
@@ -76,7 +76,7 @@ const std::map<std::string, bool> true_or_false = {{"true", true}, {"false", fal
 
 }  // namespace
 
-// A part of ROS 2 that this worker was built without.
+// For a part of ROS 2 that this worker was built without.
 #define RMWBENCH_BUILT_WITHOUT(package, install)      \
   "this worker was built in a ROS 2 without " package \
   "; install its package (ros-DISTRIBUTION-" install ") and build the worker again"
@@ -137,7 +137,7 @@ Asked asked_of(const rmwbench_session_config &config) {
   asked.trial_nonce = config.trial_nonce;
   settings.congestion = mode("congestion");
   settings.intra_process = mode("transport") == "intra_process";
-  // Within a process the message itself is handed on; between processes one message is filled again
+  // Within a process the message itself is passed on; between processes one message is filled again
   // and again, as a driver does.
   settings.publish = settings.intra_process ? PublishAs::unique_ptr : PublishAs::const_ref;
   for (size_t i = 0; i < config.option_count; ++i) {

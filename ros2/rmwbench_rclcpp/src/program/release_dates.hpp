@@ -1,7 +1,7 @@
-// When each version of an RMW was released, because reports flag comparisons of old with new: the
-// dates of the changelogs that ROS 2's release repositories have (ros2-gbp/RMW-release, August
-// 2026), of the versions that went into a distribution from Humble on. A version that is not here
-// has no date, and not that of another.
+// The release date of each version of an RMW, because reports flag comparisons of old with new
+// versions. The dates are those of the changelogs in ROS 2's release repositories
+// (ros2-gbp/RMW-release, August 2026), for the versions in distributions from Humble on. A version
+// that is not here has no date, and gets none from another version.
 #pragma once
 
 #include <string>
@@ -60,9 +60,9 @@ constexpr RmwRelease rmw_releases[] = {
     {"rmw_connextdds", "1.2.7", "2026-05-12"},
 };
 
-// Empty where it is not known.
+// The date; empty if it is not known.
 inline const char *release_date(const std::string &rmw, const std::string &version) {
-  // Both of rmw_fastrtps are one repository, and released together.
+  // Both variants of rmw_fastrtps are in one repository and are released together.
   const std::string name = rmw == "rmw_fastrtps_dynamic_cpp" ? "rmw_fastrtps_cpp" : rmw;
   for (const RmwRelease &release : rmw_releases) {
     if (name == release.rmw && version == release.version) return release.date;

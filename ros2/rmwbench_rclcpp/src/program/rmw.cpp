@@ -38,15 +38,15 @@ const char congestion_of_dds[] = "no: follows from reliability and history";
 const char pools_of_roudi[] =
     "no: RouDi has the pools, and the option roudi_pools sizes them one by one";
 const char profile_file_only[] = "no: rmw_fastrtps has no setting for it beyond a profile file";
-// Fast DDS says in its headers whether it was built with DDS-Security; rmw_fastrtps was compiled
-// against the same.
+// Fast DDS's headers state whether it was built with DDS-Security; rmw_fastrtps was compiled
+// against the same headers.
 #if defined(HAVE_SECURITY) && HAVE_SECURITY
 const char fastdds_security[] = "true|false";
 #else
 const char fastdds_security[] =
     "no: this Fast DDS was built without DDS-Security (HAVE_SECURITY 0)";
 #endif
-// Cyclone DDS opens them when a participant is secured.
+// Cyclone DDS opens these libraries when a participant is secured.
 const char *const cyclonedds_plugins[] = {"libdds_security_auth.so", "libdds_security_ac.so",
                                           "libdds_security_crypto.so"};
 
@@ -158,8 +158,9 @@ Rmw cyclonedds() {
   return rmw;
 }
 
-// What 3.0 renamed in Fast DDS's XML, as the worker on Fast DDS itself has it
-// (native/middlewares/fastdds/src/profiles.rs): of a file with an old name it takes nothing.
+// The elements that 3.0 renamed in Fast DDS's XML, the same as in the worker on Fast DDS itself
+// (native/middlewares/fastdds/src/profiles.rs): Fast DDS accepts nothing of a file with an old
+// name.
 constexpr std::pair<const char *, const char *> renamed[] = {
     {"heartbeatPeriod", "heartbeat_period"},
     {"heartbeatResponseDelay", "heartbeat_response_delay"},
@@ -173,15 +174,15 @@ std::string fastdds_tuned(bool third) {
   return text;
 }
 
-// Bytes of /dev/shm: the segments of a process, and its three or four ports, as the worker on Fast
-// DDS itself has them.
+// Bytes of /dev/shm: the segments of a process, and its three or four ports, the same as in the
+// worker on Fast DDS itself.
 constexpr uint64_t INSTALLED_SEGMENT = 512 << 10, TUNED_SEGMENT = 64 << 20, PORTS = 1 << 20;
 
 Rmw fastrtps(const std::string &name) {
   Rmw rmw;
   rmw.name = name;
   rmw.format = "xml";
-  // The library was renamed with 3.0, and the variable with it.
+  // The library was renamed with 3.0, and so was the variable.
   const bool third =
       !ament::version_of("fastdds").empty() || ament::library("libfastdds.so").has_value();
   rmw.library = third ? "fastdds" : "fastrtps";
@@ -313,8 +314,8 @@ std::string any_domain(const std::string &settings) {
   return "<CycloneDDS><Domain Id=\"any\">" + settings + "</Domain></CycloneDDS>";
 }
 
-// DEFAULT_ROS2_SERVER_PORT in its rtps/attributes/ServerAttributes.h; behind a shared host's first
-// port it is where the worker on Fast DDS itself has it.
+// DEFAULT_ROS2_SERVER_PORT in its rtps/attributes/ServerAttributes.h. On a shared host the offset
+// is the one of the worker on Fast DDS itself.
 uint16_t discovery_server_port() { return port_of_trial(11811, 20); }
 
 std::string discovery_server() {
@@ -323,7 +324,8 @@ std::string discovery_server() {
 
 std::string iceoryx_on() {
   if (!ament::program("bin/iox-roudi")) return "";
-  // Until 0.10 a part of Cyclone DDS, since 11 a plugin with another name in its configuration.
+  // Until 0.10 the plugin was a part of Cyclone DDS; since 11 it is separate and has another name
+  // in the configuration.
   if (const auto cyclonedds = ament::library("libddsc.so.0"))
     return names(*cyclonedds, "libiceoryx_binding_c.so")
                ? "<SharedMemory><Enable>true</Enable></SharedMemory>"

@@ -1,5 +1,5 @@
-// What this worker knows of each RMW: its capabilities, its modes, the file its configuration is
-// read from, its daemons. An RMW that is not known here runs as installed.
+// The worker's data about each RMW: its capabilities, its modes, the file from which it reads its
+// configuration, its daemons. An RMW that is not listed runs as installed.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct EmbeddedProfile {
   bool histories = false;            // and each publisher's full history besides
 };
 
-// The daemons of a level of a mode, in the place of the profile's; none: it needs none of them.
+// The daemons of a level of a mode, instead of those of the profile; none: it needs no daemon.
 struct ModeDaemons {
   std::string mode, level;
   std::vector<std::string> daemons;
@@ -40,28 +40,29 @@ struct Rmw {
   std::vector<EmbeddedProfile> profiles;
   std::vector<ModeDaemons> mode_daemons = {};
   std::vector<std::string> daemons_each_host =
-      {};  // of the daemons' names, those that stand on every host
+      {};  // the names of the daemons that run on every host
   std::string
-      on_shared_host;        // what is forced there (shared_host.hpp); empty: it does not run there
+      on_shared_host;        // settings forced there (shared_host.hpp); empty: not supported there
   Pairs not_on_shared_host;  // daemon → why
 };
 
 // A configuration of Cyclone DDS with these settings in every domain.
 std::string any_domain(const std::string &settings);
 
-// Of a configuration of Cyclone DDS: messages of one host go through iceoryx. Empty where this
-// install cannot do that.
+// The part of a configuration of Cyclone DDS that sends messages within a host through iceoryx.
+// Empty if this installation cannot do that.
 std::string iceoryx_on();
 
 Rmw rmw_named(const std::string &name);
 
-// UDP port of Fast DDS's discovery server.
+// The UDP port of Fast DDS's discovery server.
 uint16_t discovery_server_port();
 
-// Where that of a trial is: HOST:PORT.
+// The address of the trial's discovery server: HOST:PORT.
 std::string discovery_server();
 
-// RMW_IMPLEMENTATION's. Throws Fault where the variable is not set or no such RMW is installed.
+// The RMW that RMW_IMPLEMENTATION names. Throws Fault if the variable is not set or no such RMW is
+// installed.
 const Rmw &current_rmw();
 
 }  // namespace rmwbench

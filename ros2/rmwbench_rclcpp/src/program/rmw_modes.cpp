@@ -32,8 +32,8 @@ void discovery_of_dds(const std::string &asked, Pairs &environment) {
   } else if (asked == "peers") {
     if (ament::version_of("rmw").compare(0, 2, "6.") == 0)
       cannot("discovery", "peers: this distribution has no ROS_STATIC_PEERS (it came with Iron)");
-    // The processes of one host know each other by its address, the other hosts are listed; nothing
-    // is announced by multicast.
+    // The processes of one host find each other by its address, the other hosts are listed; no
+    // process announces itself by multicast.
     environment.emplace_back("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST");
     std::string others;
     for (const auto &address : hosts_of_the_trial().others())
@@ -45,7 +45,7 @@ void discovery_of_dds(const std::string &asked, Pairs &environment) {
 Pairs of_cyclonedds(const std::map<std::string, std::string> &modes,
                     const std::string &profile_text) {
   Pairs environment;
-  // Cyclone merges the configurations of a list, the later ones over the earlier.
+  // Cyclone merges the configurations of a list; later ones override earlier ones.
   std::string own;
   const auto domain = [&](const std::string &settings) { own += "," + any_domain(settings); };
   const std::string &transport = level(modes, "transport");
@@ -80,7 +80,7 @@ Pairs of_fastrtps(const std::map<std::string, std::string> &modes,
   Pairs environment;
   const std::string &transport = level(modes, "transport");
   if (!transport.empty() && transport != "intra_process") {
-    // Discovery over UDP and data over TCP; within a host data take shared memory.
+    // Discovery uses UDP and data use TCP; within a host data use shared memory.
     const char *asked = transport == "udp"   ? "UDPv4"
                         : transport == "tcp" ? "LARGE_DATA"
                         : transport == "shm" ? "SHM"
@@ -105,7 +105,7 @@ Pairs of_fastrtps(const std::map<std::string, std::string> &modes,
     environment.emplace_back("FASTDDS_BUILTIN_TRANSPORTS", asked);
   }
   const std::string &discovery = level(modes, "discovery");
-  // Set by the profile, before these.
+  // The profile set the variable, before these modes.
   if (!discovery.empty() && discovery != "server" && std::getenv("ROS_DISCOVERY_SERVER") != nullptr)
     cannot("discovery", discovery + ": the profile has a discovery server");
   if (discovery == "server") environment.emplace_back("ROS_DISCOVERY_SERVER", discovery_server());
@@ -136,7 +136,8 @@ uint64_t zenoh_pool_bytes(const std::map<std::string, std::string> &modes,
                                                       : AS_INSTALLED_POOL_BYTES;
 }
 
-// As a user secures every node of a host: SROS 2 enforced, and one enclave for all.
+// Secures the nodes as a user would secure every node of a host: SROS 2 enforced, and one enclave
+// for all.
 void sros2(const std::string &keystore, Pairs &environment) {
   if (keystore.empty()) return;
   environment.emplace_back("ROS_SECURITY_ENABLE", "true");
@@ -157,8 +158,8 @@ Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::strin
     cannot("security", "true: what goes through shared memory is not encrypted");
   if (transport == "shm") {
     add("transport/shared_memory/enabled=true");
-    // What Zenoh needs besides the pool, which is made at the first message all the same
-    // (worker/pool.hpp).
+    // The further setting that Zenoh needs, besides the pool, which is made at the first message
+    // all the same (worker/pool.hpp).
     add("transport/shared_memory/mode=\"init\"");
   } else if (transport == "tcp") {
     add("transport/shared_memory/enabled=false");
@@ -182,7 +183,7 @@ Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::strin
   }
   if (!publication.empty())
     add("qos/publication=[{\"key_exprs\":[\"**\"],\"config\":{" + publication + "}}]");
-  // Of routers too, since both ends of a link must ask for it.
+  // This applies to routers, too, since both ends of a link must request compression.
   if (const std::string &compression = level(modes, "compression"); !compression.empty()) {
     add("transport/unicast/compression/enabled=" + compression);
   }

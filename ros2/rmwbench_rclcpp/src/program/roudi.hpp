@@ -1,5 +1,5 @@
-// RouDi's pools, asked for by the option `roudi_pools`: as installed its largest chunks have 4 MiB,
-// and a message that fits into no chunk cannot be lent.
+// RouDi's pools, set by the option `roudi_pools`: as installed its largest chunks have 4 MiB, and a
+// message that fits into no chunk cannot be lent.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@ namespace rmwbench {
 
 inline constexpr char ROUDI[] = "roudi";  // the daemon's name
 
-// Whether a RouDi serves this host. Without one iceoryx waits for a minute, says so on stdout, and
-// ends the process.
+// Whether a RouDi serves this host. Without one iceoryx waits for a minute, prints so to stdout,
+// and ends the process.
 bool roudi_serves();
 
-// The file that RouDi reads, of `SIZE:COUNT SIZE:COUNT`, sizes of messages in bytes, K or M. Throws
-// Fault for anything else.
+// The file that RouDi reads, from `SIZE:COUNT SIZE:COUNT`, sizes of messages in bytes, K or M.
+// Throws Fault for any other text.
 std::string roudi_configuration(const std::string &pools);
 
-// A file that is there as long as this is.
+// A file that exists as long as this object.
 class TemporaryFile {
  public:
   // Empty text: no file. Throws Fault.

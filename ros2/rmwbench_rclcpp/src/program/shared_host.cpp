@@ -18,7 +18,7 @@ bool has(const std::string &text, const char *part) { return text.find(part) != 
 const char udp_type[] = "<type>UDPv4</type>";
 const char whitelist[] = "<interfaceWhiteList><address>127.0.0.1</address></interfaceWhiteList>";
 
-// As installed, shared memory beside UDP, or UDP alone.
+// The transports as installed: shared memory and UDP, or UDP alone.
 std::string transports(bool shared_memory) {
   const auto descriptor = [](const std::string &id, const std::string &rest) {
     return "<transport_descriptor><transport_id>" + id + "</transport_id>" + rest +

@@ -1,5 +1,5 @@
-// The table that the harness calls: what needs no rclcpp is here, the rest is handed to the worker
-// library.
+// The table that the harness calls: functions that need no rclcpp are here, the others are those of
+// the worker library.
 
 #include "table.hpp"
 
@@ -20,7 +20,7 @@
 namespace rmwbench {
 namespace {
 
-// A process has one session at a time; the harness says so.
+// A process has one session at a time; the harness ensures that.
 const rmwbench_middleware *library = nullptr;
 std::unique_ptr<Environment> environment;
 
@@ -31,7 +31,7 @@ rmwbench_session *session_open(const rmwbench_session_config *config, rmwbench_e
     Asked asked = asked_of(*config);
     asked.settings.rmw = current_rmw().name;
     asked.settings.pool_bytes = pool_bytes(current_rmw(), asked.modes, config->profile.text);
-    environment.reset();  // of a session that was refused: its file has the name of this one's
+    environment.reset();  // a refused session's file has the same name
     environment = std::make_unique<Environment>(current_rmw(), config->profile, asked, "");
     const WorkerLibrary &loaded = load_worker_library(asked.settings.layers);
     library = loaded.table;
@@ -60,7 +60,7 @@ void session_configuration(rmwbench_session *, const rmwbench_configuration *con
   configuration->tell(configuration->context, "text", environment->text().c_str());
 }
 
-// A function of the worker library's table, which is loaded by the time that this is called.
+// Calls a function of the worker library's table, which is loaded before this is called.
 template <auto Function>
 struct Handed;
 template <typename Result, typename... Asked, Result (*rmwbench_middleware::*Function)(Asked...)>
@@ -73,8 +73,8 @@ void hand_on(rmwbench_middleware &table) {
   ((table.*Functions = Handed<Functions>::call), ...);
 }
 
-// As the table hands names out: ended by NULL. The texts stay the RMW's, which lives as long as the
-// process.
+// The form in which the table passes names: ended by NULL. The texts belong to the RMW, which lives
+// as long as the process.
 std::vector<const char *> ended(const std::vector<std::string> &names) {
   std::vector<const char *> all;
   for (const auto &name : names) all.push_back(name.c_str());

@@ -10,7 +10,7 @@
 namespace rmwbench {
 namespace {
 
-// Beside the program, wherever it was put.
+// The path of a file in the program's own directory.
 std::string beside(const char *name) {
   std::error_code ignored;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);

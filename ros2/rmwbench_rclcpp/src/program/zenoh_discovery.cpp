@@ -13,9 +13,9 @@
 namespace rmwbench {
 namespace {
 
-// Ports of TCP: listen/endpoints in rmw_zenoh_cpp's DEFAULT_RMW_ZENOH_ROUTER_CONFIG.json5; peers
-// without a router listen from FIRST_PEER on. The offsets behind a shared host's first port are
-// beside those of the workers on Zenoh (0) and Fast DDS (20) themselves.
+// TCP ports: listen/endpoints in rmw_zenoh_cpp's DEFAULT_RMW_ZENOH_ROUTER_CONFIG.json5; peers
+// without a router listen from FIRST_PEER on. The offsets from a shared host's first port are next
+// to those of the workers on Zenoh (0) and Fast DDS (20) themselves.
 constexpr uint16_t ROUTER = 7447, ROUTER_OFFSET = 0;
 constexpr uint16_t FIRST_PEER = 7460, FIRST_PEER_OFFSET = 30;
 constexpr unsigned MOST_PEERS = 1000, MOST_PEERS_OF_SHARED_HOST = 70;
@@ -35,9 +35,9 @@ unsigned peer_port(unsigned number) {
   return port_of_trial(FIRST_PEER, FIRST_PEER_OFFSET) + number;
 }
 
-// The lowest number that no living session of this host has: whoever takes a dead one's place is
-// found at its endpoint. What holds it is a name in the host's network namespace, which goes with
-// the process and leaves no file. Throws Fault.
+// The lowest number that no living session of this host has: a session with the number of a dead
+// one has its endpoint, too. The process holds the number as a name in the host's network
+// namespace, which disappears with the process and leaves no file. Throws Fault.
 unsigned own_number(const std::string &address) {
   const int held = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const unsigned most = shared_host().empty() ? MOST_PEERS : MOST_PEERS_OF_SHARED_HOST;
@@ -55,8 +55,8 @@ unsigned own_number(const std::string &address) {
 }
 
 // Of two sessions exactly one connects: on one host the one with the higher number, of two hosts
-// that on the host with the higher address. A session that comes back takes its old number, and
-// those that had connected to it connect again by themselves.
+// the one on the host with the higher address. A session that comes back takes its old number, and
+// the sessions that had connected to it connect again by themselves.
 Pairs peers(const Hosts &hosts) {
   const unsigned own = own_number(hosts.own);
   std::vector<std::string> earlier;
@@ -80,7 +80,8 @@ Pairs peers(const Hosts &hosts) {
 
 const Pairs::value_type ALONE = {"scouting/multicast/enabled", "false"};
 
-// The trial's own router, and all on the loopback, whatever the profile says.
+// The keys for the trial's own router, with all addresses on the loopback interface, whatever the
+// profile says.
 Pairs session_on_shared_host(const std::string &discovery) {
   if (discovery == "multicast") {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode discovery",
@@ -101,7 +102,8 @@ uint16_t router_port() { return port_of_trial(ROUTER, ROUTER_OFFSET); }
 
 Pairs session_discovery(const std::string &discovery) {
   const Hosts hosts = hosts_of_the_trial();
-  // As installed a session listens on the loopback alone, where no other host reaches it.
+  // As installed, a session listens on the loopback interface alone, where no other host reaches
+  // it.
   const std::pair<std::string, std::string> reachable = {"listen/endpoints",
                                                          list({at(hosts.own, ANY_PORT)})};
   const std::pair<std::string, std::string> central = {"connect/endpoints",
@@ -114,7 +116,8 @@ Pairs session_discovery(const std::string &discovery) {
     return found;
   }
   if (discovery == "server" && hosts.several()) return {reachable, central};
-  // On the router's own host the sessions are peers as installed, and clients are who visits.
+  // On the router's own host the sessions are peers, as installed; sessions on other hosts are
+  // clients.
   if (discovery == "client" && !(hosts.several() && hosts.own == hosts.daemon))
     return {{"mode", "\"client\""}, central};
   return {};

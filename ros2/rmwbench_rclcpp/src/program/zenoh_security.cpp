@@ -22,7 +22,7 @@ std::string by_tls(std::string value) {
 }  // namespace
 
 Pairs zenoh_security(const std::string &keystore, Pairs discovery, bool router) {
-  // As in the two default files of rmw_zenoh_cpp.
+  // The same port as in the two default files of rmw_zenoh_cpp.
   const std::string port = std::to_string(router_port());
   const Pairs installed = {
       {"listen/endpoints", router ? "[\"tcp/[::]:" + port + "\"]" : "[\"tcp/localhost:0\"]"},
@@ -43,7 +43,7 @@ Pairs zenoh_security(const std::string &keystore, Pairs discovery, bool router) 
                                  file("identity_ca.cert.pem") + ",listen_private_key:" + key +
                                  ",listen_certificate:" + certificate + ",connect_private_key:" +
                                  key + ",connect_certificate:" + certificate + "}"},
-      // What lies in shared memory is not encrypted.
+      // Messages in shared memory are not encrypted.
       {"transport/shared_memory/enabled", "false"},
       {"access_control/default_permission", "\"deny\""},
       {"access_control/rules",
