@@ -117,12 +117,7 @@ def parse_place(text: str) -> Placing:
         host, machine = match["host"], match["machine"]
         if host in hosts or machine in [other for other, _ in hosts.values()]:
             twice = f"host `{host}`" if host in hosts else f"machine `{machine}`"
-            raise UserError(
-                f"{twice} is placed twice",
-                where=PLACE,
-                expected="one machine for each host",
-                actual=text,
-            )
+            raise _placed_twice(twice, text)
         hosts[host] = machine, match["address"]
     if len(hosts) < 2:
         raise UserError(
@@ -132,6 +127,15 @@ def parse_place(text: str) -> Placing:
             actual=text,
         )
     return Placing(hosts)
+
+
+def _placed_twice(place: str, actual: str) -> UserError:
+    return UserError(
+        f"{place} is placed twice",
+        where=PLACE,
+        expected="one machine for each host",
+        actual=actual,
+    )
 
 
 @dataclass
@@ -377,6 +381,9 @@ class PlacedFleet(Fleet):
                     else "its address, or Ray's id of the node",
                     actual=name,
                 )
+            if matching[0] in chosen:
+                places = (f"{host}={machine}" for host, (machine, _) in self.placing.hosts.items())
+                raise _placed_twice(f"machine `{name}`", ",".join(places))
             chosen += matching
         return chosen
 

@@ -259,6 +259,14 @@ def test_named_machines_may_be_unlike_and_every_trial_says_so(fleet):
         fleet._check_all_used()
 
 
+def test_two_names_of_one_machine_place_it_twice(fleet):
+    fleet.placing = parse_place("robot=rover,base=10.0.0.5")
+    node = {"NodeName": "rover", "NodeManagerAddress": "10.0.0.5", "NodeID": "1a2b"}
+    with pytest.raises(UserError, match="is placed twice") as raised:
+        fleet._candidates([node])
+    assert raised.value.what == "machine `10.0.0.5` is placed twice"
+
+
 def test_what_a_kernel_grants_is_asked_of_the_machine_of_each_host(fleet):
     fleet.placing = parse_place("robot=a,base=b")
     small = copy.deepcopy(remote("b"))
