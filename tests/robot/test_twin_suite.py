@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.robot.twin.graph import read_graph
+from rmwbench.robot.twin.graph import parse_graph, read_graph
 from rmwbench.robot.twin.likeness_view import sentence, view
 from rmwbench.robot.twin.suite_text import SuiteStyle, _jitter_ms, suite_text
 from rmwbench.robot.twin.traffic import BagTraffic, read_traffic
@@ -27,6 +27,7 @@ from tests.support.command import rmwbench
 from tests.support.robot_bag import Planted
 
 S = 1e9
+LONG = "n" * 150
 IMAGE = np.arange(300) * S / 30
 ROBOT = [
     Planted("/front/image_raw", IMAGE, 921_648, "sensor_msgs/msg/Image", reliable=False),
@@ -221,6 +222,30 @@ def test_names_of_others_cannot_end_a_comment_or_a_name(tmp_path):
     bag = robot_bag.mcap(tmp_path / "run.mcap", [planted])
     suite, _ = suite_of(make_twin(read_traffic(bag, lambda share: None), ()))
     assert suite.workloads[0].nodes[0].publishers[0].topic == "a/__b/_1"
+
+
+LONG_GRAPH = """\
+nodes:
+- {name: /FALSE, publishers: [{name: /null}]}
+- {name: /LONG, subscriptions: [{name: /null}]}
+""".replace("LONG", LONG)
+
+
+@pytest.mark.parametrize("nodes", [(), parse_graph(LONG_GRAPH, "graph")])
+def test_names_that_a_suite_does_not_take_are_changed(tmp_path, nodes):
+    planted = Planted("/null", IMAGE), Planted(f"/{LONG}/image", IMAGE)
+    suite, _ = suite_of(make_twin(read_bag(tmp_path / "run.mcap", *planted), nodes))
+    assert {p.topic for n in suite.workloads[0].nodes for p in n.publishers} == {
+        "_null",
+        f"{LONG}/image",
+    }
+
+
+@pytest.mark.parametrize("source", ["a\nb.mcap", "a\udcff.mcap"])
+def test_a_bag_with_any_name_has_a_twin(traffic, source):
+    text = suite_text(make_twin(traffic, ()), SuiteStyle(name="twin", source=source))
+    suite = parse(text, where="twin.yaml", choice=Choice(("native",)))
+    assert suite.title.startswith("Twin of a ")
 
 
 @pytest.mark.parametrize(

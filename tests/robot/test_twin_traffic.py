@@ -259,6 +259,9 @@ def without_a_file(directory: Path) -> Path:
 
 
 BIG = [Planted("/t", np.arange(3000) * 0.01 * S)]
+INFINITE = (
+    "rosbag2_bagfile_information: {topics_with_message_count: [], duration: {nanoseconds: .inf}}"
+)
 BAD = {
     "no such": lambda d: d / "nothing",
     "no bag here": lambda d: d,
@@ -275,6 +278,7 @@ BAD = {
     "empty": lambda d: robot_bag.mcap(d / "bag.mcap", [Planted("/t", np.array([]))]),
     "metadata of nothing": lambda d: written(d / "metadata.yaml", "a: 1\n"),
     "empty metadata": lambda d: written(d / "metadata.yaml", ""),
+    "an infinite duration": lambda d: written(d / "metadata.yaml", INFINITE),
     "no YAML": lambda d: written(d / "metadata.yaml", "{"),
     "a missing part": lambda d: without_a_file(robot_bag.split(d / "bag", BIG)),
 }

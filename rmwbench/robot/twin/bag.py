@@ -279,7 +279,7 @@ def read_metadata(path: Path) -> BagMetadata:
     try:
         document = load_yaml(read_text(path, MOST_METADATA_BYTES))
         return _metadata(document[METADATA_ROOT])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ArithmeticError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise UserError(
             "this is not the metadata of a bag",
             where=str(path),

@@ -74,7 +74,7 @@ def suite_text(twin: Twin, style: SuiteStyle) -> str:
         *_header(twin, style),
         "",
         f"suite: {json.dumps(style.name)}",  # such as 2026-11-30, which is no text to YAML
-        f"title: {json.dumps(f'Twin of {style.source}', ensure_ascii=False)}",
+        f"title: {json.dumps(f'Twin of {_clean(style.source)}', ensure_ascii=False)}",
         f"description: {json.dumps(_summary(twin), ensure_ascii=False)}",
         "",
         f"blocks: {style.blocks}",
@@ -127,7 +127,7 @@ def _header(twin: Twin, style: SuiteStyle) -> Iterator[str]:
     traffic = twin.traffic
     silent = f", {counted(traffic.silent, 'topic')} without a message" if traffic.silent else ""
     yield (
-        f"# A twin of {style.source}: {quantity(traffic.duration_s, 's')}, "
+        f"# A twin of {_clean(style.source)}: {quantity(traffic.duration_s, 's')}, "
         f"{counted(traffic.messages, 'message')} in {counted(len(traffic.topics), 'topic')}"
         f"{silent}, {_published(traffic)}."
     )
@@ -359,5 +359,6 @@ def _rate_hz(rate_hz: float) -> float:
 
 
 def _clean(text: str) -> str:
-    """The text without control characters, so that a name in a bag cannot end a comment."""
-    return re.sub(r"[^\x20-\x7e\u00a0-\uffff]+", " ", text)
+    """The text without control characters and what else YAML does not take, so that a name in a bag
+    cannot end a comment."""
+    return re.sub(r"[^\x20-\x7e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+", " ", text)

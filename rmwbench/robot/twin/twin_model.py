@@ -33,6 +33,8 @@ twin."""
 MOST_BYTES_SHARE = 0.98
 """The topics with most of the bytes, up to this share, have nodes of their own."""
 OTHERS = "others"
+NAME_LENGTH = 80
+"""The most characters of a name in a bag that are in the name of a node, which takes 100."""
 UNSIZED_BYTES = 1024
 """The assumed size of a message with metadata alone."""
 SAME_PERIOD = 0.01
@@ -182,9 +184,10 @@ def _suite_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def _identifier(text: str) -> str:
-    """The text with letters, digits and underscores alone, and no digit first."""
+    """The text with letters, digits and underscores alone, which is a text in YAML as well."""
     plain = re.sub(r"\W", "_", text, flags=re.ASCII)
-    return f"_{plain}" if not plain or plain[0].isdigit() else plain
+    is_text = plain and not plain[0].isdigit() and plain.lower() not in ("null", "true", "false")
+    return plain if is_text else f"_{plain}"
 
 
 @dataclass(frozen=True)
@@ -302,7 +305,7 @@ def _assumed_nodes(topics: Sequence[TwinTopic]) -> list[TwinNode]:
     namespace = _namespaces([topic.name for topic in topics])
     topics_of_owner: dict[str, list[TwinTopic]] = {}
     for topic in topics:
-        owner = namespace[topic.together] if topic.together in heavy else OTHERS
+        owner = namespace[topic.together][:NAME_LENGTH] if topic.together in heavy else OTHERS
         topics_of_owner.setdefault(owner, []).append(topic)
     nodes = []
     for owner, owned in topics_of_owner.items():
@@ -348,7 +351,8 @@ def _graph_nodes(
             else:
                 reads.append(TwinReader(topic.name, qos))
         if publishes or reads:
-            name = _free(_identifier(node.name.strip("/")), (n.name for n in nodes))
+            plain = _identifier(node.name.strip("/"))[:NAME_LENGTH]
+            name = _free(plain, (n.name for n in nodes))
             nodes.append(
                 TwinNode(name=name, publishes=publishes, reads=tuple(reads), assumed=False)
             )
