@@ -117,9 +117,10 @@ def test_a_workload_may_name_a_shipped_network():
     assert "networks" not in ROBOT and not over(ROBOT, None).networks
 
 
-def test_a_network_that_there_is_not_is_refused_with_the_names():
+@pytest.mark.parametrize("own_networks", ["", "networks: {1: {}}\n"])
+def test_a_network_that_there_is_not_is_refused_with_the_names(own_networks):
     with pytest.raises(UserError, match="no network is called") as caught:
-        over(ROBOT, "wify")
+        over(ROBOT + own_networks, "wify")
     assert "wifi" in caught.value.render() and caught.value.where == "--network"
 
 

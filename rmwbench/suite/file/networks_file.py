@@ -7,7 +7,7 @@ The tree of the suite's file is changed before it is validated, so that all othe
 networks.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Any
 
@@ -52,7 +52,8 @@ def complete(tree: CommentedMap, everywhere: str | None) -> None:
     own_networks = tree.get(NETWORKS)
     own_networks = own_networks if isinstance(own_networks, CommentedMap) else CommentedMap()
     if everywhere is not None:
-        _check(everywhere, tree, [*dict.fromkeys((*own_networks, *shipped_networks()))])
+        known = dict.fromkeys(map(str, (*own_networks, *shipped_networks())))
+        _check(everywhere, tree, known)
         has_chains = RELAYS in _factors(tree)
         for index, workload in mappings_of(tree, "workloads"):
             is_chain = has_chains or RELAYS in workload
@@ -69,7 +70,7 @@ def complete(tree: CommentedMap, everywhere: str | None) -> None:
         _put(tree, NETWORKS, own_networks)
 
 
-def _check(name: str, tree: CommentedMap, known: list[str]) -> None:
+def _check(name: str, tree: CommentedMap, known: Collection[str]) -> None:
     if name not in known:
         raise not_one_of(f"no network is called `{name}`", name, known, where=OPTION)
     if NETWORK in _factors(tree):
