@@ -205,8 +205,8 @@ def significant(value: float) -> str:
 
 
 def concise(value: float, digits: int = 3) -> str:
-    """Return so many significant digits without exponent, and without zeros at the end of the
-    decimals: 0.012, 4.8, 48, 1 390."""
+    """Return a number with `digits` significant digits, without exponent and without zeros at the end
+    of its decimals: 0.012, 4.8, 48, 1 390."""
     if value == 0:
         return "0"
     decimals = digits - 1 - floor(log10(abs(float(f"{value:.{digits - 1}e}"))))
@@ -229,8 +229,8 @@ def scaled(number: float, factor: float) -> float:
 
 
 def percent(fraction: float, digits: int = 2) -> str:
-    """Return a text such as `17 %`, `0.32 %` or `99.96 %` with so many significant digits, or with
-    more if these would round the value to 0 % or 100 %; never with an exponent."""
+    """Return a text such as `17 %`, `0.32 %` or `99.96 %` with `digits` significant digits, or
+    with more if these would round the value to 0 % or 100 %; never with an exponent."""
     return f"{_without_zeros(_percent(fraction * 100, digits))} %"
 
 

@@ -100,7 +100,7 @@ MOST_BURST_NS = 0.25e9
 """The longest burst: messages with steady intervals for seconds and then a pause, as those of a
 joystick, have a period and a gap."""
 LONG = 1.5
-"""In a gap of at least so many periods a message is missing."""
+"""A gap of this many periods or more has a missing message."""
 FEWEST = 8
 """With fewer intervals only a mean rate is fitted."""
 

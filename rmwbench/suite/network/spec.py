@@ -239,8 +239,8 @@ class Police(Strict):
             if self.burst_kb is not None
             else f"{self.burst_packets} packets"
         )
-        whose = self.protocol.upper() if self.protocol is not None else "IP"
-        return f"{whose} above {limit} and {at_once} at once dropped, flow by flow"
+        packets = self.protocol.upper() if self.protocol is not None else "IP"
+        return f"{packets} above {limit} and {at_once} at once dropped, flow by flow"
 
 
 QUEUES = ("queue_kb", "queue_frames", "queue_ms")
