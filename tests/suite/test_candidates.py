@@ -100,7 +100,7 @@ def test_a_suite_names_candidates_and_sets():
             "unknown candidate of `network` `iceoryx2`",
             "rmwbench candidates",
         ),
-        ("{set: network, without: zenoh}", "`without` is a list", ""),
+        ("{set: network, without: zenoh}", "`without` is not a list", ""),
         ("{set: [native, network]}", "unknown set `['native', 'network']`", "rmwbench candidates"),
         ("{candidate: [zenoh]}", "unknown candidate `['zenoh']`", "`zenoh`"),
         ("{name: z, middleware: zenoh, in: [[native]]}", "unknown set `['native']`", "`native`"),

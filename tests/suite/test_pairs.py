@@ -77,8 +77,8 @@ def test_the_second_of_a_pair_serves():
 @pytest.mark.parametrize(
     ("arm", "words"),
     [
-        ("{pairs: [floor]}", "`pairs` is a list of middlewares"),
-        ("{pairs: floor}", "`pairs` is a list of middlewares"),
+        ("{pairs: [floor]}", "`pairs` is not a list of several middlewares"),
+        ("{pairs: floor}", "`pairs` is not a list of several middlewares"),
         ("{pairs: [floor, floor]}", "`floor` is in the list twice"),
         ("{pairs: [floor, zenho]}", "unknown middleware `zenho`"),
         ("{pairs: [floor, 3]}", "an entry of `pairs` is a middleware"),

@@ -79,9 +79,9 @@ def test_levels_of_a_merged_mapping_stay_in_the_short_version():
         ("short: {arms: [c]}\n", 14, "no arm is called `c`"),
         ("short: {factors: {rate: [1]}}\n", 14, "no factor is called `rate`"),
         ("short: {suite: x}\n", 14, "`suite` cannot be shortened"),
-        ("short: [1]\n", 14, "`short` is a mapping"),
+        ("short: [1]\n", 14, "`short` is not a mapping"),
         ("short: {workloads: w}\n", 14, "list of names"),
-        ("short: {timeline: 3}\n", 14, "`timeline` is a mapping"),
+        ("short: {timeline: 3}\n", 14, "`timeline` is not a mapping"),
     ],
 )
 @pytest.mark.parametrize("shortened", [True, False])

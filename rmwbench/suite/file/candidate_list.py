@@ -23,7 +23,7 @@ from pydantic import BeforeValidator, Field
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.suite.arm import Arm
-from rmwbench.suite.fault import At, Fault, Strict
+from rmwbench.suite.fault import At, Fault, Strict, shape
 from rmwbench.suite.file import interop_pairs
 from rmwbench.suite.file.tree import (
     Place,
@@ -244,9 +244,9 @@ def _of_set(entry: CommentedMap, candidates: Candidates, at: At) -> list[Candida
     without = entry.get(WITHOUT, ())
     if not isinstance(without, CommentedSeq | tuple):
         raise Fault(
-            "`without` is a list",
+            "`without` is not a list",
             expected="names of the set's candidates",
-            actual=str(without),
+            actual=shape(without),
             at=(*at, WITHOUT),
         )
     for position, member_name in enumerate(without):

@@ -14,7 +14,7 @@ from typing import Any
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.suite.arm import EITHER
-from rmwbench.suite.fault import At, Fault, check_known
+from rmwbench.suite.fault import At, Fault, check_known, shape
 from rmwbench.suite.file.tree import Place, key_place, mapping_at, replace_items
 
 KEY, ARROW = "pairs", " → "
@@ -39,9 +39,9 @@ def _arms(entry: Any, index: int) -> list[Any]:
     sides = entry[KEY]
     if not isinstance(sides, CommentedSeq) or len(sides) < FEWEST:
         raise Fault(
-            "`pairs` is a list of middlewares",
+            "`pairs` is not a list of several middlewares",
             expected=f"at least {FEWEST}, such as [cyclonedds, fastdds]",
-            actual=f"a list of {len(sides)}" if isinstance(sides, CommentedSeq) else str(sides),
+            actual=shape(sides),
             at=(index, KEY),
         )
     for key in ("name", "processes", "middleware", "profile", "options"):

@@ -104,7 +104,7 @@ def _check_form(tree: CommentedMap) -> None:
     perf_test = tree["perf_test"]
     if not isinstance(perf_test, CommentedMap):
         raise Fault(
-            "`perf_test` is a mapping",
+            "`perf_test` is not a mapping",
             expected="some of " + ", ".join(PERF_TEST_KEYS),
             at=("perf_test",),
         )

@@ -21,7 +21,7 @@ from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from rmwbench.suite.fault import Fault, not_one_of
+from rmwbench.suite.fault import Fault, not_one_of, shape
 from rmwbench.suite.file.tree import filter_items, key_place, mappings_of, name_of, put
 
 KEY = "short"
@@ -54,9 +54,9 @@ def resolve_short(
     short = tree[KEY]
     if not isinstance(short, CommentedMap) or not short:
         raise Fault(
-            "`short` is a mapping",
+            "`short` is not a mapping",
             expected="some of " + ", ".join(KEYS),
-            actual=str(short),
+            actual=shape(short),
             at=(KEY,),
         )
     for key in short:
@@ -134,9 +134,9 @@ def _selection(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSe
     names, items = short[key], tree.get(key)
     if not isinstance(names, CommentedSeq) or not names or not isinstance(items, CommentedSeq):
         raise Fault(
-            f"`{key}` of a short version is a list of names",
-            expected="at least one",
-            actual=str(names),
+            f"`{key}` of a short version is not a list of names",
+            expected="at least one name",
+            actual=shape(names),
             at=(KEY, key),
         )
     item_names = [name_of(item) for item in items]
@@ -158,7 +158,10 @@ def _merge(
     changes = short[key]
     if not isinstance(changes, CommentedMap):
         raise Fault(
-            f"`{key}` is a mapping", expected="some of its keys", actual=str(changes), at=(KEY, key)
+            f"`{key}` is not a mapping",
+            expected="some of its keys",
+            actual=shape(changes),
+            at=(KEY, key),
         )
     original = tree.get(key)
     if not isinstance(original, CommentedMap):

@@ -63,7 +63,7 @@ def mapping_of(tree: Any, where: str, what: str, keys: str) -> CommentedMap:
     expected `keys`, for another one."""
     if not isinstance(tree, CommentedMap):
         raise UserError(
-            f"{what} is a mapping",
+            f"{what} must be a mapping",
             where=where,
             expected=f"keys such as {keys}",
             actual=shape(tree),
