@@ -81,8 +81,8 @@ def test_the_second_of_a_pair_serves():
         ("{pairs: floor}", "`pairs` is not a list of several middlewares"),
         ("{pairs: [floor, floor]}", "`floor` is in the list twice"),
         ("{pairs: [floor, zenho]}", "unknown middleware `zenho`"),
-        ("{pairs: [floor, 3]}", "an entry of `pairs` is a middleware"),
-        ("{pairs: [floor, {profile: tuned}]}", "an entry of `pairs` is a middleware"),
+        ("{pairs: [floor, 3]}", "an entry of `pairs` is no middleware"),
+        ("{pairs: [floor, {profile: tuned}]}", "an entry of `pairs` is no middleware"),
         ("{pairs: [floor, {middleware: zenoh, profle: tuned}]}", "unknown key `profle`"),
         (
             "{pairs: [floor, {middleware: zenoh, modes: {threads: 0}}]}",

@@ -74,9 +74,9 @@ def _side(side: Any, at: At) -> dict[str, Any]:
         return {"name": side, "middleware": side}
     if not isinstance(side, CommentedMap) or not isinstance(side.get("middleware"), str):
         raise Fault(
-            "an entry of `pairs` is a middleware",
+            "an entry of `pairs` is no middleware",
             expected="its name, or a mapping such as {middleware: zenoh, profile: tuned}",
-            actual=str(side),
+            actual=shape(side),
             at=at,
         )
     for key in side:
