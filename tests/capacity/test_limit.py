@@ -94,6 +94,9 @@ def test_a_trial_holds_or_says_how_not():
     slow = np.where(np.arange(1000) < 900, 1e6, 7.2e6)
     judged = judge(limit, trial(slow), STEADY)
     assert (judged.kind, judged.causes) == ("slow", ("p99 response 7.2 ms",))
+    for latency_ns, cause in ((5.002e6, "5.002 ms"), (1.5e12, "1\N{NARROW NO-BREAK SPACE}500 s")):
+        judged = judge(limit, trial(np.full(1000, latency_ns)), STEADY)
+        assert judged.causes == (f"p99 response {cause}",)
     judged = judge(limit, trial(arriving(970)), STEADY)
     assert judged.kind == "lossy" and judged.causes == ("loss 3 %", "p99 response never arrived")
 

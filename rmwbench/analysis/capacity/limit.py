@@ -97,13 +97,14 @@ class LimitCondition:
         return condition | ({"inclusive": True} if self.inclusive else {})
 
     def value_text(self, value: float) -> str:
-        """The value in three digits, with its unit."""
+        """The value with its unit, in three digits, or in as many as tell it from the limit."""
         if GLOSSARY[self.metric].unit == "fraction":
-            return fmt.percent(value, 3)
+            return fmt.distinct(fmt.percent, value, self.below)[0]
         if math.isinf(value):
             return "never arrived"
         unit = _unit(value)
-        return f"{value / UNIT_NS[unit]:.3g} {unit}"
+        number, _ = fmt.distinct(fmt.concise, value / UNIT_NS[unit], self.below / UNIT_NS[unit])
+        return f"{number} {unit}"
 
 
 def _unit(value_ns: float) -> str:
