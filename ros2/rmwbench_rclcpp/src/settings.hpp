@@ -1,5 +1,5 @@
-// What the program read from `open` and the worker library acts on. Both are compiled together, so
-// plain C++ may cross between them.
+// The settings that the program reads from `open` and the worker library uses. Both are compiled
+// together, so plain C++ may cross between them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace rmwbench {
 
-// Of either serialisation.
+// Whether this is rmw_fastrtps, with either serialisation.
 inline bool is_fastrtps(const std::string &rmw) { return rmw.rfind("rmw_fastrtps", 0) == 0; }
 
 inline constexpr char NO_POLL[] = "an executor of rclcpp calls back; nobody here takes by himself";
@@ -26,20 +26,20 @@ enum class Executor {
 };
 enum class PublishAs { const_ref, unique_ptr };
 enum class CallbackAs { const_ref, shared_ptr, unique_ptr };
-// What image_transport makes of an image: `raw` sends it as it is, of the others only `jpeg`
-// changes pixels.
+// How image_transport encodes an image: `raw` sends it as it is; of the others only `jpeg` changes
+// pixels.
 enum class ImageCodec { raw, jpeg, png, zstd };
 
-// What a call is: the services of rmwbench_msgs, an action of its own, or the parameter of a node
-// that is set.
+// The kind of a call: the services of rmwbench_msgs, an action of ours, or the setting of a node's
+// parameter.
 enum class Calls { service, action, parameter };
 
-// QoS of topics beside the portable one; none: as installed, which is without an end.
+// QoS of topics that the portable QoS does not have; nullopt: as installed, which is infinite.
 struct TopicQos {
   std::optional<uint32_t> deadline_ms;
   std::optional<uint32_t> lifespan_ms;
-  std::optional<uint32_t> lease_ms;  // of liveliness
-  bool manual_liveliness = false;    // by topic: publishing asserts it
+  std::optional<uint32_t> lease_ms;  // the lease of liveliness
+  bool manual_liveliness = false;    // by topic: a publish call asserts it
 
   bool asked() const { return deadline_ms || lifespan_ms || lease_ms || manual_liveliness; }
 };
@@ -50,44 +50,44 @@ struct LifecycleTimes {
   uint32_t activate_ms = 0;
 };
 
-// What a manager brings up, in this order, and how long it waits for a service and for each answer.
+// The nodes that a manager starts, in this order, and how long it waits for a service and for each
+// answer.
 struct Manages {
-  std::string manager;  // its own node; empty: this process has none
+  std::string manager;  // the manager's own node; empty: this process has none
   std::vector<std::string> nodes;
   uint32_t service_timeout_ms = 5000;
 };
 
 struct Settings {
   std::string rmw;
-  // Of all publishers.
+  // The mode of all publishers.
   int32_t publish_mode = RMWBENCH_PUBLISH_DEFAULT;
-  std::optional<uint32_t> domain_id = 0;  // none: rcl reads ROS_DOMAIN_ID, as of any node
+  std::optional<uint32_t> domain_id = 0;  // none: rcl reads ROS_DOMAIN_ID, as for any node
   Executor executor = Executor::single_threaded;
-  uint32_t threads = 0;  // of the multi-threaded executor; 0: as many as rclcpp takes by itself
+  uint32_t threads = 0;  // of the multi-threaded executor; 0: rclcpp's default
   bool intra_process = false;
   PublishAs publish = PublishAs::const_ref;
   CallbackAs callback = CallbackAs::const_ref;
-  bool bare_nodes = false;          // without parameter services and rosout
+  bool bare_nodes = false;          // nodes without parameter services and rosout
   std::optional<bool> loaned_take;  // whether rclcpp may take messages in the memory of the
                                     // middleware; none: as installed
   bool layers = false;
   Calls calls = Calls::service;
   TopicQos topic_qos;
-  std::optional<ImageCodec> images;  // through image_transport; none: as any other message
+  std::optional<ImageCodec> images;  // through image_transport; none: as messages
   std::string
-      congestion;  // "drop" or "block" where the mode congestion is asked; empty: the RMW decides
-  std::map<std::string, LifecycleTimes> lifecycle_nodes;  // those of this process, by name
+      congestion;  // "drop" or "block" if the mode congestion is set; empty: the RMW decides
+  std::map<std::string, LifecycleTimes> lifecycle_nodes;  // the nodes of this process, by name
   Manages manages;
   uint64_t pool_bytes =
       0;  // of shared memory, which the RMW makes at its first large message; 0: it makes none
 };
 
-// The whole of the worker library, found by the name `rmwbench_rclcpp_worker`.
+// The functions of the worker library; the symbol is `rmwbench_rclcpp_worker`.
 struct WorkerLibrary {
   rmwbench_session *(*open)(const Settings &settings, rmwbench_error *error);
-  const rmwbench_middleware
-      *table;  // its describe and session_open are NULL: they are the program's
-  // Whether a session that is open runs with the file of its profile, as far as the RMW tells.
+  const rmwbench_middleware *table;  // describe and session_open are NULL: the program has them
+  // Whether the open session uses the file of its profile, as far as the RMW reports it.
   bool (*took_profiles)(const std::string &rmw, const std::string &path);
   // Prints the graph of a domain; returns the exit code of the program (worker/graph.hpp).
   int (*print_graph)(uint32_t domain_id);

@@ -27,7 +27,7 @@ ActionName named(const Receiving &receiving, const rmwbench_endpoint_config &con
   return {receiving.node, receiving.group, config.topic, asked_qos(config)};
 }
 
-// rclcpp_action gives none of its services and topics: what was asked is told.
+// rclcpp_action gives no access to its services and topics: the requested QoS is reported.
 void tell(const rclcpp::QoS &asked, const Receiving &receiving, rmwbench_granted &granted) {
   tell_qos(asked, granted);
   receiving.granted(granted);
@@ -82,7 +82,7 @@ class GoalClient final : public rmwbench_client {
   std::unique_ptr<ActionClient> client_;
 };
 
-// The library of actions makes the message.
+// The library of actions makes the message of the result.
 class Result final : public Answer {
  public:
   explicit Result(const Succeed &succeed) : succeed_(succeed) {}
@@ -120,7 +120,7 @@ class GoalServer final : public rmwbench_service {
   void granted(rmwbench_granted &granted) const override { tell(action_.qos, receiving_, granted); }
 
  private:
-  // The service that an action's goals go to, as ROS 2's design of actions names it.
+  // The service to which an action's goals go, with its name from ROS 2's design of actions.
   std::string goals() const {
     return receiving_.node->get_node_services_interface()->resolve_service_name(
         action_.name + "/_action/send_goal");

@@ -1,4 +1,4 @@
-// Calls as actions, where the option `calls` asks for them: a request is a goal, and its reply the
+// Calls as actions, if the option `calls` requests them: a request is a goal, and its reply is the
 // goal's result.
 #pragma once
 

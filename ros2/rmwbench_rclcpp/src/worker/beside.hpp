@@ -1,4 +1,4 @@
-// Libraries that stand beside this one: each has one part of ROS 2 behind it, which only the trials
+// Libraries in the same directory as this one: each links one part of ROS 2, which only the trials
 // that use it load.
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace rmwbench {
 
-// `symbol` of the library `file` ("librmwbench_rclcpp_….so"), which is loaded and stays so; NULL
-// with the reason in `why`.
+// The symbol `symbol` of the library `file` ("librmwbench_rclcpp_….so"), which is loaded and stays
+// loaded; NULL with the reason in `why`.
 void *beside(const std::string &file, const char *symbol, std::string &why);
 
 }  // namespace rmwbench

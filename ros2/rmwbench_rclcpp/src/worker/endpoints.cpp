@@ -6,24 +6,24 @@
 #include "publish_mode.hpp"
 #include "qos.hpp"
 
-// Since Jazzy's later releases; NULL where rmw does not have it.
+// Exists since Jazzy's later releases; NULL if rmw does not have it.
 extern "C" bool rmw_event_type_is_supported(rmw_event_type_t type) __attribute__((weak));
 
 namespace rmwbench {
 namespace {
 
 rclcpp::CallbackGroup::SharedPtr own_group(rclcpp::Node &node) {
-  // One for each endpoint: the executor's threads may then serve different endpoints at once, and
-  // one endpoint in its order.
+  // Each endpoint has a group of its own: the executor's threads may then serve different endpoints
+  // at once, and the messages of one endpoint in order.
   return node.create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive);
 }
 
-// rmw_zenoh takes a handler for some events that it never tells.
+// rmw_zenoh accepts a handler for some events that it never reports.
 bool is_told(rmw_event_type_t type) {
   return &rmw_event_type_is_supported == nullptr || rmw_event_type_is_supported(type);
 }
 
-// An event may have come before this: then there is a count already.
+// Begins a count at 0; an event may have come before this, and then the count has begun.
 void from_zero(std::atomic<int64_t> &count) {
   int64_t absent = -1;
   count.compare_exchange_strong(absent, 0);
@@ -38,8 +38,8 @@ const char POOL[] =
     "shared memory: the RMW's pool was made behind a message of this worker's, before the first of "
     "the publisher's own; a node of ROS 2 has it made behind one of its own";
 
-// rmw_zenoh has no history for its readers: congestion control decides, and the mode stands before
-// what the QoS would say.
+// rmw_zenoh has no history for its readers: congestion control decides what is dropped, and that
+// mode overrides the QoS.
 void tell_zenoh_congestion(const std::string &asked, rmwbench_granted &granted) {
   const bool reliable = granted.qos.reliability == RMWBENCH_RELIABLE;
   const bool by_qos = reliable && granted.qos.history == RMWBENCH_KEEP_ALL;
@@ -96,7 +96,8 @@ void Publishing::granted(const rclcpp::QoS &actual, rmwbench_granted &granted) c
   granted.note(granted.context, ALLOCATOR);
   if (session.settings.pool_bytes > 0) granted.note(granted.context, POOL);
   if (session.settings.intra_process) {
-    // The RMW's publish mode and what its full history does concern readers outside alone.
+    // The RMW's publish mode and the effect of its full history concern only readers in other
+    // processes.
     granted.note(granted.context,
                  in_place_ ? "intra-process, loan: a message of the publisher's own, filled in "
                              "place and passed on as unique_ptr; readers outside get a copy"
@@ -134,7 +135,7 @@ void Receiving::granted(rmwbench_granted &granted) const {
   granted.note(granted.context,
                "callback group: one for each endpoint, mutually exclusive; a node left alone has "
                "one for all");
-  granted.take = RMWBENCH_TAKE_TYPED;  // deserialised into a message of rclcpp's
+  granted.take = RMWBENCH_TAKE_TYPED;  // deserialised into a message of rclcpp
   if (granted.qos.history == RMWBENCH_KEEP_LAST) {
     granted.when_full = RMWBENCH_FULL_DROPS_AT_READER;
   } else if (settings.rmw == "rmw_zenoh_cpp") {

@@ -1,5 +1,5 @@
-// What every endpoint can do, whatever its message type: the templates behind are in typed.hpp,
-// images.cpp, service.cpp and action.cpp.
+// The functions of every endpoint, whatever its message type: the templates that implement them are
+// in typed.hpp, images.cpp, service.cpp and action.cpp.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ struct rmwbench_subscription {
 struct rmwbench_client {
   virtual ~rmwbench_client() = default;
   virtual rmwbench_status request(const uint8_t *payload, size_t bytes) = 0;
-  // NULL where no request is written in place.
+  // NULL if requests are not written in place.
   virtual uint8_t *message(size_t) { return nullptr; }
   virtual uint32_t matched() const = 0;
   virtual void granted(rmwbench_granted &granted) const = 0;
@@ -48,10 +48,10 @@ struct rmwbench_service {
 
 namespace rmwbench {
 
-// What is decided of a publisher before its type matters.
+// The decisions about a publisher that do not depend on its type.
 class Publishing {
  public:
-  // Throws Fault for a mode that the RMW cannot do.
+  // Throws Fault for a mode that the RMW does not support.
   Publishing(rmwbench_node &node, const rmwbench_endpoint_config &config);
 
   const rmwbench_session &session;
@@ -59,7 +59,8 @@ class Publishing {
   const std::string object;  // "endpoint 3"
   const int32_t asked_mode;
 
-  // After creation: what is in force, compared with what was asked. Throws Fault where they differ.
+  // Called after creation: compares the mode in force with the requested one. Throws Fault if they
+  // differ.
   void check(const rclcpp::PublisherBase &publisher);
   // `actual` is read back from the publisher.
   void granted(const rclcpp::QoS &actual, rmwbench_granted &granted) const;
@@ -70,7 +71,7 @@ class Publishing {
   bool in_place_ = false;
 };
 
-// What is decided of a subscription before its type matters.
+// The decisions about a subscription that do not depend on its type.
 class Receiving {
  public:
   Receiving(rmwbench_node &node, const rmwbench_endpoint_config &config);
@@ -81,26 +82,26 @@ class Receiving {
   const rclcpp::CallbackGroup::SharedPtr group;
 
   void granted(rmwbench_granted &granted) const;
-  // The last word before the object goes: afterwards nobody holds it.
+  // Called last, before the object is destroyed: afterwards nothing holds it.
   void released(const std::weak_ptr<void> &object) const;
 };
 
-// Counted by the middleware's events; where it has none the counter is absent.
+// Counts of the middleware's events; if the middleware has no such event, its counter is absent.
 class EventCounts {
  public:
-  // Options under which the events of an endpoint are counted here; deadlines and liveliness where
-  // they are asked for.
+  // Options with which the events of an endpoint are counted here; deadlines and liveliness are
+  // counted if they were requested.
   static rclcpp::PublisherOptions publisher(const std::shared_ptr<EventCounts> &events,
                                             const TopicQos &asked = {});
   static rclcpp::SubscriptionOptions subscription(const std::shared_ptr<EventCounts> &events,
                                                   const rclcpp::CallbackGroup::SharedPtr &group,
                                                   const TopicQos &asked = {});
 
-  // What was asked for of deadline and liveliness is counted from 0 on where the RMW tells it.
-  // rclcpp only logs what it lacks.
+  // Begins at 0 the counts of deadline and liveliness that were requested, if the RMW reports them.
+  // rclcpp only logs which events the RMW lacks.
   void begin(const rclcpp::PublisherBase &publisher, const TopicQos &asked);
   void begin(const rclcpp::SubscriptionBase &subscription, const TopicQos &asked);
-  // What is in force of the asked, and which events nobody counts.
+  // Reports which of the requested settings are in force, and which events nothing counts.
   void granted(const rclcpp::QoS &actual, const TopicQos &asked, const std::string &rmw,
                rmwbench_granted &granted) const;
 
@@ -114,9 +115,10 @@ class EventCounts {
       -1};  // a writer's own, or a reader's writers that became not alive
 };
 
-// The messages that the RMW knows never came to this reader, where it tells; no RMW tells what a
-// reader's own queue dropped. Asked for once, since a handler would be one more thing that the
-// executor waits for at every message, which it does not for a node left alone.
+// Reports the messages that the RMW knows never came to this reader, if the RMW counts them; no RMW
+// counts the messages that a reader's own queue dropped. The count is read once, since a handler
+// would be one more object for which the executor waits at every message, and an ordinary node has
+// none.
 void tell_lost(const rclcpp::SubscriptionBase &subscription, const rmwbench_account &account);
 
 }  // namespace rmwbench

@@ -24,7 +24,7 @@
 namespace rmwbench {
 namespace {
 
-// How long an executor may take to let go, and how often that is looked at.
+// How long an executor may take to release an object, and how often that is checked.
 constexpr auto PATIENCE = std::chrono::seconds(2);
 constexpr auto LOOK = std::chrono::microseconds(200);
 
@@ -34,14 +34,15 @@ struct Made {
   std::function<bool()> is_spinning;
 };
 
-// An executor of its own class is asked, since one with a flag of its own hides the base's.
+// The function of the executor's own class is called, since a class with its own flag hides the
+// base's.
 template <class Kind>
 Made made(const std::shared_ptr<Kind> &executor, const std::string &name) {
   return {executor, name, [kind = executor.get()] { return kind->is_spinning(); }};
 }
 
 #if RMWBENCH_HAS_EVENTS_EXECUTOR
-// Its options come first since Lyrical, last before.
+// Since Lyrical the options are the first parameter, before that the last.
 template <class Events>
 std::shared_ptr<Events> make_events(const rclcpp::ExecutorOptions &options) {
   if constexpr (std::is_constructible_v<Events, const rclcpp::ExecutorOptions &>) {
@@ -99,9 +100,9 @@ Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
   }
 }
 
-// Has the executor look again at what it waits for.
+// Makes the executor look again at the objects for which it waits.
 void wake(rclcpp::node_interfaces::NodeBaseInterface &node) {
-#if RCLCPP_VERSION_GTE(28, 1, 0)  // since Jazzy; Lyrical gives the condition itself no more
+#if RCLCPP_VERSION_GTE(28, 1, 0)  // since Jazzy; Lyrical no longer gives the condition
   node.trigger_notify_guard_condition();
 #else
   node.get_notify_guard_condition().trigger();
@@ -124,7 +125,7 @@ ExecutorLoop::ExecutorLoop(const Settings &settings, const rclcpp::Context::Shar
 }
 
 ExecutorLoop::~ExecutorLoop() {
-  // cancel() before spin() began would be forgotten.
+  // A cancel() before spin() began would have no effect.
   while (!is_spinning_() && !returned_.load())
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   executor_->cancel();
@@ -141,7 +142,7 @@ void ExecutorLoop::remove(const rclcpp::node_interfaces::NodeBaseInterface::Shar
 
 void ExecutorLoop::release(const std::weak_ptr<void> &object, rclcpp::Node &node) {
   // No delivery is under way any more, and none begins: the object's gate is closed. This only
-  // gives its memory back in time.
+  // frees its memory in time.
   const auto deadline = std::chrono::steady_clock::now() + PATIENCE;
   while (!object.expired() && std::chrono::steady_clock::now() < deadline) {
     wake(*node.get_node_base_interface());
@@ -157,7 +158,7 @@ bool ExecutorLoop::left(rclcpp::node_interfaces::NodeBaseInterface &node) {
       return false;
     });
   });
-  // The node holds each; an executor that waits for it, or runs it, too.
+  // The node holds each service; an executor that waits for it, or runs it, also holds it.
   const auto is_held = [](const auto &service) { return service.use_count() > 1; };
   const auto deadline = std::chrono::steady_clock::now() + PATIENCE;
   while (std::any_of(services.begin(), services.end(), is_held)) {

@@ -1,5 +1,5 @@
-// rclcpp's executor of the kind that was asked, spinning in a thread of its own as `rclcpp::spin`
-// does in main.
+// rclcpp's executor of the requested kind. It spins in a thread of its own, as `rclcpp::spin` does
+// in main.
 #pragma once
 
 #include <atomic>
@@ -23,23 +23,22 @@ class ExecutorLoop {
   void add(const rclcpp::node_interfaces::NodeBaseInterface::SharedPtr &node);
   void remove(const rclcpp::node_interfaces::NodeBaseInterface::SharedPtr &node);
 
-  // The class, for the notes.
+  // The executor's class, for the notes.
   const std::string &name() const { return name_; }
 
-  // An executor holds on to what it waits for: wakes it until the object is gone. `node` is its
-  // node.
+  // An executor holds the objects for which it waits: this wakes it until the object is gone.
+  // `node` is the object's node.
   static void release(const std::weak_ptr<void> &object, rclcpp::Node &node);
 
-  // Of a node that was removed: waits until no callback of its services runs, none of which holds
-  // the node. False where one still does after 2 s.
+  // For a node that was removed: waits until no callback of its services runs, none of which holds
+  // the node. Returns false if one still runs after 2 s.
   static bool left(rclcpp::node_interfaces::NodeBaseInterface &node);
 
  private:
   std::shared_ptr<rclcpp::Executor> executor_;
   std::string name_;
   std::function<bool()> is_spinning_;
-  std::atomic<bool> returned_{
-      false};  // from spin(), which it does at once where the context was shut down before
+  std::atomic<bool> returned_{false};  // from spin(), at once if the context was already shut down
   std::thread thread_;
 };
 

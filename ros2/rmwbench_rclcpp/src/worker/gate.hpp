@@ -1,5 +1,5 @@
-// The end of a reader: who closes the gate waits for every callback that is inside, however long it
-// keeps its message.
+// The end of a reader: a thread that closes the gate waits for every callback that is inside,
+// however long it keeps its message.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace rmwbench {
 
 class Gate {
  public:
-  // Held by a callback while it delivers. Nothing may be delivered where it is false.
+  // A callback holds it while it delivers. If it is false, nothing may be delivered.
   class Pass {
    public:
     explicit Pass(Gate &gate) : gate_(gate), open_(gate.enter()) {}
@@ -27,8 +27,8 @@ class Gate {
     const bool open_;
   };
 
-  // After it nothing is delivered, and nothing is being delivered. It has no deadline: the sink is
-  // freed behind it. Not to be called from within a delivery.
+  // After it returns, nothing is delivered, and nothing is being delivered. It has no time-out,
+  // because the sink is freed after it. Do not call it within a delivery.
   void close() {
     closed_.store(true);
     std::unique_lock<std::mutex> lock(mutex_);
@@ -36,8 +36,8 @@ class Gate {
   }
 
  private:
-  // Sequentially consistent on both sides: either the closer sees who entered, or who enters sees
-  // that it is closed.
+  // Sequentially consistent on both sides: either the closing thread sees the entering one, or the
+  // entering one sees that the gate is closed.
   bool enter() {
     inside_.fetch_add(1);
     if (!closed_.load()) return true;
@@ -48,7 +48,7 @@ class Gate {
   void leave() {
     if (inside_.fetch_sub(1) == 1 && closed_.load()) {
       std::lock_guard<std::mutex> lock(
-          mutex_);  // the closer is before its look at the count, or asleep
+          mutex_);  // the closing thread has yet to read the count, or sleeps
       left_.notify_all();
     }
   }

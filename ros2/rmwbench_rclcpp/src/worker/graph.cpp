@@ -19,12 +19,13 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// Discovery tells no end: the graph is read when it stayed the same for so long, or after MOST.
+// Discovery has no end: the graph is read when it has not changed for SETTLED, or after MOST.
 constexpr auto SETTLED = 1s, MOST = 10s;
 constexpr auto BETWEEN_LOOKS = 100ms;
 constexpr char NAME[] = "_rmwbench_graph";
 
-// A reader of a bare node's endpoints: `rclcpp::Node` has some of its own, whatever its options.
+// Reads the graph through a bare node: `rclcpp::Node` has endpoints of its own, whatever its
+// options.
 class Reader {
  public:
   explicit Reader(uint32_t domain_id) : context_(std::make_shared<rclcpp::Context>()) {
@@ -47,7 +48,7 @@ class Reader {
     context_->shutdown("the graph was read");
   }
 
-  // As JSON, always in the same order; empty where nobody is there.
+  // The graph as JSON, always in the same order; empty if there is no node.
   std::string look() const;
 
  private:

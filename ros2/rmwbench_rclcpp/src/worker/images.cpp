@@ -29,9 +29,9 @@ struct Pixels {
   auto &operator()(Image &image) const { return image.data; }
 };
 
-// A codec that changes pixels would change the identity in the first of them. The header of an
-// image passes every transport as it is, so the identity travels there, as text, and is put back
-// before the image is handed on.
+// A codec that changes pixels would change the identity in the first pixels. Every transport passes
+// the header of an image unchanged, so the identity travels there, as text, and is put back before
+// the image is delivered.
 constexpr size_t IDENTITY_BYTES = 64;
 constexpr char DIGITS[] = "0123456789abcdef";
 
@@ -138,8 +138,7 @@ class ImageSubscription final : public rmwbench_subscription {
     const bool lossy = is_lossy(node.session);
     const OnImage arrive = [inbox = inbox_, lossy](const Image &image) {
       const int64_t called_ns = rmwbench_now_ns();
-      auto &pixels =
-          const_cast<Image &>(image).data;  // of an image that was decoded for this callback
+      auto &pixels = const_cast<Image &>(image).data;  // the image was decoded for this callback
       if (lossy && !put_back(image.header.frame_id, pixels))
         inbox->arrive(called_ns, nullptr, 0, false, false);
       else

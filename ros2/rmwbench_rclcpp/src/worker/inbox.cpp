@@ -11,8 +11,8 @@ void Inbox::arrive(int64_t called_ns, const uint8_t *payload, size_t bytes, bool
   spans_.take(payload, bytes);
   const uint8_t nothing = 0;
   const uint8_t *data = payload != nullptr ? payload : &nothing;
-  // An executor tells nothing of when it was woken or took the message: its callback's beginning is
-  // the first moment we see.
+  // An executor does not report when it was woken or took the message: the beginning of its
+  // callback is the first known time.
   const rmwbench_delivery delivery{called_ns, called_ns,      data,
                                    bytes,     loaned ? 1 : 0, lossy ? 1 : 0};
   sink_.deliver(sink_.context, &delivery);

@@ -28,7 +28,7 @@ rclcpp::SerializedMessage cdr_of(const rmwbench_message_type &type, const uint8_
   rclcpp::SerializedMessage message(bytes);
   auto &raw = message.get_rcl_serialized_message();
   std::memcpy(raw.buffer, type.cdr_prefix, type.cdr_prefix_bytes);
-  size_t end = type.cdr_prefix_bytes;  // of what is there
+  size_t end = type.cdr_prefix_bytes;  // the end of the parts written so far
   const uint8_t *suffix = type.cdr_suffix;
   const auto fill_up_to = [&](size_t at) {
     if (at > end) std::memcpy(raw.buffer + end, suffix, at - end);

@@ -1,6 +1,6 @@
 // The suite gives each type's exact CDR: the bytes before the payload, the payload, the bytes after
-// it. The message that every copy begins with is read from them by the RMW's own deserialiser, and
-// written back once to see that type and suite agree.
+// it. The RMW's own deserialiser reads from them the message with which every copy begins; the
+// message is serialised once again to check that type and suite agree.
 #pragma once
 
 #include <memory>
@@ -21,12 +21,12 @@ inline Fault layout_fault(const rmwbench_endpoint_config &config, const std::str
           std::string("type ") + config.type.name + " as " + config.type.ros_type + ": " + what};
 }
 
-// The whole message of `payload` as CDR; `piece_bytes` at a time where it stands in pieces, with
-// equal parts of the suffix between them, else all of it.
+// The whole message with `payload` as CDR. If the payload is in pieces, each has `piece_bytes`,
+// with equal parts of the suffix between them; otherwise `piece_bytes` is the size of the payload.
 rclcpp::SerializedMessage cdr_of(const rmwbench_message_type &type, const uint8_t *payload,
                                  size_t piece_bytes);
 
-// Whether `cdr` has it where `cdr_of` would put it.
+// Whether `cdr` has the payload where `cdr_of` would put it.
 bool has_payload(const rmwbench_message_type &type, const rclcpp::SerializedMessage &cdr,
                  const uint8_t *payload, size_t piece_bytes);
 
@@ -39,13 +39,13 @@ constexpr size_t piece_bytes_of(const rmwbench_message_type &type) {
   }
 }
 
-// A recognisable payload.
+// A payload that can be recognised.
 std::vector<uint8_t> pattern(size_t bytes);
 
-// True once per type name and process: the check costs several copies of the message.
+// Returns true once per type name and process: the check costs several copies of the message.
 bool first_of_its_type(const char *name);
 
-// Throws Fault where the ROS type and the suite's layout are not the same bytes.
+// Throws Fault if the ROS type and the suite's layout are not the same bytes.
 template <class T, class Field>
 T prototype(const rmwbench_endpoint_config &config, Field field) {
   const rmwbench_message_type &type = config.type;
@@ -68,9 +68,9 @@ T prototype(const rmwbench_endpoint_config &config, Field field) {
     rclcpp::SerializedMessage again;
     serialization.serialize_message(message.get(), &again);
     const size_t expected = type.cdr_prefix_bytes + type.payload_bytes + type.cdr_suffix_bytes;
-    // More is no fault: some serialisers round the end up to 4 bytes, and rmw_cyclonedds_cpp 4.1 of
-    // Lyrical counts 8 to 24 bytes too many of types of fixed size. A type that is really longer
-    // cannot be read from the suite's bytes at all.
+    // A larger size is no fault: some serialisers round the end up to 4 bytes, and
+    // rmw_cyclonedds_cpp 4.1 of Lyrical counts 8 to 24 bytes too many for types of fixed size. A
+    // type that is really longer cannot be read from the suite's bytes at all.
     if (again.size() < expected) {
       throw layout_fault(config, "its CDR has " + std::to_string(again.size()) +
                                      " bytes, the suite's layout " + std::to_string(expected));

@@ -1,4 +1,4 @@
-// The table's middle: everything that needs rclcpp. The program has the rest (src/program).
+// The functions of the table that need rclcpp. The program has the others (src/program).
 
 #include <rclcpp/node_interfaces/node_base.hpp>
 
@@ -20,11 +20,11 @@ using namespace rmwbench;
 
 namespace {
 
-// The RMWs of DDS make their participant with a context's first node, and it goes with the last.
-// This node is there as long as the session, so that a session is a participant, as it is for the
-// middlewares' own workers. It is the base of a node alone: each `rclcpp::Node` has a reader of
+// The DDS RMWs make their participant with a context's first node, and it is removed with the last.
+// This node exists as long as the session, so that a session is a participant, as it is for the
+// middlewares' own workers. It is only a node's base: each `rclcpp::Node` has a reader of
 // /parameter_events and, since Jazzy, a service that describes types, whatever its options say.
-// rmw_zenoh opens its session with the context and needs none. A process has one session.
+// rmw_zenoh opens its session with the context and needs no such node. A process has one session.
 rclcpp::node_interfaces::NodeBaseInterface::SharedPtr keeper;
 
 rclcpp::node_interfaces::NodeBaseInterface::SharedPtr keep_participant(
@@ -74,7 +74,7 @@ rmwbench_publisher *publisher_create(rmwbench_node *node, const rmwbench_endpoin
 uint8_t *publisher_message(rmwbench_publisher *publisher, size_t bytes) {
   try {
     return publisher->message(bytes);
-  } catch (...) {  // no memory: `publish` says what it comes to
+  } catch (...) {  // no memory: `publish` then fails and reports it
     return nullptr;
   }
 }
@@ -97,7 +97,7 @@ rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_conf
 uint8_t *client_message(rmwbench_client *client, size_t bytes) {
   try {
     return client->message(bytes);
-  } catch (...) {  // no memory: `request` says what it comes to
+  } catch (...) {  // no memory: `request` then fails and reports it
     return nullptr;
   }
 }
@@ -109,8 +109,8 @@ rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_co
   return guarded(error, "service", [&] { return make(with_endpoints(node), *config, *handler); });
 }
 
-// describe and session_open are the program's, which calls open(), and so is what concerns profiles
-// and daemons.
+// The program has describe and session_open, which calls open(), and the functions for profiles and
+// daemons.
 rmwbench_middleware filled() {
   rmwbench_middleware table = table_of_objects();
   table.session_close = session_close;

@@ -1,4 +1,4 @@
-// The library of lifecycle nodes, which stands beside this one where the worker was built with
+// The library of lifecycle nodes, which is in this library's directory if the worker was built with
 // rclcpp_lifecycle.
 #pragma once
 

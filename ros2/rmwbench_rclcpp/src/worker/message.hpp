@@ -1,5 +1,5 @@
-// Where the payload stands in each message type, and what else a message needs before it is the one
-// that the suite described.
+// Where the payload is in each message type, and how the other fields get the values that the suite
+// describes.
 #pragma once
 
 #include <array>
@@ -37,8 +37,8 @@ Block block(std::array<Element, N> &field) {
   return {reinterpret_cast<uint8_t *>(field.data()), sizeof field};
 }
 
-// The payload's piece in an element of a sequence: `Type` is plain memory without gaps, `of` the
-// reference to it. Where a type is registered that has one.
+// The part of the payload in an element of a sequence: `Type` is plain memory without gaps, `of`
+// returns a reference to it. Specialised where a type with such elements is registered.
 template <class Element>
 struct PieceOf;
 
@@ -53,8 +53,8 @@ template <class Element, class Allocator>
 struct in_pieces<std::vector<Element, Allocator>>
     : std::integral_constant<bool, !std::is_arithmetic<Element>::value> {};
 
-// What a message has of a payload in pieces, as one: a copy, which the next one in this thread
-// overwrites.
+// The payload of a message that has it in pieces, joined: a copy, which the next call in this
+// thread overwrites.
 template <class Element, class Allocator>
 std::enable_if_t<!std::is_arithmetic<Element>::value, Block> block(
     std::vector<Element, Allocator> &field) {
@@ -70,7 +70,7 @@ std::enable_if_t<!std::is_arithmetic<Element>::value, Block> block(
 }
 
 #if __has_include(<rosidl_buffer/buffer.hpp>)
-// Since Lyrical uint8[] is this, which converts to a vector but is none.
+// Since Lyrical uint8[] is this type, which converts to a vector but is not one.
 template <class Element, class Allocator>
 Block block(rosidl::Buffer<Element, Allocator> &field) {
   return {reinterpret_cast<uint8_t *>(field.data()), field.size() * sizeof(Element)};
@@ -79,8 +79,8 @@ template <class Element, class Allocator>
 struct is_sequence<rosidl::Buffer<Element, Allocator>> : std::true_type {};
 #endif
 
-// Makes room for `bytes`; false where the field has another, fixed size, or where its elements do
-// not fill so many bytes.
+// Makes room for `bytes`; returns false if the field has another, fixed size, or if its elements
+// cannot hold exactly this many bytes.
 template <class Field>
 bool make_room(Field &field, size_t bytes) {
   if constexpr (is_sequence<Field>::value) {
@@ -89,7 +89,7 @@ bool make_room(Field &field, size_t bytes) {
     if (field.size() != bytes / element) field.resize(bytes / element);
     return true;
   } else if constexpr (in_pieces<Field>::value) {
-    // Each element has more than its piece, all of which came with the message's prototype.
+    // Each element has other fields, too, whose values came with the message's prototype.
     using Piece = typename PieceOf<typename Field::value_type>::Type;
     return field.size() * sizeof(Piece) == bytes;
   } else {
@@ -102,7 +102,7 @@ template <class Field>
 bool fill(Field &field, const uint8_t *payload, size_t bytes) {
   if constexpr (is_sequence<Field>::value &&
                 std::is_same<typename Field::value_type, uint8_t>::value) {
-    field.assign(payload, payload + bytes);  // no zeros first
+    field.assign(payload, payload + bytes);  // does not write zeros first
     return true;
   } else if constexpr (in_pieces<Field>::value) {
     using Element = typename Field::value_type;

@@ -15,19 +15,19 @@
 namespace rmwbench {
 namespace {
 
-// The harness gives up on a command after 10 s, and then says less.
+// The harness ends its wait for a command after 10 s, with an error that says less.
 constexpr auto PATIENCE = std::chrono::seconds(8);
-// More than any threshold that is set here; the pool is made for what exceeds it.
+// Larger than any threshold that is set here; the pool is made for larger messages.
 constexpr size_t LARGE_BYTES = 65'536;
 #ifdef __SANITIZE_ADDRESS__
-// AddressSanitizer makes mlock do nothing, and the pages of a pool are there one by one.
+// AddressSanitizer disables mlock, so the pages of a pool appear one by one.
 constexpr bool POOL_IS_LOCKED = false;
 #else
 constexpr bool POOL_IS_LOCKED = true;
 #endif
 
-// Of the largest segment of shared memory that this process maps. No sum over segments tells: a
-// small one of Zenoh's own may go while the pool comes.
+// The size of the largest segment of shared memory that this process maps. A sum over segments
+// would mislead: a small segment of Zenoh's own may disappear while the pool is made.
 uint64_t largest_segment_bytes() {
   std::ifstream mappings("/proc/self/smaps");
   uint64_t largest = 0;
@@ -35,7 +35,7 @@ uint64_t largest_segment_bytes() {
   for (std::string line; std::getline(mappings, line);) {
     if (line.rfind("Rss:", 0) == 0) {
       if (is_segment) largest = std::max<uint64_t>(largest, std::stoull(line.substr(4)) * 1024);
-    } else if (!std::isupper(line.front())) {  // a mapping begins
+    } else if (!std::isupper(line.front())) {  // a mapping's first line
       is_segment = line.find(" /dev/shm/") != std::string::npos;
     }
   }

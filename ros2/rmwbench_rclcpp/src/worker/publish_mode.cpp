@@ -26,7 +26,7 @@ PublishModeFound of_fastrtps(const rclcpp::PublisherBase &publisher, const std::
           "publish mode: cannot be read back, this worker was built without " + rmw};
 }
 
-// Of the RMWs that have no other.
+// The mode of RMWs that have only one.
 std::optional<PublishModeFound> only_mode_of(const std::string &rmw) {
   if (rmw == "rmw_cyclonedds_cpp")
     return {{RMWBENCH_PUBLISH_SYNC,

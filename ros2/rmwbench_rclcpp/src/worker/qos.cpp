@@ -11,7 +11,7 @@ rclcpp::Duration milliseconds(uint32_t value) {
   return rclcpp::Duration(std::chrono::milliseconds(value));
 }
 
-// Every RMW has its own largest duration for one without an end; a year is longer than any trial.
+// Every RMW has its own largest duration for an infinite one; a year is longer than any trial.
 std::string told(const rclcpp::Duration &duration) {
   constexpr int64_t millisecond = 1'000'000, year = INT64_C(365) * 86'400'000 * millisecond;
   const int64_t ns = duration.nanoseconds();

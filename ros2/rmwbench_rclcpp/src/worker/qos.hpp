@@ -1,4 +1,4 @@
-// The portable QoS as rclcpp's, and back as the middleware granted it.
+// The portable QoS as that of rclcpp, and back as the middleware granted it.
 #pragma once
 
 #include <string>
@@ -11,13 +11,14 @@
 
 namespace rmwbench {
 
-// Throws Fault for a content filter or an instance key.
+// Returns the QoS of rclcpp. Throws Fault for a content filter or an instance key.
 rclcpp::QoS asked_qos(const rmwbench_endpoint_config &config);
 
-// The same of a topic's endpoint, with its deadline, lifespan and liveliness.
+// As above for an endpoint of a topic, with its deadline, lifespan and liveliness.
 rclcpp::QoS asked_qos(const rmwbench_endpoint_config &config, const TopicQos &topic);
 
-// In the words of a note: what is in force of these, or was asked for in vain.
+// The text of a note: which of these settings are in force, and which were requested without
+// effect.
 std::string topic_qos_note(const rclcpp::QoS &actual, const std::string &rmw);
 
 void tell_qos(const rclcpp::QoS &actual, rmwbench_granted &granted);

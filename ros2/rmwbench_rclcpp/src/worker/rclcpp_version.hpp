@@ -1,4 +1,5 @@
-// RCLCPP_VERSION_GTE: whether this rclcpp is of that version or newer; false where it does not say.
+// RCLCPP_VERSION_GTE: whether this rclcpp is of that version or newer; false if its version is not
+// defined.
 #pragma once
 
 #if __has_include(<rclcpp/version.h>)

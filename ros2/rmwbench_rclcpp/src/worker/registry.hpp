@@ -17,10 +17,10 @@ struct TypeMaker {
 
 using Registry = std::map<std::string, TypeMaker>;
 
-// Throws Fault for a type that is not there, with those that are.
+// Throws Fault for a type that is not in the registry, and lists those that are.
 const TypeMaker &maker_of(const rmwbench_endpoint_config &config);
 
-// One translation unit each, because a ROS type takes seconds to compile.
+// Each has a translation unit of its own, because a ROS type takes seconds to compile.
 void add_arrays(Registry &registry);
 void add_large_arrays(Registry &registry);
 void add_point_clouds(Registry &registry);

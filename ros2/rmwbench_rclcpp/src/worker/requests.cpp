@@ -20,13 +20,13 @@ rmwbench_status send(void *context, const uint8_t *payload, size_t bytes) {
 uint8_t *reply_message(void *context, size_t bytes) {
   try {
     return static_cast<Answer *>(context)->message(bytes);
-  } catch (...) {  // no memory: `send` says what it comes to
+  } catch (...) {  // no memory: `send` then fails and reports it
     return nullptr;
   }
 }
 
 void Requests::arrive(const uint8_t *payload, size_t bytes, Answer &answer) {
-  // As of a message (inbox.cpp): the callback's beginning is both moments.
+  // As for a message (inbox.cpp): both times are the beginning of the callback.
   const int64_t now_ns = rmwbench_now_ns();
   const Gate::Pass pass(gate_);
   if (!pass) return;

@@ -1,4 +1,4 @@
-// Where requests arrive, whatever brings them, and how each is answered.
+// Where requests arrive, by service or action, and how each is answered.
 #pragma once
 
 #include <rmwbench_worker.h>
@@ -11,13 +11,14 @@ namespace rmwbench {
 class Answer {
  public:
   virtual ~Answer() = default;
-  // The payload of its own message, `bytes` long, or NULL where nothing is written in place.
+  // The payload of the reply's own message, `bytes` long, or NULL if replies are not written in
+  // place.
   virtual uint8_t *message(size_t) { return nullptr; }
-  // Whatever it throws counts as failed.
+  // An exception counts as a failed reply.
   virtual rmwbench_status send(const uint8_t *payload, size_t bytes) = 0;
 };
 
-// The table's function of that name.
+// The function `reply_message` of the table.
 uint8_t *reply_message(void *context, size_t bytes);
 
 class Requests {
@@ -25,7 +26,7 @@ class Requests {
   explicit Requests(const rmwbench_handler &handler) : handler_(handler) {}
 
   void arrive(const uint8_t *payload, size_t bytes, Answer &answer);
-  // After it nothing is handled, and nothing is being handled: waits for the callbacks that are
+  // After it returns, no request is handled or being handled: it waits for the callbacks that are
   // under way.
   void close() { gate_.close(); }
 

@@ -1,5 +1,5 @@
-// Requests and replies over rmwbench_msgs/srv/Bytes, or as the parameter of a node that is set: a
-// client that never waits, and a service that answers from within its callback.
+// Requests and replies over rmwbench_msgs/srv/Bytes, or as the setting of a node's parameter: a
+// client that never waits, and a service that answers within its callback.
 
 #include "service.hpp"
 
@@ -22,7 +22,7 @@
 #include "rclcpp_version.hpp"
 #include "requests.hpp"
 
-// Humble takes the profile of rmw here, its successors rclcpp's QoS, and tell the actual one.
+// Humble takes rmw's profile here; its successors take rclcpp's QoS, and report the actual one.
 #if RCLCPP_VERSION_GTE(18, 0, 0)
 #define RMWBENCH_SERVICE_QOS(qos) (qos)
 #define RMWBENCH_TELLS_SERVICE_QOS 1
@@ -37,14 +37,14 @@
 namespace rmwbench {
 namespace {
 
-// A payload that was read from a message: in the message itself, or in `room`.
+// A payload that was read from a message: it is in the message itself, or in `room`.
 struct Payload {
   const uint8_t *data;
   size_t bytes;
 };
 
-// What a call is made of: where a payload is written into a request and a response, or how it is
-// put into one, and how it is read from them.
+// How the payload of a call is written into a request and a response, or is put into one, and how
+// it is read from them.
 struct BytesCall {
   using Type = rmwbench_msgs::srv::Bytes;
 
@@ -71,10 +71,10 @@ struct BytesCall {
   static void tell(rmwbench_granted &) {}
 };
 
-// A parameter of the server's node is set, as rclcpp's own service for that sets it: checked
-// against its description, stored, and told to everybody as an event. That service answers with
-// words of its own, so this one stands beside it, and does the same before it answers. What is
-// answered is text, `reason`; a payload goes as two letters a byte.
+// Sets a parameter of the server's node as rclcpp's own service for that does: the value is checked
+// against its description, stored, and published as an event. The answer of that service has a
+// fixed text, so this service exists beside it and does the same before it answers. The answer is
+// text, `reason`; a payload takes two letters a byte.
 struct ParameterCall {
   using Type = rcl_interfaces::srv::SetParametersAtomically;
   static constexpr char NAME[] = "payload";
@@ -155,7 +155,7 @@ class ServiceClient final : public rmwbench_client {
     receiving_.released(object);
   }
 
-  // Whoever sends several requests of one kind keeps one and fills it anew.
+  // A client that sends several requests of one kind keeps one message and fills it again.
   uint8_t *message(size_t bytes) override {
     if (request_.use_count() != 1) request_ = std::make_shared<typename Type::Request>();
     room_ = Call::room(*request_, bytes);
@@ -181,7 +181,7 @@ class ServiceClient final : public rmwbench_client {
 
   uint32_t matched() const override {
 #ifdef RMWBENCH_COUNTS_CLIENTS
-    // Both: a service whose reply reader is not yet matched would answer into the void.
+    // Both are checked: the reply of a service whose reader is not yet matched would be lost.
     return client_->service_is_ready()
                ? static_cast<uint32_t>(receiving_.node->count_services(client_->get_service_name()))
                : 0;
@@ -190,7 +190,7 @@ class ServiceClient final : public rmwbench_client {
 #endif
   }
 
-  // rcl keeps two endpoints behind a client and tells only what they were asked for on newer
+  // rcl has two endpoints behind a client and reports only their requested QoS on newer
   // distributions.
   void granted(rmwbench_granted &granted) const override {
 #ifdef RMWBENCH_TELLS_SERVICE_QOS
@@ -227,8 +227,8 @@ class Service final : public rmwbench_service {
         requests_(std::make_shared<Requests>(handler)),
         asked_(asked_qos(config)) {
     check_service_type(config);
-    // The form that answers by itself: the reply leaves within the handler's call, as the harness
-    // stamps it.
+    // The form of callback that replies by itself: the reply is sent within the handler's call,
+    // when the harness takes its stamp.
     const auto handle = [requests = requests_, call = Call(*receiving_.node)](
                             const std::shared_ptr<rclcpp::Service<Type>> service,
                             const std::shared_ptr<rmw_request_id_t> id,
@@ -265,7 +265,8 @@ class Service final : public rmwbench_service {
  private:
   using Type = typename Call::Type;
 
-  // By rcl: rclcpp's own call logs a time-out and returns as after a reply that was sent.
+  // The reply goes through rcl: rclcpp's own call logs a time-out and returns as if the reply had
+  // been sent.
   class Response final : public Answer {
    public:
     Response(const Call &call, rcl_service_t &service, rmw_request_id_t &id,
@@ -306,14 +307,14 @@ uint32_t clients_of(rclcpp::Node &node, const std::string &service) {
 #ifdef RMWBENCH_COUNTS_CLIENTS
   return static_cast<uint32_t>(node.count_clients(service));
 #else
-  // Each node is asked for those it has, which counts a node once.
+  // Asks each node for its clients, which counts a node once.
   uint32_t clients = 0;
   const auto graph = node.get_node_graph_interface();
   for (const auto &[name, space] : graph->get_node_names_and_namespaces()) {
     try {
       clients += static_cast<uint32_t>(
           graph->get_client_names_and_types_by_node(name, space).count(service));
-    } catch (const std::exception &) {  // the node left between the two questions
+    } catch (const std::exception &) {  // the node left between the two calls
     }
   }
   return clients;

@@ -9,10 +9,10 @@ rmwbench_client *make_client(rmwbench_node &node, const rmwbench_endpoint_config
 rmwbench_service *make_service(rmwbench_node &node, const rmwbench_endpoint_config &config,
                                const rmwbench_handler &handler);
 
-// How many clients of a service the graph shows to a node of it.
+// How many clients of a service the graph shows to this node.
 uint32_t clients_of(rclcpp::Node &node, const std::string &service);
 
-// Throws Fault for a message that is not a service's.
+// Throws Fault if the message type is not that of a service.
 void check_service_type(const rmwbench_endpoint_config &config);
 
 }  // namespace rmwbench

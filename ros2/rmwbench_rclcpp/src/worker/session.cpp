@@ -14,8 +14,8 @@ using namespace rmwbench;
 
 namespace {
 
-// Whatever context they are given, two use the process's own: in Jazzy an action server under the
-// EventsExecutor, and in Lyrical the EventsCBGExecutor.
+// Two users use the process's own context, whatever context they are given: in Jazzy an action
+// server under the EventsExecutor, and in Lyrical the EventsCBGExecutor.
 rclcpp::Context::SharedPtr first_context(const Settings &settings) {
   const bool action = settings.calls == Calls::action && settings.executor == Executor::events;
   if (action || settings.executor == Executor::events_cbg)
@@ -23,7 +23,7 @@ rclcpp::Context::SharedPtr first_context(const Settings &settings) {
   return std::make_shared<rclcpp::Context>();
 }
 
-// A context that has begun with the trial's settings.
+// Initialises the context with the trial's settings, and returns it.
 rclcpp::Context::SharedPtr begun(rclcpp::Context::SharedPtr made, const Settings &settings) {
   rclcpp::InitOptions options;
   options.shutdown_on_signal = false;

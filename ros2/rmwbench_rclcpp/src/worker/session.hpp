@@ -14,10 +14,10 @@ class ExecutorLoop;
 class Publishing;
 class Role;
 
-// What a node is in this trial.
+// The kind of a node in this trial.
 enum class NodeKind {
   plain,      // an rclcpp node with endpoints
-  manager,    // the same, and what brings lifecycle nodes up
+  manager,    // the same, with a manager of lifecycle nodes
   lifecycle,  // an rclcpp_lifecycle node, without endpoints of ours
 };
 }  // namespace rmwbench
@@ -26,24 +26,24 @@ struct rmwbench_session {
   explicit rmwbench_session(const rmwbench::Settings &settings);
   ~rmwbench_session();
 
-  // With the trial's settings.
+  // Options with the trial's settings.
   rclcpp::NodeOptions node_options() const;
 
-  // A new rclcpp node, which the executor has.
+  // Makes an rclcpp node and adds it to the executor.
   rclcpp::Node::SharedPtr make_node(const std::string &name);
   void remove_node(const rclcpp::Node::SharedPtr &node);
 
-  // Keeps what was removed until the executor has ended: rclcpp does not wait for a callback that
+  // Keeps a removed object until the executor has ended: rclcpp does not wait for a callback that
   // runs, and some callbacks call into an object without holding it (a lifecycle node's own
   // services, image_transport's decoders).
   void retire(std::shared_ptr<void> removed);
 
-  // Has the pool of shared memory made, if the RMW has one; the first publisher does it.
+  // Waits until the pool of shared memory is made, if the RMW has one; the first publisher does it.
   void await_pool(rclcpp::Node &node);
 
   const rmwbench::Settings settings;
   const rclcpp::Context::SharedPtr context;
-  std::unique_ptr<rmwbench::ExecutorLoop> executor;  // what reads is served by it alone
+  std::unique_ptr<rmwbench::ExecutorLoop> executor;  // it alone serves all readers
 
  private:
   std::mutex mutex_;
@@ -59,6 +59,6 @@ struct rmwbench_node {
   rmwbench_session &session;
   const std::string name;
   const rmwbench::NodeKind kind;
-  rclcpp::Node::SharedPtr node;          // of a lifecycle node: none
-  std::shared_ptr<rmwbench::Role> role;  // the lifecycle node or the manager; of a plain node: none
+  rclcpp::Node::SharedPtr node;          // NULL for a lifecycle node
+  std::shared_ptr<rmwbench::Role> role;  // lifecycle node or manager; NULL if plain
 };

@@ -13,18 +13,18 @@ namespace {
 
 using MarksOfThread = Marks *(*)();
 
-// A wait's return serves all that it announced, also behind a relay's publishing; the other marks
-// are one message's alone.
+// The return of a wait counts for all messages that it announced, even after a relay has published;
+// the other marks belong to one message alone.
 constexpr uint32_t of_wait = (1u << LAYER_RMW_WAIT_RETURN) | (1u << LAYER_RCL_WAIT_RETURN);
 
-// The library is in the process before this one or never.
+// The layers library is loaded before this one or never.
 MarksOfThread marks_of_thread() {
   static const auto found =
       reinterpret_cast<MarksOfThread>(dlsym(RTLD_DEFAULT, "rmwbench_layers_marks"));
   return found;
 }
 
-// The message's identity, docs/formats/records.md.
+// The message's identity; see docs/formats/records.md.
 struct Identity {
   uint32_t magic;
   uint32_t writer;
@@ -43,7 +43,7 @@ void write(const rmwbench_spans *section, const Marks &marks, const uint8_t *pay
   if (bytes < sizeof identity) return;
   std::memcpy(&identity, payload, sizeof identity);
   if (identity.magic != 0x42574D52 || identity.phase == 0)
-    return;  // a stranger's, or a probe: neither is recorded
+    return;  // not of this trial, or a probe: neither is recorded
   for (uint32_t layer = first; layer <= last; ++layer) {
     if (marks.set & (1u << layer)) {
       rmwbench_span(section, identity.writer, identity.seq, layer, marks.time_ns[layer]);

@@ -1,5 +1,5 @@
-// Layer times of traced trials: what the interposed functions saw of a message goes to the records
-// with the message's number. Without the layers library everything here does nothing.
+// Layer times of traced trials: the times at which a message passed the interposed functions are
+// recorded with the message's number. Without the layers library everything here does nothing.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace rmwbench {
 
-// Around a publish call.
+// Lives around a publish call.
 class PublishSpans {
  public:
   explicit PublishSpans(uint32_t endpoint);
@@ -20,7 +20,7 @@ class PublishSpans {
   const rmwbench_spans *section_;
 };
 
-// In a callback.
+// Lives in a callback.
 class TakeSpans {
  public:
   explicit TakeSpans(uint32_t endpoint);

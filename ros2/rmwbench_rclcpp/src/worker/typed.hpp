@@ -1,4 +1,4 @@
-// Publisher and subscription of one message type. `Field` names its payload, see message.hpp.
+// Publisher and subscription of one message type. `Field` names its payload; see message.hpp.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,8 @@ namespace rmwbench {
 
 template <class T, class Field>
 class TypedPublisher final : public rmwbench_publisher {
-  // Such a payload is written as one into memory of ours, and publish() puts it into the message.
+  // A payload in pieces is written as a whole into memory of the worker, and publish() puts it into
+  // the message.
   static constexpr bool in_pieces =
       rmwbench::in_pieces<std::remove_reference_t<decltype(Field{}(std::declval<T &>()))>>::value;
 
@@ -34,8 +35,7 @@ class TypedPublisher final : public rmwbench_publisher {
     try {
       publisher_ = publishing_.node->template create_publisher<T>(
           config.topic, asked_qos(config, topic_qos_), EventCounts::publisher(events_, topic_qos_));
-    } catch (
-        const std::invalid_argument &refused) {  // how rclcpp refuses what intra-process cannot do
+    } catch (const std::invalid_argument &refused) {  // rclcpp's refusal of a QoS for intra-process
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object, refused.what()};
     }
     publishing_.check(*publisher_);
@@ -46,7 +46,7 @@ class TypedPublisher final : public rmwbench_publisher {
     }
     events_->begin(*publisher_, topic_qos_);
     if (config.loan != 0 && !in_place_ && !publisher_->can_loan_messages()) {
-      // rclcpp itself would lend heap memory and copy it: a loan in name only.
+      // rclcpp itself would lend heap memory and copy it: a loan only by name.
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object,
                   std::string("loan: ") + node.session.settings.rmw + " lends no memory for " +
                       config.type.ros_type + " with this profile"};
@@ -59,7 +59,7 @@ class TypedPublisher final : public rmwbench_publisher {
   }
 
   rmwbench_status publish(const uint8_t *payload, size_t bytes) override {
-    // A message that is moved takes its payload along.
+    // A message that is moved takes its payload with it.
     uint8_t identity[64] = {};
     std::memcpy(identity, payload, std::min(bytes, sizeof identity));
     spans_.begin();
@@ -103,7 +103,7 @@ class TypedPublisher final : public rmwbench_publisher {
     if (in_place_)
       return own_ ? sent([&] { publisher_->publish(std::move(own_)); }) : RMWBENCH_FAILED;
     if (!loaned_) return RMWBENCH_FAILED;
-    // The memory is the reader's as soon as it is published.
+    // The memory belongs to the reader as soon as it is published.
     uint8_t identity[64] = {};
     std::memcpy(identity, memory, std::min(bytes, sizeof identity));
     spans_.begin();
@@ -129,7 +129,7 @@ class TypedPublisher final : public rmwbench_publisher {
   }
 
  private:
-  // Everything but the payload.
+  // Sets all fields but the payload.
   void dress(T &message) const { dress_message(message_, message, Field{}); }
 
   bool make_own(size_t bytes) {
@@ -138,15 +138,15 @@ class TypedPublisher final : public rmwbench_publisher {
     return make_room(field_(*own_), bytes);
   }
 
-  // The one message of this publisher, in which the payload stands already where it came from
-  // message().
+  // Publishes the one message of this publisher; a payload that came from message() is already in
+  // it.
   rmwbench_status publish_again(const uint8_t *payload, size_t bytes) {
     if (!holds(message_, payload, bytes) && !fill(field_(message_), payload, bytes))
       return RMWBENCH_FAILED;
     return sent([&] { publisher_->publish(message_); });
   }
 
-  // A message that goes away with the call.
+  // Publishes a new message, which the call consumes.
   rmwbench_status publish_own(const uint8_t *payload, size_t bytes) {
     std::unique_ptr<T> message = std::move(own_);
     if (!message) {
@@ -177,7 +177,7 @@ class TypedPublisher final : public rmwbench_publisher {
   Publishing publishing_;
   const PublishSpans spans_;
   const PublishAs as_;
-  const bool in_place_;  // within a process a loan is the message itself, which rclcpp passes on
+  const bool in_place_;  // within a process the loan is the message that rclcpp passes on
   const TopicQos topic_qos_;
   T message_;
   Field field_;
@@ -185,7 +185,7 @@ class TypedPublisher final : public rmwbench_publisher {
   typename rclcpp::Publisher<T>::SharedPtr publisher_;
   std::optional<rclcpp::LoanedMessage<T>> loaned_;
   std::unique_ptr<T> own_;
-  std::vector<uint8_t> together_;  // of a payload in pieces
+  std::vector<uint8_t> together_;  // a payload in pieces, joined
 };
 
 template <class T, class Field>
@@ -203,7 +203,7 @@ class TypedSubscription final : public rmwbench_subscription {
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint), refused.what()};
     }
     events_->begin(*subscription_, topic_qos_);
-    // For a callback that owns its message rclcpp copies what it takes as a loan.
+    // For a callback that owns its message, rclcpp copies a loaned message.
     *loans_ = subscription_->can_loan_messages() &&
               receiving_.session.settings.callback != CallbackAs::unique_ptr;
   }
@@ -277,7 +277,7 @@ class TypedSubscription final : public rmwbench_subscription {
   std::shared_ptr<Inbox> inbox_;
   const TopicQos topic_qos_;
   std::shared_ptr<EventCounts> events_ = std::make_shared<EventCounts>();
-  // Only what was created tells it, and the executor may call back by then.
+  // Only the created subscription reports it, and the executor may call back by then.
   std::shared_ptr<std::atomic<bool>> loans_ = std::make_shared<std::atomic<bool>>(false);
   typename rclcpp::Subscription<T>::SharedPtr subscription_;
 };

@@ -1,5 +1,5 @@
-// Messages as robots have them, of ROS 2's own packages (rmwbench/suite/workload/message_type.py
-// has their layouts).
+// Messages that robots use, from ROS 2's own packages (rmwbench/suite/workload/message_type.py has
+// their layouts).
 #include <sensor_msgs/msg/imu.hpp>
 #include <sensor_msgs/msg/laser_scan.hpp>
 #include <sensor_msgs/msg/point_cloud2.hpp>

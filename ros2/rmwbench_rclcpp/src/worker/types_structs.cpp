@@ -7,8 +7,8 @@
 namespace rmwbench {
 namespace {
 
-// Nested bytes and 8-byte fields need no padding: in memory as in CDR, all before the outermost
-// time and id is one block.
+// Nested bytes and 8-byte fields need no padding: in memory as in CDR, all fields before the
+// outermost time and id are one block.
 struct NestedField {
   template <class T>
   auto &operator()(T &message) const {

@@ -9,7 +9,8 @@
 namespace rmwbench {
 namespace {
 
-// As rmw_zenoh_cpp/src/detail/zenoh_config.cpp begins it, in each release so far.
+// The beginning of the warning in rmw_zenoh_cpp/src/detail/zenoh_config.cpp, in each release so
+// far.
 const char WARNING[] = "Ignore the invalid configuration";
 
 std::mutex mutex;
@@ -33,7 +34,7 @@ void listen(const rcutils_log_location_t *location, int severity, const char *na
 }  // namespace
 
 ZenohOverrides::ZenohOverrides() {
-  // Otherwise the first line logged would do it, and put its own handler in the place of this one.
+  // Otherwise the first logged line would initialise logging, and replace this handler.
   if (rcutils_logging_initialize() != RCUTILS_RET_OK) rcutils_reset_error();
   std::lock_guard<std::mutex> lock(mutex);
   first.clear();
@@ -42,7 +43,7 @@ ZenohOverrides::ZenohOverrides() {
 }
 
 ZenohOverrides::~ZenohOverrides() {
-  // A context that has begun has put rcl's own there.
+  // A context that has begun has set rcl's own handler.
   if (rcutils_logging_get_output_handler() == listen) rcutils_logging_set_output_handler(others);
 }
 
