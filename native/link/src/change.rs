@@ -1,4 +1,4 @@
-//! Changes of a link at a time.
+//! Changes that a link makes at a set time.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -24,8 +24,8 @@ pub enum What {
 }
 
 impl<'de> Deserialize<'de> for What {
-    /// By its shape first, so that an error names what is wrong within; of an `untagged` enum it
-    /// would only be that no variant fits.
+    /// Reads the shape of a change first, so that an error names what is wrong within it; the error
+    /// of an `untagged` enum would only be that no variant fits.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<What, D::Error> {
         let value = Value::deserialize(deserializer)?;
         let what = if value.is_string() {
@@ -45,11 +45,11 @@ pub enum State {
     Blackhole,
     CarrierLoss,
     Up,
-    /// What is a function of time begins anew: traces, and losses in time.
+    /// Functions of time begin anew: traces, and losses in time.
     Restart,
 }
 
-/// To another medium, after a gap in which the host is nowhere.
+/// A change to another medium, after a gap in which the host is on none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Roam {
@@ -67,17 +67,17 @@ pub struct Specs {
     pub down: Option<Spec>,
 }
 
-/// What became of it.
+/// The result of a change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Done {
     pub asked_ns: i64,
     pub done_ns: i64,
     pub link: String,
     pub change: What,
-    /// When a host that roamed is on its new medium; absent where it never was.
+    /// When a roaming host is on its new medium; absent if it never got there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joined_ns: Option<i64>,
-    /// What the device said where it refused, or why there was nothing to change.
+    /// The device's error if it refused, or why there was nothing to change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

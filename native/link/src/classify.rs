@@ -1,5 +1,5 @@
-//! What a frame carries, found from its bytes as it enters the switch, and whether its sender has
-//! sent the same before.
+//! Classifies a frame by its bytes when it enters the switch, and finds out whether its sender has
+//! sent the same data before.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
@@ -15,9 +15,9 @@ const IGMP: u8 = 2;
 const ICMP6: u8 = 58;
 /// Zenoh's scouting (zenoh's default configuration, `scouting/multicast/address`).
 const ZENOH_SCOUTING: u16 = 7446;
-/// Names, leases, time: what an operating system says by itself.
+/// Ports of names, leases and time: an operating system sends to them by itself.
 const HOUSEKEEPING: [u16; 7] = [53, 67, 68, 123, 1900, 5353, 5355];
-/// Pieces of samples, and TCP connections or scouts, that are remembered.
+/// How many pieces of samples, and how many TCP connections or scouts, are remembered.
 const MOST_PIECES: usize = 1 << 17;
 const MOST_SENDERS: usize = 8192;
 
@@ -25,11 +25,11 @@ type Socket = (IpAddr, u16);
 
 pub struct Classifier {
     rules: Vec<Rule>,
-    /// Pieces of samples with where they went, as hashes: two that share one are rarer than
-    /// anything that is counted here.
+    /// The pieces of samples with their destinations, as hashes: a collision of two is rarer than
+    /// any event that is counted here.
     pieces: Recent<u64, ()>,
     datagrams: Datagrams,
-    /// TCP: the sequence number behind all that a sender has sent.
+    /// TCP: the sequence number after the last byte that a sender has sent.
     flows: Recent<(Socket, Socket), u32>,
     scouts: Recent<Socket, ()>,
 }
@@ -68,7 +68,7 @@ impl Classifier {
             }
             return facts;
         }
-        // A later piece is what the first was, priority included, or they would overtake each
+        // A later piece gets the class of the first, its priority too, or they would overtake each
         // other.
         let pieces = &mut self.pieces;
         let found =
@@ -99,7 +99,7 @@ impl Classifier {
         };
         let (from, to) = ((ip.source, source), (ip.destination, destination));
         if let Some(message) = rtps::read(content) {
-            // Not `any`: each of them has to be noted.
+            // Not `any`, because each piece has to be noted.
             let note = |before: bool, piece: &Piece| {
                 sent(&mut self.pieces, *piece, to, facts.multicast) || before
             };
@@ -115,7 +115,7 @@ impl Classifier {
             self.scouts.put(from, ());
             return Facts { class: Class::Discovery, ..facts };
         }
-        // The answer to a scout goes to where it came from.
+        // The answer to a scout goes to the scout's own port.
         if source == ZENOH_SCOUTING || self.scouts.get(to).is_some() {
             return Facts { class: Class::Discovery, ..facts };
         }
@@ -137,7 +137,7 @@ impl Classifier {
         let before = self.flows.get(flow);
         let opens = flags & 0x02 != 0;
         let behind = sequence.wrapping_add(payload_bytes).wrapping_add(u32::from(opens));
-        // A new connection on old ports begins somewhere else; the same SYN again does not.
+        // A new connection on old ports begins at another number; a repeated SYN does not.
         let again = |next: u32| {
             if opens {
                 next == behind
@@ -156,7 +156,8 @@ impl Classifier {
     }
 }
 
-/// A later piece of a datagram has no ports; it gets the flow of its first where that is known.
+/// The flow of a frame. A later piece of a datagram has no ports; it gets the flow of its first
+/// piece if that is known.
 fn flow(ip: &Ip, body: &[u8]) -> Flow {
     let begins = ip.piece.is_none_or(|piece| piece.offset == 0);
     let ports = if begins && matches!(ip.protocol, UDP | TCP) {
@@ -167,12 +168,13 @@ fn flow(ip: &Ip, body: &[u8]) -> Flow {
     Flow { protocol: ip.protocol, source: ip.source, destination: ip.destination, ports }
 }
 
-/// Notes that a piece of a sample goes there; whether it did before. What went by multicast reached
-/// this receiver too; what was sent only to others is new here.
+/// Notes that a piece of a sample goes to this receiver; returns whether it went there before. A
+/// piece that went by multicast reached this receiver too; one that was sent only to others is new
+/// here.
 fn sent(pieces: &mut Recent<u64, ()>, piece: Piece, to: Socket, multicast: bool) -> bool {
     let to = (!multicast).then_some(to);
-    // A sample that went whole may come again in fragments (Cyclone DDS repeats so), and the other
-    // way round.
+    // A sample that was sent whole may be sent again in fragments (Cyclone DDS repeats so), and the
+    // other way round.
     let other = Piece { fragment: u32::from(piece.fragment == 0), ..piece };
     let before = [key(piece, None), key(other, None), key(other, to)]
         .into_iter()
@@ -180,7 +182,7 @@ fn sent(pieces: &mut Recent<u64, ()>, piece: Piece, to: Socket, multicast: bool)
     pieces.replace(key(piece, to), ()) || before
 }
 
-/// A piece and where it went; None: by multicast, to everybody.
+/// The hash of a piece and its destination; None: it goes by multicast, to every host.
 fn key(piece: Piece, to: Option<Socket>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (piece, to).hash(&mut hasher);

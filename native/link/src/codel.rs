@@ -1,16 +1,16 @@
 //! CoDel (RFC 8289, 5): a queue in which every frame has waited longer than `target_ns` for
-//! `interval_ns` loses one, and as long as that lasts more and more often, so that who does not
-//! slow down loses as much as the queue cannot carry. Linux's WiFi has it, with 20 and 100 ms
-//! (codel_params of net/mac80211).
+//! `interval_ns` drops one frame, and then, as long as that lasts, drops more and more often, so
+//! that a sender that does not slow down loses as much as the queue cannot carry. Linux's WiFi has
+//! it, with 20 and 100 ms (codel_params of net/mac80211).
 
 use crate::spec::CodelSpec;
 
-/// A new state of dropping begins where the last one ended, if that was not longer ago.
+/// A new state of dropping continues the last one, if that ended no longer ago than this.
 const REMEMBERED_INTERVALS: i64 = 16;
 
 pub struct Codel {
     spec: CodelSpec,
-    /// When frames have waited too long for an interval; None while they do not.
+    /// When frames will have waited too long for a whole interval; None while they do not.
     above_until_ns: Option<i64>,
     dropping: bool,
     next_ns: i64,
@@ -23,8 +23,8 @@ impl Codel {
         Codel { spec, above_until_ns: None, dropping: false, next_ns: 0, count: 0, last_count: 0 }
     }
 
-    /// Whether the frame that would go now, after so long in the queue, is dropped. `last`: nothing
-    /// waits behind it.
+    /// Whether the next frame, which has waited this long in the queue, is dropped. `last`: no
+    /// frame waits behind it.
     pub fn drops(&mut self, waited_ns: i64, last: bool, now_ns: i64) -> bool {
         let above = self.is_above(waited_ns, last, now_ns);
         if !above {
@@ -77,14 +77,15 @@ mod tests {
         Codel::new(CodelSpec { target_ns: 20 * MS, interval_ns: 100 * MS })
     }
 
-    /// When frames that come out every millisecond are dropped, in ms; `waited_ms` at that time.
+    /// The times, in ms, at which frames that leave every millisecond are dropped; `waited_ms`
+    /// gives how long the frame at a time has waited.
     fn dropped(codel: &mut Codel, until_ms: i64, waited_ms: impl Fn(i64) -> i64) -> Vec<i64> {
         (0..until_ms).filter(|at| codel.drops(waited_ms(*at) * MS, false, at * MS)).collect()
     }
 
     #[test]
     fn a_queue_that_stays_long_loses_frames_at_shrinking_distances() {
-        // After an interval, then interval / sqrt(1), / sqrt(2), … later.
+        // The first after an interval, the next ones interval / sqrt(1), / sqrt(2), … later.
         let found = dropped(&mut codel(), 500, |_| 30);
         assert_eq!(found, [100, 200, 271, 329, 379, 424, 464]);
     }
@@ -101,7 +102,7 @@ mod tests {
         let short = 500..600;
         let found = dropped(&mut codel, 900, |at| if short.contains(&at) { 5 } else { 30 });
         let after: Vec<i64> = found.into_iter().filter(|at| *at >= 500).collect();
-        // Seven drops before, so the distance is interval / sqrt(6) at once.
+        // Seven frames were dropped before, so the distance is interval / sqrt(6) at once.
         assert_eq!(after[..3], [700, 741, 779]);
     }
 

@@ -1,4 +1,4 @@
-//! What happened in each direction of a link, counted whether or not the log has room.
+//! Counts of events in each direction of a link; they are kept whether or not the log has room.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,21 +6,21 @@ use crate::frame::Verdict;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counters {
-    /// That came to this direction: from the host (`up`) or for it (`down`).
+    /// Frames that came to this direction: from the host (`up`) or for it (`down`).
     pub frames: u64,
     pub bytes: u64,
     pub lost: u64,
     pub queue_full: u64,
-    /// That exceeded the limit of their flow.
+    /// Frames that exceeded the limit of their flow.
     pub policed: u64,
     pub blackholed: u64,
     pub no_carrier: u64,
     pub too_large: u64,
     pub given_up: u64,
-    /// Multicast that nobody (`up`) or not this host (`down`) asked for.
+    /// Multicast frames for a group that no host (`up`) or not this host (`down`) has joined.
     pub unwanted: u64,
     pub no_destination: u64,
-    /// That crossed.
+    /// Frames that crossed the link.
     pub delivered: u64,
     pub delivered_bytes: u64,
     pub corrupted: u64,

@@ -1,6 +1,6 @@
-//! Datagrams in IP fragments, of which only the first shows ports and the beginning of an RTPS
-//! message. The others' submessages (a writer may put every fragment of its sample into one
-//! datagram) are found by reading the message again as far as it has come.
+//! Datagrams in IP fragments, of which only the first has ports and the beginning of an RTPS
+//! message. The submessages in the other fragments (a writer may put every fragment of its sample
+//! into one datagram) are found by reading the message again, as far as it has come.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -10,9 +10,10 @@ use crate::rtps::{self, Piece};
 
 pub type Key = (IpAddr, IpAddr, u8, u32);
 
-/// Those that are under way at a time; senders send the pieces of one back to back.
+/// The number of datagrams under way that are remembered; senders send the pieces of one back to
+/// back.
 const MOST: usize = 256;
-/// The header of UDP, which is in the first piece.
+/// The size of UDP's header, which is in the first piece.
 const UDP_BYTES: usize = 8;
 
 #[derive(Default)]
@@ -22,15 +23,15 @@ struct Datagram {
     key: Key,
     facts: Facts,
     to: (IpAddr, u16),
-    /// An RTPS message as far as it has come; empty for everything else.
+    /// An RTPS message as far as it has come; empty for other content.
     message: Vec<u8>,
-    /// What of it has been accounted for.
+    /// The number of the message's pieces that were accounted for.
     pieces: usize,
     payload_bytes: u32,
 }
 
 impl Datagrams {
-    /// A first piece; `content` is what is behind UDP's header.
+    /// Takes a first piece; `content` is what follows UDP's header.
     pub fn begin(&mut self, key: Key, facts: Facts, to: (IpAddr, u16), content: &[u8]) {
         self.0.retain(|known| known.key != key);
         if self.0.len() >= MOST {
@@ -43,9 +44,9 @@ impl Datagrams {
         self.0.push_back(Datagram { key, facts, to, message, pieces, payload_bytes });
     }
 
-    /// A later piece, `offset` bytes behind the beginning: what its first was, with this piece's
-    /// own payload. `sent` notes that a piece of a sample goes there and says whether it did
-    /// before. None where the first is not known.
+    /// Takes a later piece, `offset` bytes behind the beginning. Returns the facts of the first
+    /// piece, with this piece's own payload; None if the first is not known. `sent` notes that a
+    /// piece of a sample goes to this receiver and returns whether it did before.
     pub fn go_on(
         &mut self,
         key: Key,
@@ -62,7 +63,7 @@ impl Datagrams {
             let found = rtps::read(&known.message)?;
             let begun = &found.pieces[known.pieces.min(found.pieces.len())..];
             if !begun.is_empty() {
-                // Not `any`: each of them has to be noted.
+                // Not `any`, because each piece has to be noted.
                 #[allow(clippy::unnecessary_fold)]
                 let retransmission =
                     begun.iter().fold(false, |before, piece| sent(*piece, known.to) || before);

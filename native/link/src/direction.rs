@@ -1,4 +1,4 @@
-//! One direction of a host's link: its spec, its queue, what is on the wire, and its counters.
+//! One direction of a host's link: its spec, its queue, the frames on the wire, and its counters.
 
 use crate::codel::Codel;
 use crate::counters::Counters;
@@ -20,16 +20,16 @@ pub struct Direction {
     pub spec: Spec,
     pub queue: Queue,
     pub limits: Limits,
-    /// Its medium's, where that has it, for each class of the queue.
+    /// CoDel for each class of the queue, if the medium has it.
     pub codel: Option<[Codel; CLASSES]>,
     pub policer: Policer,
     pub replay: Replay,
     pub effects: Effects,
-    /// The frame under way, where the rate is our own and not a medium's.
+    /// The frame that is being sent, if the rate is the link's own and not a medium's.
     pub serving: Option<Box<Frame>>,
     pub medium: Option<usize>,
-    /// Whether a frame of ours is on the air: no other goes before it has landed, wherever its
-    /// medium is by then.
+    /// Whether a frame of this direction is on the air: no other is sent before its transmission
+    /// ends, even if the host is on another medium by then.
     pub airborne: bool,
     /// When the last frame reaches the end: the next one does not overtake it.
     pub last_ns: i64,
@@ -65,7 +65,8 @@ impl Direction {
         direction
     }
 
-    /// Another spec from now on. What waits stays; what is on the wire goes on as it began.
+    /// Sets another spec from now on. Waiting frames stay; frames on the wire continue under the
+    /// old spec.
     pub fn set(&mut self, spec: &Spec, media: &[(String, MediumSpec)], now_ns: i64) {
         self.spec = spec.clone();
         let medium = spec
@@ -78,13 +79,14 @@ impl Direction {
         self.effects.set(spec, now_ns);
     }
 
-    /// On another medium from now on, and nothing else changes.
+    /// Moves to another medium from now on, and changes nothing else.
     pub fn join(&mut self, medium: usize, media: &[(String, MediumSpec)]) {
         self.spec.medium = Some(media[medium].0.clone());
         self.limit_queue(Some(medium), media);
     }
 
-    /// By its spec, and by the medium that it is on from now on. CoDel goes on where that stays.
+    /// Sets the queue's limits by the spec and by the present medium. CoDel continues if the medium
+    /// stays the same.
     fn limit_queue(&mut self, medium: Option<usize>, media: &[(String, MediumSpec)]) {
         let spec = medium.map(|medium| &media[medium].1);
         self.limits =
@@ -96,7 +98,7 @@ impl Direction {
         self.medium = medium;
     }
 
-    /// What is a function of time begins anew.
+    /// Functions of time begin anew.
     pub fn restart(&mut self, now_ns: i64) {
         self.replay = Replay::new(&self.spec, now_ns);
         self.effects.loss.restart(now_ns);

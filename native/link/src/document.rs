@@ -1,4 +1,4 @@
-//! What is known at the end, in the words of docs/formats/link.md.
+//! The results at the end, in the terms of docs/formats/link.md.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub struct Document {
     pub wakes: Wakes,
     pub devices: BTreeMap<String, Device>,
     pub changes: Vec<Done>,
-    /// Where the log had no room for every frame.
+    /// Present if the log had no room for every frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub periods: Option<Periods>,
     pub own: Own,
@@ -37,7 +37,7 @@ pub struct LinkCounters {
     pub down: Counters,
 }
 
-/// Frames as they entered the switch, each once.
+/// Frames counted as they entered the switch, each once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassCounters {
@@ -63,7 +63,7 @@ impl ClassCounters {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
-    /// Without those because the interface was administratively down.
+    /// Errors of writing, except those of an interface that is administratively down.
     pub write_errors: u64,
     pub refused_while_down: u64,
     pub read_errors: u64,

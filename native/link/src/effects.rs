@@ -1,6 +1,6 @@
-//! What one direction of a link does to a frame besides making it wait: drawn at its arrival, so
-//! that the k-th frame meets the k-th draw of each effect's own stream; applied once it has
-//! crossed.
+//! The effects of one direction of a link on a frame, besides making it wait. They are drawn at the
+//! frame's arrival, so that the k-th frame gets the k-th draw of each effect's own stream; they are
+//! applied after the frame has crossed.
 
 use crate::jitter::JitterModel;
 use crate::loss::{Draw, LossModel};
@@ -13,9 +13,9 @@ pub struct Fate {
     pub jitter: f64,
     pub reorder: bool,
     pub duplicate: bool,
-    /// Where the flipped bit is, as a share of the payload's bits.
+    /// The position of the flipped bit, as a share of the payload's bits.
     pub corrupt: Option<f64>,
-    /// Attempts on this direction's medium.
+    /// The number of attempts on this direction's medium.
     pub tries: u16,
 }
 
@@ -42,14 +42,14 @@ impl Effects {
         }
     }
 
-    /// Other laws from now on; the streams go on.
+    /// Sets other laws from now on; the streams continue.
     pub fn set(&mut self, spec: &Spec, now_ns: i64) {
         self.loss.set(spec.loss.clone(), now_ns);
         self.jitter.set(spec.jitter.clone());
         self.chances = chances(spec);
     }
 
-    /// Every stream moves for every frame, whatever is switched on.
+    /// Draws from every stream for every frame, whichever effects are switched on.
     pub fn draw(&mut self) -> Fate {
         let [reorder, duplicate, corrupt] = self.chances;
         let (bit, hit) = (uniform(&mut self.corrupt), uniform(&mut self.corrupt));

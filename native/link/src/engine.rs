@@ -1,6 +1,6 @@
 //! One thread that moves frames between devices and the network in virtual time. It sleeps until a
-//! frame comes or one is due; with a quantum it wakes at most that often while there is work, which
-//! costs delay and saves most of the wake-ups at high rates.
+//! frame comes or an event is due; with a quantum it wakes at most that often while there is work,
+//! which costs delay and saves most of the wake-ups at high rates.
 
 use std::io::Error;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -13,10 +13,10 @@ use rustix::event::{eventfd, EventfdFlags};
 use crate::network::{Network, Outside, Refused};
 use crate::tap::{Tap, LARGEST_FRAME_BYTES};
 
-/// Frames that are read from one device before the others and what is due get their turn.
+/// How many frames are read from one device before the other devices and due events get their turn.
 const BATCH: usize = 32;
 const PRIORITY: i32 = 10;
-/// A sleep without anything due; its end changes nothing.
+/// The longest sleep when nothing is due; its end changes nothing.
 const LONGEST_SLEEP_NS: i64 = 3_600_000_000_000;
 
 /// How the engine waits.
@@ -28,16 +28,16 @@ pub struct Waiting {
 
 type Order = Box<dyn FnOnce(&mut Network) + Send>;
 
-/// The other threads' way to the network, which the engine's thread alone touches.
+/// The other threads' access to the network, which only the engine's thread touches.
 pub struct Engine {
     orders: Sender<Order>,
     wake: Arc<OwnedFd>,
-    /// Why the thread has no real-time priority, if it has none.
+    /// Why the thread has no real-time priority; None if it has it.
     pub other_scheduler: Option<String>,
 }
 
 impl Engine {
-    /// `make` builds the network in the engine's thread; what it refuses ends the start.
+    /// `make` builds the network in the engine's thread; an error of it makes the start fail.
     pub fn start(
         taps: Vec<Tap>,
         waiting: Waiting,
@@ -68,7 +68,7 @@ impl Engine {
         Ok(Engine { orders, wake, other_scheduler })
     }
 
-    /// Has the network do something between two frames; returns what it said.
+    /// Runs a function on the network between two frames; returns the function's result.
     pub fn ask<T: Send + 'static>(
         &self,
         what: impl FnOnce(&mut Network) -> T + Send + 'static,
@@ -114,11 +114,12 @@ fn run(
     fds.push(polled(bell.as_raw_fd()));
     let ports = devices.taps.len();
     let mut buffer = vec![0; LARGEST_FRAME_BYTES];
-    // Whether frames came in this turn, and whether some may wait still.
+    // Whether frames came in this turn, and whether more may be waiting.
     let (mut begin_ns, mut worked, mut more) = (now_ns(), false, true);
     network.watch.begin(begin_ns, waiting.quantum_ns);
     loop {
-        // Whatever has gathered is handled before a quantum is waited for: a batch is no rate.
+        // Waiting frames are handled before the thread waits for a quantum: the batch size must not
+        // limit the rate.
         let sleep_ns = if more {
             0
         } else if worked && waiting.quantum_ns > 0 {
@@ -126,8 +127,7 @@ fn run(
             0
         } else {
             let now_ns = now_ns();
-            // With a quantum, what is due waits for its end, so that several frames share a
-            // wake-up.
+            // With a quantum, due events wait for its end, so that several frames share a wake-up.
             let rest_ns = |next_ns: i64| {
                 (next_ns - now_ns).max(begin_ns + waiting.quantum_ns - now_ns) - waiting.spin_ns
             };
@@ -152,7 +152,7 @@ fn run(
                         network.arrive(port, &buffer[..bytes], in_ns, &mut devices);
                     }
                     Ok(None) => break,
-                    // The device is gone with its host: the others go on.
+                    // The device disappeared with its host: the other devices continue.
                     Err(error) => {
                         network.read_failed(port, format!("read: {error}"));
                         fd.fd = -1;
@@ -178,13 +178,13 @@ fn wait(fds: &mut [libc::pollfd], sleep_ns: i64) {
         libc::ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, &timeout, std::ptr::null())
     };
     if count < 0 {
-        // A signal: nothing was written.
+        // A signal came: no events were written.
         fds.iter_mut().for_each(|fd| fd.revents = 0);
     }
 }
 
-/// Real-time priority for the calling thread, so that what is due does not wait for a busy worker.
-/// Children do not inherit it.
+/// Sets real-time priority for the calling thread, so that due events do not wait for a busy
+/// worker. Child processes do not inherit it.
 pub fn go_real_time() -> Result<(), String> {
     // SAFETY: all zeros is a valid sched_param.
     let mut parameter: libc::sched_param = unsafe { std::mem::zeroed() };

@@ -5,31 +5,31 @@ use std::rc::Rc;
 
 use crate::effects::Fate;
 
-/// What classification found out when the frame came in.
+/// The result of classifying the frame when it entered.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Facts {
     pub class: Class,
-    /// Of the middleware's data in this frame.
+    /// The bytes of the middleware's data in this frame.
     pub payload_bytes: u32,
     pub retransmission: bool,
     pub fragment: bool,
     pub multicast: bool,
-    /// Priority: a lower number leaves first.
+    /// The priority class: a lower number leaves first.
     pub priority: u8,
-    /// None: not of IP.
+    /// None if the frame is not IP.
     pub flow: Option<Flow>,
 }
 
-/// Who sends to whom: what has the same protocol, addresses and ports is one flow, and so are the
-/// fragments of its datagrams. Whole and not as a hash: a frame that meets no policer costs no
-/// hashing, and no two flows are ever one.
+/// The sender and the receiver: frames with the same protocol, addresses and ports are one flow,
+/// including the fragments of its datagrams. It is kept whole and not as a hash: a frame that meets
+/// no policer costs no hashing, and two flows are never confused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flow {
     pub protocol: u8,
     pub source: IpAddr,
     pub destination: IpAddr,
-    /// Source and destination. None: of a protocol without ports, or of a fragment whose datagram
-    /// is not known.
+    /// The source and destination port. None for a protocol without ports, or for a fragment whose
+    /// datagram is not known.
     pub ports: Option<(u16, u16)>,
 }
 
@@ -89,7 +89,7 @@ impl Verdict {
     ];
 }
 
-/// `to` of a frame that has not got as far as a destination.
+/// The value of `to` of a frame that has not reached a destination.
 pub const NOWHERE: u16 = u16::MAX;
 
 #[derive(Clone, Debug)]
@@ -103,9 +103,9 @@ pub struct Frame {
     pub duplicate: bool,
     pub corrupted: bool,
     pub attempts: u8,
-    /// When it began to wait in the direction it is in.
+    /// When it began to wait in its present direction.
     pub queued_ns: i64,
-    /// What was drawn for it in the direction it is in.
+    /// The draws for it in its present direction.
     pub fate: Fate,
 }
 

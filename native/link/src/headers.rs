@@ -1,12 +1,12 @@
-//! Ethernet, IPv4 and IPv6 headers of a frame, as far as a switch wants to know them. Whatever is
-//! cut short or odd is simply less known.
+//! The Ethernet, IPv4 and IPv6 headers of a frame, as far as a switch needs them. If a header is
+//! cut short or unusual, its fields are missing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 pub struct Headers<'a> {
     pub ether_type: u16,
     pub ip: Option<Ip>,
-    /// Behind the IP headers (behind Ethernet's, without IP), without Ethernet's padding.
+    /// The bytes after the IP headers (after Ethernet's, without IP), without Ethernet's padding.
     pub payload: &'a [u8],
 }
 
@@ -16,7 +16,7 @@ pub struct Ip {
     pub destination: IpAddr,
     pub protocol: u8,
     pub dscp: u8,
-    /// Where this is a fragment.
+    /// The place in the datagram, if this is a fragment.
     pub piece: Option<Piece>,
 }
 
@@ -24,7 +24,7 @@ pub struct Ip {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     pub id: u32,
-    /// Bytes before it.
+    /// The number of the datagram's bytes before it.
     pub offset: usize,
     pub last: bool,
 }

@@ -1,7 +1,7 @@
-//! Delay that varies. Drawn independently per frame it reorders; kept in order, it would shift the
-//! mean and shrink the spread. So jitter with order is a process in time: x(t + d) = φ·x(t) + √(1 −
-//! φ²)·N(0, sd), φ = exp(−d / correlation), the exact discretisation of an Ornstein–Uhlenbeck
-//! process (Gillespie 1996, Phys. Rev. E 54, 2084).
+//! Delay that varies. If it is drawn independently per frame, it reorders frames; keeping their
+//! order would shift the mean and shrink the spread. So jitter with order is a process in time: x(t
+//! + d) = φ·x(t) + √(1 − φ²)·N(0, sd), φ = exp(−d / correlation), the exact discretisation of an
+//! Ornstein–Uhlenbeck process (Gillespie 1996, Phys. Rev. E 54, 2084).
 
 use rand_distr::{Distribution, StandardNormal};
 
@@ -11,7 +11,8 @@ use crate::spec::Jitter;
 pub struct JitterModel {
     jitter: Option<Jitter>,
     stream: Stream,
-    /// Of unit spread, so that a change of the spread does not jump; None before the first frame.
+    /// The state has unit spread, so that it does not jump when the spread is changed; None before
+    /// the first frame.
     state: Option<(f64, i64)>,
 }
 
@@ -24,13 +25,13 @@ impl JitterModel {
         self.jitter = jitter;
     }
 
-    /// A standard normal draw, for every frame whatever the law.
+    /// A standard normal draw; one is drawn for every frame, whatever the law.
     pub fn draw(&mut self) -> f64 {
         StandardNormal.sample(&mut self.stream)
     }
 
-    /// What is added to the delay of the frame with this draw that crosses at this instant; may be
-    /// negative.
+    /// The time added to the delay of the frame that has this draw and crosses at this time; it may
+    /// be negative.
     pub fn offset_ns(&mut self, draw: f64, at_ns: i64) -> i64 {
         match self.jitter {
             None => 0,
@@ -82,7 +83,7 @@ mod tests {
     #[test]
     fn correlated_jitter_has_its_spread_and_its_correlation_at_any_rate() {
         let law = || Jitter::Correlated { sd_ns: 2_000_000, correlation_ns: 10_000_000 };
-        // Correlation over one correlation time is 1/e, however many frames lie between.
+        // The correlation over one correlation time is 1/e, however many frames are in between.
         for (every_ns, lag) in [(1_000_000, 10), (10_000_000, 1)] {
             let (mean, sd, correlation) = moments(&offsets(law(), 100_000, every_ns), lag);
             assert!(mean.abs() < 100_000.0 && (sd / 2e6 - 1.0).abs() < 0.05, "{mean} {sd}");

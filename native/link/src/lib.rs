@@ -1,9 +1,9 @@
 //! The network between the hosts of a trial: a switch in user space over TAP devices, with links
 //! that have rate, queue, delay, loss and outages (docs/formats/link.md).
 //!
-//! Everything that decides about a frame lives in virtual time ([`network`]) and is tested without
-//! devices; [`engine`] alone knows descriptors and the real clock. A late wake-up therefore
-//! delivers late, and says so, but changes no frame's fate.
+//! Every decision about a frame is made in virtual time ([`network`]) and is tested without
+//! devices; only [`engine`] knows descriptors and the real clock. If a wake-up is late, frames are
+//! delivered late, and this is recorded, but no frame's fate changes.
 
 pub mod change;
 pub mod classify;

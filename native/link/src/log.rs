@@ -1,5 +1,5 @@
 //! The frame log: records of 48 bytes in a memory file that the orchestrator made, so they survive
-//! whatever happens to this process.
+//! even if this process dies.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -10,8 +10,8 @@ use crate::direction::Way;
 use crate::frame::{Frame, Verdict};
 
 pub const RECORD_BYTES: usize = 48;
-/// Flags of a record beside the frame's own: the direction that the frame ended in. A record has
-/// one of them; logs from before they were there have neither.
+/// Flags of a record besides the frame's own: the direction in which the frame ended. A record has
+/// one of them; logs of earlier versions have neither.
 const ENDED_UP: u8 = 32;
 const ENDED_DOWN: u8 = 64;
 
@@ -24,8 +24,9 @@ pub struct Log {
 }
 
 impl Log {
-    /// Maps the file; an empty one logs nothing. Its pages are made as they are written (a
-    /// microsecond every 85 frames): it is sized for the worst, and most trials fill little of it.
+    /// Maps the file; with an empty one nothing is logged. Its pages are allocated when they are
+    /// written (a microsecond every 85 frames), because the file is sized for the worst case and
+    /// most trials fill little of it.
     pub fn map(file: &File) -> Result<Log, String> {
         let bytes = file.metadata().map_err(|e| format!("the log file: {e}"))?.len() as usize;
         let mut log = Log {
@@ -52,8 +53,8 @@ impl Log {
         Ok(log)
     }
 
-    /// One record; `way`: of the direction that the frame ended in. One that is not delivered has
-    /// no `due_ns` and `out_ns` (0).
+    /// Writes one record; `way` is the direction in which the frame ended. For a frame that is not
+    /// delivered, `due_ns` and `out_ns` are 0.
     pub fn write(&mut self, frame: &Frame, verdict: Verdict, way: Way, due_ns: i64, out_ns: i64) {
         if self.written >= self.capacity {
             self.unlogged += 1;
@@ -71,7 +72,7 @@ impl Log {
         self.written += 1;
     }
 
-    /// No record after this one: what comes later is neither logged nor counted as unlogged.
+    /// Ends the log: a later frame is neither logged nor counted as unlogged.
     pub fn close(&mut self) -> (usize, u64) {
         let found = (self.written, self.unlogged);
         if self.bytes > 0 {

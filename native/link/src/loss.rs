@@ -1,15 +1,15 @@
-//! Which frames are lost. Chance is drawn when a frame arrives (the k-th frame meets the k-th draw,
-//! whatever the queue does), and compared when it has crossed: a loss that is a function of time
-//! belongs to the instant on the wire.
+//! Decides which frames are lost. The random number is drawn when a frame arrives (the k-th frame
+//! gets the k-th draw, whatever the queue does), and compared when the frame has crossed, because a
+//! loss that is a function of time depends on the time on the wire.
 
 use crate::random::{stream, uniform, Stream};
 use crate::spec::Loss;
 
-/// What was drawn for one frame.
+/// The draws for one frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Draw {
     value: f64,
-    /// Loss in the state that this frame met; None where the state is a function of time.
+    /// The probability of loss in the state at this frame; None if the state is a function of time.
     p: Option<f64>,
 }
 
@@ -17,14 +17,14 @@ pub struct LossModel {
     loss: Option<Loss>,
     frames: Stream,
     states: Stream,
-    /// Of a law in time: how many began before, and the stream of the one in force. Each has its
-    /// own, so that it does not depend on how far the one before it had come.
+    /// For a law in time: how many laws began before, and the stream of the present law. Each law
+    /// has its own stream, so that it does not depend on how far the law before had come.
     begun: u64,
     times: Stream,
     seed: u64,
     place: String,
     bad: bool,
-    /// Gilbert–Elliott in time: the state holds until then.
+    /// Gilbert–Elliott in time: the present state ends at this time.
     until_ns: i64,
 }
 
@@ -48,7 +48,7 @@ impl LossModel {
         model
     }
 
-    /// Another law from now on, the streams go on.
+    /// Sets another law from now on; the streams continue.
     pub fn set(&mut self, loss: Option<Loss>, now_ns: i64) {
         if self.loss != loss {
             self.loss = loss;
@@ -56,16 +56,16 @@ impl LossModel {
         }
     }
 
-    /// A law in time begins anew; the k-th frame meets the k-th draw as before.
+    /// A law in time begins anew; the k-th frame still gets the k-th draw.
     pub fn restart(&mut self, now_ns: i64) {
         if matches!(self.loss, Some(Loss::GilbertElliottTime { .. })) {
             self.begin(now_ns);
         }
     }
 
-    /// In the middle of the process and not at the beginning of a good time: the state is one of
-    /// the stationary distribution, and since stays are exponential, so is the rest of its stay. A
-    /// window has the law's mean wherever it begins.
+    /// Begins in the middle of the process and not at the beginning of a good period: the state is
+    /// drawn from the stationary distribution, and since stays are exponential, so is the rest of
+    /// the present stay. A window therefore has the law's mean wherever it begins.
     fn begin(&mut self, now_ns: i64) {
         let bad_share = match self.loss {
             Some(Loss::GilbertElliott { p, r, .. }) if p + r > 0.0 => p / (p + r),
@@ -83,8 +83,8 @@ impl LossModel {
     }
 
     pub fn draw(&mut self) -> Draw {
-        // Both streams move for every frame, whatever the law: after a change the k-th frame still
-        // meets the k-th draw.
+        // Both streams advance for every frame, whatever the law: after a change the k-th frame
+        // still gets the k-th draw.
         let value = uniform(&mut self.frames);
         let in_time = matches!(self.loss, Some(Loss::GilbertElliottTime { .. }));
         let turn = if in_time { 0.0 } else { uniform(&mut self.states) };
@@ -101,8 +101,8 @@ impl LossModel {
         Draw { value, p }
     }
 
-    /// Whether the frame with this draw is lost at this instant; instants never fall. A trace's
-    /// loss replaces the law's.
+    /// Whether the frame with this draw is lost at this time; the times must not decrease. The loss
+    /// of a trace replaces that of the law.
     pub fn lost(&mut self, draw: Draw, at_ns: i64, traced: Option<f64>) -> bool {
         let p = traced.or(draw.p).unwrap_or_else(|| self.chance_at(at_ns));
         draw.value < p
@@ -123,7 +123,7 @@ impl LossModel {
         }
     }
 
-    /// Exponential, at least 1 ns so that time goes on.
+    /// An exponential stay of at least 1 ns, so that time advances.
     fn stay_ns(&mut self, mean_ns: i64) -> i64 {
         (-(1.0 - uniform(&mut self.times)).ln() * mean_ns as f64).max(1.0) as i64
     }
@@ -147,7 +147,7 @@ mod tests {
         lost.iter().filter(|lost| **lost).count() as f64 / lost.len() as f64
     }
 
-    /// Lengths of the runs of losses.
+    /// The lengths of the runs of losses.
     fn bursts(lost: &[bool]) -> Vec<usize> {
         lost.split(|lost| !lost).map(<[bool]>::len).filter(|length| *length > 0).collect()
     }
@@ -170,14 +170,14 @@ mod tests {
 
     #[test]
     fn gilbert_elliott_has_its_mean_and_its_bursts() {
-        // Stationary loss p/(p+r) = 2.44 %, bursts of 1/r = 5 (geometric).
+        // The stationary loss is p/(p+r) = 2.44 %, the mean burst 1/r = 5 (geometric).
         let lost =
             losses(4, Loss::GilbertElliott { p: 0.005, r: 0.2, good: 0.0, bad: 1.0 }, 100_000, 1);
         let bursts = bursts(&lost);
         let mean = bursts.iter().sum::<usize>() as f64 / bursts.len() as f64;
         assert!((share(&lost) - 0.0244).abs() < 0.004, "{}", share(&lost));
         assert!((mean - 5.0).abs() < 0.8 && bursts.iter().any(|length| *length > 12), "{mean}");
-        // With loss in both states the mean is the mixture.
+        // With loss in both states the mean is that of the mixture.
         let lost =
             losses(5, Loss::GilbertElliott { p: 0.1, r: 0.1, good: 0.1, bad: 0.5 }, 100_000, 1);
         assert!((share(&lost) - 0.3).abs() < 0.012, "{}", share(&lost));
@@ -194,7 +194,7 @@ mod tests {
         let often = losses(6, law(), 1_000_000, 100_000); // 100 s, every 0.1 ms
         let seldom = losses(6, law(), 100_000, 1_000_000);
         assert!((share(&often) - 0.2).abs() < 0.03, "{}", share(&often));
-        // Ten times fewer frames meet the same outages.
+        // A tenth of the frames sees the same outages.
         assert!(seldom.iter().enumerate().all(|(k, lost)| *lost == often[k * 10]));
         let bursts = bursts(&often);
         let mean = bursts.iter().sum::<usize>() as f64 / bursts.len() as f64;
@@ -203,8 +203,8 @@ mod tests {
 
     #[test]
     fn a_window_has_the_mean_of_its_law_wherever_it_begins() {
-        // Bad for a fifth of the time; 4000 links, each looked at at its very beginning, a little
-        // later, and behind a restart.
+        // The state is bad for a fifth of the time; each of 4000 links is examined at its very
+        // beginning, a little later, and after a restart.
         let in_time = || Loss::GilbertElliottTime {
             good_ns: 80_000_000,
             bad_ns: 20_000_000,
@@ -251,7 +251,7 @@ mod tests {
         };
         let one = behind(1_000_000_000, 10);
         assert!(one == behind(3_333_000_000, 900) && one.contains(&true) && one.contains(&false));
-        // It is another course than that of the beginning.
+        // Another seed gives another sequence of losses.
         assert_ne!(one, losses(5, law.clone(), 1000, 100_000));
     }
 
@@ -260,7 +260,8 @@ mod tests {
         let one = losses(7, Loss::Bernoulli { p: 0.1 }, 1000, 1);
         assert_eq!(one, losses(7, Loss::Bernoulli { p: 0.1 }, 1000, 1));
         assert_ne!(one, losses(8, Loss::Bernoulli { p: 0.1 }, 1000, 1));
-        // More loss loses those and others: candidates at two levels stay comparable.
+        // More loss loses the same frames and further ones: candidates at two levels stay
+        // comparable.
         assert!(one
             .iter()
             .zip(losses(7, Loss::Bernoulli { p: 0.2 }, 1000, 1))

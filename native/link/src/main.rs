@@ -80,7 +80,7 @@ fn serve(control: OwnedFd, document: File, log: File) -> ExitCode {
             ),
             Command::Exit {} => {
                 control.send(&tool::ok(id, json!({})));
-                // The engine's thread holds nothing that outlives us.
+                // The engine's thread owns nothing that outlives this process.
                 exit_now();
             }
         };
@@ -144,7 +144,7 @@ fn open(mut plan: Open, log: &mut Option<File>, running: &mut Option<Running>) -
     Ok(answer)
 }
 
-/// A trace that is longer than a line may be comes in a memory file.
+/// Reads the traces that came in memory files, because a trace may be longer than a line may be.
 fn load_traces(link: &mut LinkSpec) -> Result<(), String> {
     for (way, spec) in [("up", &mut link.up), ("down", &mut link.down)] {
         let Some(fd) = spec.trace.as_ref().and_then(|trace| trace.fd) else { continue };
@@ -211,12 +211,13 @@ fn rss_bytes() -> u64 {
     pages * rustix::param::page_size() as u64
 }
 
-/// Written for people who wonder whether a trial of several hosts can run here.
+/// A description for people who want to know whether a trial of several hosts can run here.
 fn describe() -> Value {
     json!({"protocol": PROTOCOL, "tool": TOOL, "version": VERSION, "works": tries::everything()})
 }
 
-/// A descriptor that a command names, which may be a wrong one: ours to use, never to close.
+/// A copy of a descriptor that a command names, which may be a wrong one: this process may use it,
+/// and must not close it.
 fn duplicate(fd: RawFd) -> Option<OwnedFd> {
     // SAFETY: fcntl makes a new descriptor, which nobody else owns, or fails.
     let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3) };

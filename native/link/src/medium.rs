@@ -1,12 +1,8 @@
 //! A shared medium as a model of airtime: one transmission at a time, the next station drawn at
-//! random among those with something to send, a fixed overhead per attempt. The stations are the
-//! hosts and the access point, which contends once for all that it has to send: a queue per host,
-//! drawn at random, and one for its multicast, since one transmission serves every host on the
-//! medium.
-//!
-//! As in 802.11 with an access point, only what the access point sends to a group is sent once, at
-//! the basic rate, and not acknowledged: a station's own multicast goes to the access point first,
-//! like any unicast frame.
+//! random among those that have a frame to send, a fixed overhead per attempt. The stations are the
+//! hosts and the access point. The access point contends once for all of its frames: it has a queue
+//! per host, drawn at random, and one for its multicast, since one transmission serves every host
+//! on the medium.
 
 use std::collections::VecDeque;
 
@@ -25,13 +21,13 @@ pub struct MediumCounters {
     pub given_up: u64,
 }
 
-/// Who transmits, and what.
+/// The present transmission.
 pub enum OnAir {
     Station {
         direction: usize,
         frame: Box<Frame>,
     },
-    /// One copy per host, with that host's fate.
+    /// A multicast transmission: one copy per host, with that host's fate.
     Group(Vec<Box<Frame>>),
 }
 
@@ -55,7 +51,7 @@ impl Medium {
         }
     }
 
-    /// One of `count` stations that have something to send.
+    /// Draws one of `count` stations that have a frame to send.
     pub fn pick(&mut self, count: usize) -> usize {
         if count == 1 {
             0
@@ -64,7 +60,7 @@ impl Medium {
         }
     }
 
-    /// Airtime of one attempt.
+    /// The airtime of one attempt.
     pub fn airtime_ns(&self, frame_bytes: usize, to_group: bool) -> i64 {
         let rate = if to_group {
             self.spec.basic_rate_bps.unwrap_or(self.spec.rate_bps)
@@ -74,8 +70,7 @@ impl Medium {
         self.spec.overhead_ns + (frame_bytes as f64 * 8e9 / rate as f64).round() as i64
     }
 
-    /// Queues a multicast frame, or gives it back where the access point's queue for its class is
-    /// full.
+    /// Queues a multicast frame, or returns it if the access point's queue for its class is full.
     pub fn push_group(&mut self, copies: Vec<Box<Frame>>) -> Result<(), Vec<Box<Frame>>> {
         let class = copies.first().map_or(0, |frame| usize::from(frame.facts.priority));
         let waiting = &mut self.group[class];
@@ -86,7 +81,7 @@ impl Medium {
         Ok(())
     }
 
-    /// The multicast frame that goes next.
+    /// The next multicast frame.
     pub fn pop_group(&mut self) -> Option<Vec<Box<Frame>>> {
         self.group.iter_mut().find_map(VecDeque::pop_front)
     }
@@ -95,7 +90,7 @@ impl Medium {
         self.group.iter().any(|waiting| !waiting.is_empty())
     }
 
-    /// What waits for groups, one copy per host.
+    /// The waiting multicast frames, one copy per host.
     pub fn to_groups(&self) -> impl Iterator<Item = &Frame> {
         self.group.iter().flatten().flatten().map(Box::as_ref)
     }

@@ -1,5 +1,5 @@
-//! Memory that is bounded: two generations, of which the older is forgotten when the younger is
-//! full. What was put in or asked for among the last `most` is certainly still known.
+//! A map of bounded size: it has two generations, and the older is forgotten when the younger is
+//! full. The last `most` keys that were inserted or looked up are certainly still known.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -32,7 +32,7 @@ impl<K: Hash + Eq + Copy, V: Copy> Recent<K, V> {
         self.young.insert(key, value);
     }
 
-    /// Puts it in; whether it was there before.
+    /// Inserts the key; returns whether it was there before.
     pub fn replace(&mut self, key: K, value: V) -> bool {
         let known = self.get(key).is_some();
         self.put(key, value);

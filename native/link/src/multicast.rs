@@ -1,9 +1,9 @@
-//! Which hosts a multicast frame goes to. A snooping switch learns from the reports of IGMP (RFC
-//! 1112, 2236, 3376) and MLD (RFC 2710, 3810), and floods what is never asked for: link-scope
-//! groups, and groups that are not IP (RFC 4541).
+//! Decides to which hosts a multicast frame goes. A snooping switch learns from the reports of IGMP
+//! (RFC 1112, 2236, 3376) and MLD (RFC 2710, 3810), and floods frames to groups that no host ever
+//! joins: link-scope groups, and groups that are not IP (RFC 4541).
 //!
-//! A report counts from the moment it enters the switch, lost on its link or not: no querier is
-//! here that would ask again.
+//! A report counts from the moment it enters the switch, even if it is lost on its link: there is
+//! no querier here that would ask again.
 
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -23,7 +23,8 @@ pub enum Multicast {
 
 const IGMP: u8 = 2;
 const ICMP6: u8 = 58;
-/// A host that asks for more is broken or hostile; further groups are not delivered.
+/// The most memberships of a host: one that joins more groups is broken or hostile, and gets no
+/// further groups.
 const MOST_MEMBERSHIPS: usize = 1 << 16;
 
 #[derive(Default)]
@@ -34,7 +35,7 @@ impl Memberships {
         self.0.contains(&(port, group))
     }
 
-    /// Takes notice of a report or a leave in this frame.
+    /// Reads a report or a leave in this frame.
     pub fn learn(&mut self, port: u16, headers: &Headers<'_>) {
         let Some(ip) = &headers.ip else { return };
         let body = headers.payload;
@@ -57,8 +58,8 @@ impl Memberships {
         }
     }
 
-    /// IGMPv3 and MLDv2: records of type, words of auxiliary data, number of sources, group,
-    /// sources.
+    /// IGMPv3 and MLDv2: each record has a type, the length of auxiliary data in words, the number
+    /// of sources, the group, and the sources.
     fn records(
         &mut self,
         port: u16,
@@ -75,7 +76,8 @@ impl Memberships {
             };
             let Some(group) = address(body, at + 4) else { return };
             match (kind, sources) {
-                // "Include these sources only", of none: a leave. Sources are not told apart.
+                // "Include these sources only", with no source, is a leave. Sources are not
+                // distinguished.
                 (1 | 3, 0) => self.leave(port, group),
                 (1..=5, _) => self.join(port, group),
                 _ => {}
@@ -95,7 +97,7 @@ impl Memberships {
     }
 }
 
-/// The group that a snooping switch looks at; None for what it floods.
+/// The group for which a snooping switch keeps members; None if it floods the frame.
 pub fn snooped(headers: &Headers<'_>) -> Option<IpAddr> {
     let group = headers.ip.as_ref()?.destination;
     let told = match group {

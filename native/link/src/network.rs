@@ -1,7 +1,7 @@
-//! The switch and its links in virtual time: frames come in at a time, everything that happens to
-//! them is an event at a time, and what is due is handed out. No device and no clock in here, so a
-//! test can run hours in a moment, and a late wake-up of the [`crate::engine`] changes when a frame
-//! is written but never what happens to it.
+//! The switch and its links in virtual time: a frame comes in at a time, every event that concerns
+//! it has a time, and due events are executed. There is no device and no clock in here, so a test
+//! can simulate hours in a moment, and a late wake-up of the [`crate::engine`] changes when a frame
+//! is written but never its fate.
 
 mod accounts;
 mod air;
@@ -29,7 +29,7 @@ use crate::spec::{LinkSpec, MediumSpec};
 use crate::totals::Totals;
 use crate::watch::Watch;
 
-/// What the network stands on: devices and a clock, or a test's idea of them.
+/// The outside of the network: devices and a clock, or their substitutes in a test.
 pub trait Outside {
     fn now_ns(&self) -> i64;
     fn write(&mut self, port: usize, frame: &[u8]) -> Result<(), Refused>;
@@ -43,7 +43,7 @@ pub enum Refused {
     Error(String),
 }
 
-/// What a network is made of.
+/// The parts of a network.
 pub struct Plan {
     pub seed: u64,
     pub ports: Vec<PortPlan>,
@@ -53,7 +53,7 @@ pub struct Plan {
     pub priority: Vec<Rule>,
 }
 
-/// `network`: the one that the port belongs to.
+/// `network`: the network to which the port belongs.
 pub struct PortPlan {
     pub name: String,
     pub mac: [u8; 6],
@@ -66,7 +66,7 @@ struct Port {
     network: Option<String>,
     blackhole: bool,
     no_carrier: bool,
-    /// Between two media: the change that is under way.
+    /// The change that is under way while the host is between two media.
     roaming: Option<usize>,
     device: Device,
 }
@@ -78,14 +78,14 @@ struct Event {
 }
 
 enum Happening {
-    /// A direction's own rate is through with its frame.
+    /// A direction with a rate of its own has sent its frame.
     Served(usize),
-    /// A medium's transmission is over.
+    /// A medium's transmission has ended.
     Aired(usize),
     /// A frame reaches the end of a direction.
     Crossed(usize, Box<Frame>),
     Change(usize),
-    /// A host that roams gets to its new medium.
+    /// A roaming host is on its new medium.
     Joined(usize),
 }
 
@@ -102,15 +102,15 @@ pub struct Network {
     order: u64,
     next_index: u64,
     changes: Vec<Change>,
-    /// In the order in which they were made; changes at one time in the order in which they were
-    /// asked for.
+    /// The results of changes, in the order in which they were made; those with the same time are
+    /// in the order in which they were requested.
     pub done: Vec<Done>,
     /// Change → its place in `done`.
     finished: BTreeMap<usize, usize>,
     pub log: Log,
     pub totals: Totals,
     pub lateness: Histogram,
-    /// Of whoever moves the frames: nothing that happens to them.
+    /// Measures how late the engine's thread wakes; it does not affect frames.
     pub watch: Watch,
     classes: [ClassCounters; Class::NAMES.len()],
 }
@@ -167,17 +167,17 @@ impl Network {
         }
     }
 
-    /// When something happens next.
+    /// The time of the next event.
     pub fn next_ns(&self) -> Option<i64> {
         self.events.peek().map(|Reverse(event)| event.at_ns)
     }
 
-    /// The number that the next frame gets.
+    /// The number of the next frame.
     pub fn next_index(&self) -> u64 {
         self.next_index
     }
 
-    /// A frame comes from a host. Times never fall from call to call.
+    /// Takes a frame from a host. The times of calls must not decrease.
     pub fn arrive(&mut self, port: usize, bytes: &[u8], at_ns: i64, outside: &mut dyn Outside) {
         self.advance(at_ns, outside);
         let headers = headers::parse(bytes);
@@ -207,7 +207,7 @@ impl Network {
         self.enter(port * 2, Box::new(frame), at_ns, outside);
     }
 
-    /// Lets everything happen that is due by now.
+    /// Executes all events that are due by now.
     pub fn advance(&mut self, now_ns: i64, outside: &mut dyn Outside) {
         while self.next_ns().is_some_and(|at_ns| at_ns <= now_ns) {
             let Some(Reverse(Event { at_ns, what, .. })) = self.events.pop() else { return };
@@ -250,7 +250,7 @@ impl PartialOrd for Event {
 }
 
 impl Ord for Event {
-    /// At the same time: the one that was planned first.
+    /// Of two events at the same time, the one that was planned first comes first.
     fn cmp(&self, other: &Event) -> std::cmp::Ordering {
         (self.at_ns, self.order).cmp(&(other.at_ns, other.order))
     }

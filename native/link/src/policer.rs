@@ -1,15 +1,15 @@
-//! A policer: of each flow, what exceeds a limit is dropped at once. Nothing waits, nothing is
-//! slowed down, and nobody is told.
+//! A policer: the frames of a flow that exceed a limit are dropped at once. No frame waits, no flow
+//! is slowed down, and no host is notified.
 //!
-//! A token bucket per flow (RFC 2697 §3, with one rate and one colour to keep), in whole numbers: a
-//! token is a bit or a packet, counted in its thousand-millionths, so that no rounding adds up
-//! however long it runs. A bucket begins full.
+//! A token bucket per flow (RFC 2697 §3, with one rate, and one colour that is kept), in whole
+//! numbers: a token is a bit or a packet, counted in units of 10⁻⁹, so that rounding errors do not
+//! add up however long it runs. A bucket begins full.
 
 use crate::frame::{Facts, Flow};
 use crate::memory::Recent;
 use crate::spec::{Limit, Police, Protocol};
 
-/// Flows that are remembered; one that was forgotten begins with a full bucket again.
+/// How many flows are remembered; a forgotten flow begins with a full bucket again.
 const MOST_BUCKETS: usize = 8192;
 const NS_PER_S: u128 = 1_000_000_000;
 
@@ -18,12 +18,12 @@ pub struct Policer(Option<InForce>);
 
 struct InForce {
     spec: Police,
-    /// What is in the bucket of each flow, and when that was.
+    /// The content of the bucket of each flow, and the time of that content.
     buckets: Recent<Flow, (u128, i64)>,
 }
 
 impl Policer {
-    /// Another limit from now on; the same one goes on as it was.
+    /// Sets another limit from now on; if it is the same one, the buckets stay.
     pub fn set(&mut self, spec: Option<&Police>) {
         if self.0.as_ref().map(|in_force| &in_force.spec) != spec {
             self.0 =
@@ -31,8 +31,8 @@ impl Policer {
         }
     }
 
-    /// Whether a frame of `bytes` that comes now exceeds its flow's limit. What is not of the
-    /// protocol, and what is not of IP, never does.
+    /// Whether a frame of `bytes` that comes now exceeds its flow's limit. A frame of another
+    /// protocol than the policer's, or one that is not IP, never does.
     pub fn exceeds(&mut self, facts: &Facts, bytes: usize, at_ns: i64) -> bool {
         let (Some(InForce { spec, buckets }), Some(flow)) = (&mut self.0, facts.flow) else {
             return false;

@@ -1,14 +1,14 @@
-//! Which class a frame waits in: the first rule that fits, or the default.
+//! The class in which a frame waits: that of the first rule that matches, or the default.
 
 use serde::{Deserialize, Serialize};
 
 use crate::headers::{be16, Headers, TCP, UDP};
 use crate::queue::CLASSES;
 
-/// What all frames are that no rule names.
+/// The class of frames that match no rule.
 pub const DEFAULT: u8 = 1;
 
-/// A frame fits when all that is given fits; a port is that of either end.
+/// A frame matches if it matches all given fields; a port may be that of either end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {

@@ -25,7 +25,8 @@ pub enum Command {
     Open(Open),
     Schedule {
         changes: Vec<Change>,
-        /// Where the periods of `Document::periods` begin, ascending; absent: as they were.
+        /// The times at which the periods of `Document::periods` begin, ascending; absent:
+        /// unchanged.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         edges_ns: Vec<i64>,
     },
@@ -77,7 +78,7 @@ impl Port {
 const LONGEST_WAITING_NS: i64 = 10_000_000;
 
 impl Open {
-    /// What is wrong with it, if anything.
+    /// What is wrong with the values; None if nothing is.
     pub fn problem(&self) -> Option<String> {
         if self.ports.is_empty() || self.ports.len() > MOST_PORTS {
             return Some(format!("ports: expected 1 to {MOST_PORTS}, found {}", self.ports.len()));

@@ -1,5 +1,5 @@
-//! Quantiles of durations without keeping them: counts in bins that are 1/64 of a power of two
-//! wide, so a value is known to 1.6 %.
+//! Quantiles of durations that are not kept: counts in bins that are 1/64 of a power of two wide,
+//! so a value is known to 1.6 %.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub struct Histogram {
     max: i64,
 }
 
-/// What the document shows; a quantile without ten values beyond it is null.
+/// The quantiles in the document; one with fewer than ten values beyond it is null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
     pub count: u64,
@@ -29,7 +29,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts a duration; a negative one as 0.
+    /// Counts a duration; a negative one counts as 0.
     pub fn add(&mut self, ns: i64) {
         let ns = ns.max(0);
         self.bins[bin(ns as u64)] += 1;
@@ -48,7 +48,7 @@ impl Histogram {
         }
     }
 
-    /// The upper edge of the bin that holds this quantile.
+    /// The upper edge of the bin with this quantile.
     fn at(&self, share: f64) -> Option<i64> {
         let n = self.count as f64;
         if n * (1.0 - share) < 10.0 - 1e-9 {

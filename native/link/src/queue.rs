@@ -1,6 +1,6 @@
-//! What waits for a rate: drop-tail, a queue per priority class with limits of its own (a flood of
-//! one class must not keep the others out). A frame that finds nothing waiting is always taken, or
-//! a limit below one frame would stop everything.
+//! The frames that wait for a rate: drop-tail, a queue per priority class with limits of its own (a
+//! flood of one class must not keep the others out). If no frame waits, a frame is always accepted;
+//! otherwise a limit below one frame would stop all frames.
 
 use std::collections::VecDeque;
 
@@ -32,7 +32,7 @@ impl Limits {
 #[derive(Default)]
 struct Line {
     frames: VecDeque<Box<Frame>>,
-    /// The frame under way included.
+    /// The number of frames, including the one that is being sent.
     count: u64,
     bytes: u64,
 }
@@ -43,12 +43,13 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// The class whose limits hold for a frame.
+    /// The class whose limits apply to a frame.
     pub fn class_of(frame: &Frame) -> usize {
         usize::from(frame.facts.priority) % CLASSES
     }
 
-    /// Gives the frame back where a limit is reached. `rate_bps` is what serves the queue now.
+    /// Returns the frame if a limit is reached. `rate_bps` is the rate at which the queue is served
+    /// now.
     pub fn push(
         &mut self,
         frame: Box<Frame>,
@@ -74,17 +75,17 @@ impl Queue {
         Ok(())
     }
 
-    /// The next frame to go, which counts until [`Queue::gone`].
+    /// The next frame to send; it counts until [`Queue::gone`].
     pub fn pop(&mut self) -> Option<Box<Frame>> {
         self.lines.iter_mut().find_map(|line| line.frames.pop_front())
     }
 
-    /// A frame that [`Queue::pop`] gave comes back to be the next again.
+    /// Returns a frame that [`Queue::pop`] gave to the queue, as its next frame.
     pub fn put_back(&mut self, frame: Box<Frame>) {
         self.lines[Queue::class_of(&frame)].frames.push_front(frame);
     }
 
-    /// A frame that [`Queue::pop`] gave has crossed, or is given up.
+    /// A frame that [`Queue::pop`] gave has crossed, or was dropped.
     pub fn gone(&mut self, frame: &Frame) {
         let line = &mut self.lines[Queue::class_of(frame)];
         line.count -= 1;

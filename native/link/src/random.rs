@@ -1,5 +1,5 @@
-//! Where chance comes from: one stream per effect and place, so that switching one effect on
-//! changes no other's draws.
+//! The random streams: one per effect and place, so that switching one effect on changes no other's
+//! draws.
 
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -22,8 +22,8 @@ pub fn uniform(stream: &mut Stream) -> f64 {
     (stream.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// FNV-1a, 64 bits: names to keys; no quality beyond "different names, different keys" is asked of
-/// it.
+/// FNV-1a, 64 bits, makes keys from names; the only required quality is "different names, different
+/// keys".
 fn fnv1a(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,5 +1,6 @@
-//! RTPS messages (OMG DDSI-RTPS 2.5 §8.3, §9.4) as far as accounting wants them: whose submessages,
-//! how many bytes of payload, which samples. What is encrypted shows no kind and is `other`.
+//! RTPS messages (OMG DDSI-RTPS 2.5 §8.3, §9.4), as far as accounting needs them: the kinds of
+//! their submessages, the bytes of payload, and the samples. An encrypted submessage shows no kind
+//! and is `other`.
 
 use crate::frame::Class;
 use crate::headers::be32;
@@ -9,14 +10,14 @@ use crate::headers::be32;
 pub struct Piece {
     pub writer: [u8; 16],
     pub sequence_number: u64,
-    /// 0 for a whole sample.
+    /// The number of the fragment; 0 for a whole sample.
     pub fragment: u32,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Message {
     pub class: Class,
-    /// Serialised data of user writers, with its encapsulation header.
+    /// The bytes of serialised data from user writers, with its encapsulation header.
     pub payload_bytes: u32,
     pub pieces: Vec<Piece>,
 }
@@ -31,11 +32,11 @@ const NACK_FRAG: u8 = 0x12;
 const HEARTBEAT_FRAG: u8 = 0x13;
 const DATA: u8 = 0x15;
 const DATA_FRAG: u8 = 0x16;
-/// One submessage cannot hold more fragments than this and still be a datagram.
+/// One submessage cannot hold more fragments than this and still fit into a datagram.
 const MOST_FRAGMENTS: u16 = 1024;
 
-/// None for a payload that is not RTPS. A message that ends early (the rest is in other IP
-/// fragments) is read as far as it goes.
+/// Reads a message; None for a payload that is not RTPS. A message that ends early (the rest is in
+/// other IP fragments) is read as far as it goes.
 pub fn read(message: &[u8]) -> Option<Message> {
     if message.len() < HEADER_BYTES || !message.starts_with(b"RTPS") {
         return None;
@@ -48,7 +49,7 @@ pub fn read(message: &[u8]) -> Option<Message> {
         let order = Order { little: flags & 1 != 0 };
         let Some(length) = order.u16(message, at + 2) else { break };
         let body_at = at + 4;
-        // Length 0 means: up to the end of the message, except where a submessage may be empty.
+        // Length 0 means up to the end of the message, except in a submessage that may be empty.
         let end = if length == 0 && kind != PAD && kind != INFO_TS {
             message.len()
         } else {
@@ -87,8 +88,8 @@ pub fn read(message: &[u8]) -> Option<Message> {
     Some(found)
 }
 
-/// extraFlags u16, octetsToInlineQos u16, reader, writer, sequence number; DATA_FRAG: first
-/// fragment, fragments, their size, sample size.
+/// The fields: extraFlags u16, octetsToInlineQos u16, reader, writer, sequence number; DATA_FRAG
+/// also has the first fragment, the number of fragments, their size, and the sample's size.
 fn data(kind: u8, flags: u8, order: Order, message: &[u8], body: &[u8], found: &mut Message) {
     let (Some(to_qos), Some(high), Some(low)) =
         (order.u16(body, 2), order.u32(body, 12), order.u32(body, 16))
@@ -116,7 +117,7 @@ fn data(kind: u8, flags: u8, order: Order, message: &[u8], body: &[u8], found: &
     }
 }
 
-/// Inline QoS: parameters of id, length, value, up to the sentinel.
+/// Skips the inline QoS: parameters of id, length, value, up to the sentinel.
 fn behind_parameters(order: Order, body: &[u8], mut at: usize) -> usize {
     while let (Some(id), Some(length)) = (order.u16(body, at), order.u16(body, at + 2)) {
         if id == 1 {

@@ -1,11 +1,11 @@
-//! What a link does to frames, as the orchestrator writes it. An unknown field is refused: a
-//! misspelt effect must not silently do nothing.
+//! The effects of a link on frames, as the orchestrator writes them. An unknown field is refused: a
+//! misspelt effect must not be ignored silently.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// One direction of a link. What is absent does nothing.
+/// One direction of a link. An absent field has no effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
@@ -61,7 +61,8 @@ pub enum Loss {
     Bernoulli {
         p: f64,
     },
-    /// `p`: chance per frame of going bad, `r`: of recovering; `good`, `bad`: loss in each state.
+    /// `p`: the chance per frame of becoming bad, `r`: of recovering; `good`, `bad`: the loss in
+    /// each state.
     GilbertElliott {
         p: f64,
         r: f64,
@@ -70,7 +71,7 @@ pub enum Loss {
         #[serde(default = "one")]
         bad: f64,
     },
-    /// `good_ns`, `bad_ns`: mean stay in each state.
+    /// `good_ns`, `bad_ns`: the mean stay in each state.
     GilbertElliottTime {
         good_ns: i64,
         bad_ns: i64,
@@ -88,8 +89,8 @@ pub struct Reorder {
     pub by_ns: i64,
 }
 
-/// What a policer lets through of each flow; with a protocol of its flows alone, else of all that
-/// is IP.
+/// The limit of a policer for each flow: of the flows of one protocol if it is given, else of all
+/// IP flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "WrittenPolice", into = "WrittenPolice")]
 pub struct Police {
@@ -97,14 +98,14 @@ pub struct Police {
     pub protocol: Option<Protocol>,
 }
 
-/// What is counted of a flow: a rate, and how much may come at once.
+/// The limit in bits or in packets: a rate, and how much may come at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     Bits { rate_bps: u64, burst_bytes: u64 },
     Packets { packets_per_s: u64, burst_packets: u64 },
 }
 
-/// A policer as a line has it: of the four numbers, the two of one [`Limit`].
+/// A policer as a line has it: two of the four numbers make one [`Limit`].
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenPolice {
@@ -130,8 +131,8 @@ pub enum Protocol {
 /// Time in ns since the beginning, rate, delay, loss; null leaves the spec's own value.
 pub type Row = (i64, Option<u64>, Option<i64>, Option<f64>);
 
-/// Exactly one of `rows`, `opportunities_ns` and `fd`; `fd` is a memory file with one of the
-/// others, for what is longer than a line may be.
+/// Exactly one of `rows`, `opportunities_ns` and `fd` is given; `fd` is a memory file with one of
+/// the others, for a trace that is longer than a line may be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
@@ -161,7 +162,7 @@ pub struct MediumSpec {
     pub rate_bps: u64,
     #[serde(default)]
     pub overhead_ns: i64,
-    /// None: `rate_bps`.
+    /// None: the same as `rate_bps`.
     #[serde(default)]
     pub basic_rate_bps: Option<u64>,
     #[serde(default = "seven")]
@@ -170,7 +171,7 @@ pub struct MediumSpec {
     pub phy_loss: f64,
     #[serde(default = "default_queue_frames")]
     pub queue_frames: u64,
-    /// Of each station's queues to one host; None: what waits waits.
+    /// CoDel for each of the station's queues to one host; None: waiting frames are not dropped.
     #[serde(default)]
     pub codel: Option<CodelSpec>,
 }
@@ -182,14 +183,14 @@ pub struct CodelSpec {
     pub interval_ns: i64,
 }
 
-/// What a queue holds where its spec gives no limit.
+/// The limit of a queue if its spec gives none.
 pub const DEFAULT_QUEUE_FRAMES: u64 = 1000;
-/// A state that is left sooner is not a burst of anything, and each change of state takes time
-/// here.
+/// The shortest mean stay in a state: a shorter stay is no burst, and each change of state takes
+/// computing time.
 const SHORTEST_STATE_NS: i64 = 10_000;
-/// Of an MTU of 1500, with Ethernet's header.
+/// The size of a frame with an MTU of 1500, with Ethernet's header.
 const LARGEST_USUAL_FRAME_BYTES: u64 = 1514;
-/// A day: beyond it, times are a mistake.
+/// A day: longer times are a mistake.
 const LONGEST_NS: i64 = 86_400_000_000_000;
 
 fn one() -> f64 {
@@ -209,7 +210,7 @@ fn default_queue_frames() -> u64 {
 }
 
 impl Spec {
-    /// What is wrong with it, if anything; `media` are those that exist.
+    /// What is wrong with the spec; None if nothing is. `media` are the existing media.
     pub fn problem(&self, media: &BTreeMap<String, MediumSpec>) -> Option<String> {
         let chances = [("duplicate", self.duplicate), ("corrupt", self.corrupt)];
         let found = positive("rate_bps", self.rate_bps)
@@ -239,7 +240,7 @@ impl Spec {
         rated.then(|| format!("medium {medium} gives the rate: expected neither rate_bps nor a trace with rates beside it"))
     }
 
-    /// Whether frames ever wait for something here.
+    /// Whether frames may wait for a rate here.
     pub fn has_rate(&self) -> bool {
         self.rate_bps.is_some() || self.trace.as_ref().is_some_and(Trace::has_rate)
     }
@@ -277,7 +278,7 @@ impl Loss {
 impl Police {
     fn problem(&self) -> Option<String> {
         match self.limit {
-            // A smaller bucket would let no frame of the usual size through, ever: an outage under
+            // A smaller bucket would never let a frame of the usual size through: an outage under
             // another name.
             Limit::Bits { burst_bytes, .. } if burst_bytes < LARGEST_USUAL_FRAME_BYTES => {
                 Some(format!(
@@ -394,7 +395,7 @@ impl MediumSpec {
     }
 }
 
-/// Says so where there is none of this name.
+/// An error if there is no medium with this name.
 pub(crate) fn no_medium(name: &str, media: &BTreeMap<String, MediumSpec>) -> Option<String> {
     let known: Vec<&str> = media.keys().map(String::as_str).collect();
     (!known.contains(&name))

@@ -1,8 +1,8 @@
-//! TAP devices as the hosts made them: whole Ethernet frames, one per read or write, no headers of
-//! the device before them.
+//! TAP devices that the hosts made: one whole Ethernet frame per read or write, without the
+//! device's own header before it.
 //!
-//! The descriptor alone is enough: attaching took a capability in the host's namespaces, which this
-//! process need not have.
+//! The descriptor alone is enough: only the process that attached it needed a capability in the
+//! host's namespaces.
 
 use std::io::Error;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -21,7 +21,7 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// Takes over a descriptor that is attached to a TAP device; refuses every other.
+    /// Takes over a descriptor that is attached to a TAP device; refuses any other descriptor.
     pub fn adopt(fd: OwnedFd) -> Result<Tap, String> {
         // SAFETY: all zeros is a valid ifreq.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -70,7 +70,7 @@ impl Tap {
         Ok(OwnedFd::from(file))
     }
 
-    /// The next frame, if one waits.
+    /// The next frame, if one is waiting.
     pub fn read(&self, buffer: &mut [u8]) -> Result<Option<usize>, Error> {
         // SAFETY: the kernel writes into the buffer, no more than its length.
         let count =
@@ -99,7 +99,7 @@ impl Tap {
         })
     }
 
-    /// Gives the device its carrier, or takes it away: its host sees NO-CARRIER.
+    /// Switches the device's carrier on or off; without it, the host sees NO-CARRIER.
     pub fn carrier(&self, on: bool) -> Result<(), String> {
         let value = libc::c_int::from(on);
         // SAFETY: the kernel reads one int.

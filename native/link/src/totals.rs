@@ -1,9 +1,9 @@
-//! What crossed the links in each period of a trial: counts by link, direction, class and verdict.
-//! They stay right where the log has no room for every frame, as in a flood.
+//! The traffic of the links in each period of a trial: counts by link, direction, class and
+//! verdict. They are complete even if the log has no room for every frame, as in a flood.
 //!
-//! A frame belongs to the period in which it came to the network, and to that in which it left a
-//! link for what the link carried. Kept for every trial, since nobody knows beforehand which one
-//! floods; there are few kinds of frames, so it is little.
+//! A frame belongs to the period in which it entered the network; for the bytes that a link
+//! carried, to the period in which it left the link. The totals are kept for every trial, since
+//! nobody knows beforehand which one floods; there are few kinds of frames, so they are small.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ const WAYS: [&str; 2] = ["up", "down"];
 
 #[derive(Default)]
 pub struct Totals {
-    /// Ascending; a period begins at each, and the first before all.
+    /// Ascending; a period begins at each edge, and the first before all of them.
     edges_ns: Vec<i64>,
     entered: BTreeMap<(usize, u16, u8), ClassCounters>,
     ended: BTreeMap<Ending, u64>,
-    /// (period, direction) → bytes that took time of it, and those that it let through.
+    /// (period, direction) → the bytes that took time of the link, and those that it let through.
     crossed: BTreeMap<(usize, usize), (u64, u64)>,
 }
 
@@ -35,7 +35,7 @@ struct Ending {
     to_all: bool,
 }
 
-/// In the document.
+/// The totals in the document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Periods {
@@ -73,13 +73,13 @@ pub struct Crossed {
     pub period: usize,
     pub link: String,
     pub way: String,
-    /// That took time of it: lost ones, too.
+    /// The bytes that took time of the link, including those of lost frames.
     pub sent_bytes: u64,
     pub carried_bytes: u64,
 }
 
 impl Totals {
-    /// Where periods begin; of what came before this is known, all is in the first.
+    /// Sets when periods begin; counts from before this call are all in the first.
     pub fn set_edges(&mut self, edges_ns: Vec<i64>) {
         self.edges_ns = edges_ns;
     }
@@ -88,7 +88,7 @@ impl Totals {
         self.edges_ns.partition_point(|edge_ns| *edge_ns <= at_ns)
     }
 
-    /// A frame came from its host, once for all of its destinations.
+    /// Counts a frame from its host, once for all of its destinations.
     pub fn entered(&mut self, frame: &Frame) {
         let key = (self.period(frame.in_ns), frame.from, frame.facts.class as u8);
         self.entered.entry(key).or_default().add(&frame.facts, frame.bytes.len());
@@ -106,8 +106,8 @@ impl Totals {
         *self.ended.entry(ending).or_default() += 1;
     }
 
-    /// A frame has left a direction at that time, or was lost on it; a copy that the link made
-    /// takes no time of it.
+    /// Counts a frame that left a direction at that time, or was lost on it; a copy that the link
+    /// made takes no time of the link.
     pub fn crossed(&mut self, direction: usize, bytes: usize, carried: bool, at_ns: i64) {
         let period = self.period(at_ns);
         let (sent, through) = self.crossed.entry((period, direction)).or_default();
@@ -115,7 +115,7 @@ impl Totals {
         *through += if carried { bytes as u64 } else { 0 };
     }
 
-    /// `names`: of the ports.
+    /// `names`: the names of the ports.
     pub fn periods(&self, names: &[&str]) -> Periods {
         let name = |port: usize| names[port].to_string();
         let class = |class: u8| Class::NAMES[usize::from(class)].to_string();

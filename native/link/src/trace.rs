@@ -1,23 +1,24 @@
 //! A link whose rate, delay and loss follow a recording, in either of two forms: our own rows, or
 //! the delivery opportunities of Mahimahi (Netravali et al., USENIX ATC 2015). Serialisation is
-//! computed over the rows that a frame crosses.
+//! computed over the rows during which a frame crosses.
 
 use crate::spec::{Row, Spec, Trace};
 
-/// A trace that began at `begin_ns`; the spec's own values where it says nothing.
+/// A trace that began at `begin_ns`; a value that the trace does not give is the spec's own.
 pub struct Replay {
     trace: Option<Trace>,
     begin_ns: i64,
     rate_bps: Option<u64>,
     delay_ns: i64,
-    /// Mahimahi: the opportunity that was last used (counted over all repeats) and what is left of
-    /// it.
+    /// Mahimahi: the opportunity that was last used (counted over all repeats) and the bytes left
+    /// of it.
     used: Option<(u64, u64)>,
 }
 
-/// Never: a link that stays dead.
+/// The time of a frame that never crosses: the link stays dead.
 pub const NEVER: i64 = i64::MAX;
-/// Ethernet's header, which Mahimahi does not count, and the 4 bytes of the device that it does.
+/// The size of Ethernet's header, which Mahimahi does not count, less the 4 bytes of the device's
+/// header, which it does count.
 const MAHIMAHI_HEADER: i64 = 14 - 4;
 
 impl Replay {
@@ -35,12 +36,12 @@ impl Replay {
         self.row(at_ns).and_then(|(row, _)| row.2).unwrap_or(self.delay_ns)
     }
 
-    /// Loss at this instant, where the trace gives it.
+    /// The loss at this time, if the trace gives it.
     pub fn loss(&self, at_ns: i64) -> Option<f64> {
         self.row(at_ns).and_then(|(row, _)| row.3)
     }
 
-    /// The rate at this instant, for limits of a queue in time; None where frames do not wait.
+    /// The rate at this time, for limits of a queue in time; None if frames do not wait.
     pub fn rate_bps(&self, at_ns: i64) -> Option<u64> {
         if let Some(Trace { opportunities_ns: Some(times), bytes, .. }) = &self.trace {
             let period_ns = *times.last().expect("checked: not empty") as u128;
@@ -52,7 +53,7 @@ impl Replay {
         self.row(at_ns).and_then(|(row, _)| row.1).or(self.rate_bps)
     }
 
-    /// When a frame that begins now has crossed; [`NEVER`] on a trace that ends at rate 0.
+    /// When a frame that begins now will have crossed; [`NEVER`] on a trace that ends at rate 0.
     pub fn finish_ns(&mut self, begin_ns: i64, frame_bytes: usize) -> i64 {
         if matches!(&self.trace, Some(Trace { opportunities_ns: Some(_), .. })) {
             return self
@@ -84,7 +85,7 @@ impl Replay {
         first.map_or(NEVER, |first_ns| self.begin_ns + first_ns)
     }
 
-    /// The row in force and until when; None before the first.
+    /// The row in force and the end of its time; None before the first.
     fn row(&self, at_ns: i64) -> Option<(Row, i64)> {
         let trace = self.trace.as_ref()?;
         let rows = trace.rows.as_ref()?;
@@ -120,7 +121,7 @@ impl Replay {
                 self.begin_ns + (index / count) as i64 * period_ns + times[(index % count) as usize]
             })
         };
-        // What this opportunity still has, if it is now; an unused one is gone.
+        // The bytes left of this opportunity, if its time is now; an unused one is lost.
         let (mut index, mut left) = match self.used {
             Some((index, left)) if time_of(index).is_some_and(|at_ns| at_ns >= begin_ns) => {
                 (index, left)
@@ -200,10 +201,10 @@ mod tests {
             ],
             [ms(2), ms(2), ms(5)]
         );
-        // Small frames share one; a large one takes several.
+        // Small frames share an opportunity; a large one takes several.
         assert_eq!([replay.finish_ns(ms(5), 700), replay.finish_ns(ms(6), 700)], [ms(6), ms(6)]);
         assert_eq!(replay.finish_ns(ms(6), 2500), ms(7));
-        // One that nobody used is gone.
+        // An opportunity that no frame used is lost.
         assert_eq!(replay.finish_ns(ms(9), 1514), ms(10));
     }
 

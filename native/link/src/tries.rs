@@ -1,5 +1,5 @@
-//! What works here, found by trying it in a network namespace of its own: kernel versions and
-//! configurations promise too much.
+//! Finds out which features work here by trying them in a network namespace of its own: kernel
+//! versions and configurations promise too much.
 
 use std::os::fd::OwnedFd;
 
@@ -9,7 +9,8 @@ use serde_json::{json, Value};
 use crate::engine::go_real_time;
 use crate::tap::Tap;
 
-/// Leaves this process in a new network namespace; for a process with one thread that ends soon.
+/// Tries all features. It leaves this process in a new network namespace, so it is for a process
+/// with one thread that ends soon.
 pub fn everything() -> Value {
     let answer = |result: Result<(), String>| {
         Value::String(result.map_or_else(|why| format!("no: {why}"), |()| "yes".into()))

@@ -1,27 +1,29 @@
-//! How late the engine gets its processor, by wake-ups at known times. A frame has no such time:
-//! it counts from when it was read, so one that waited for the engine says nothing of it.
+//! How late the engine's thread runs, measured by wake-ups at known times. A frame has no such
+//! time: its time is when it was read, so a frame that waited for the engine does not show the
+//! wait.
 
 use serde::{Deserialize, Serialize};
 
 const EVERY_NS: i64 = 5_000_000;
-/// What later wake-ups are kept from; a quantum is on top of it, since it is meant.
+/// The delay above which a wake-up is kept; a quantum is added to it, since that delay is intended.
 const KEPT_FROM_NS: i64 = 50_000;
 const MOST: usize = 1 << 16;
 
-/// In the document: `late` are (when it was due, how late it was) of those later than `from_ns`.
+/// The lateness in the document: `late` are (when it was due, how late it was) of those later than
+/// `from_ns`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wakes {
     pub every_ns: i64,
     pub from_ns: i64,
     pub late: Vec<(i64, i64)>,
-    /// That found no room.
+    /// The number of late wake-ups that found no room.
     pub unkept: u64,
 }
 
 #[derive(Default)]
 pub struct Watch {
-    /// None: nobody watches.
+    /// When the next wake-up is due; None: nobody measures.
     next_ns: Option<i64>,
     pub wakes: Wakes,
 }
@@ -37,12 +39,12 @@ impl Watch {
         };
     }
 
-    /// When to look next.
+    /// When to wake up next.
     pub fn next_ns(&self) -> Option<i64> {
         self.next_ns
     }
 
-    /// The engine is awake now. One that slept through several is late for each of them.
+    /// The engine is awake now. If it slept through several wake-ups, it is late for each of them.
     pub fn look(&mut self, now_ns: i64) {
         while let Some(due_ns) = self.next_ns.filter(|due_ns| *due_ns <= now_ns) {
             self.next_ns = Some(due_ns + EVERY_NS);

@@ -1,4 +1,4 @@
-//! What there is to tell: counters, specs in force, and the end of the log.
+//! The network's reports: counters, the specs in force, and the end of the log.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -64,7 +64,8 @@ impl Network {
         self.media_specs.iter().cloned().collect()
     }
 
-    /// Writes a record for each frame that is still under way, and ends the log. Frames go on.
+    /// Writes a record for each frame that is still under way, and ends the log. Frames still move
+    /// afterwards.
     pub fn close_log(&mut self) -> (usize, u64) {
         let Network { events, directions, media, log, totals, .. } = self;
         let of = |index: usize| directions[index].way;

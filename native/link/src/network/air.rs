@@ -1,4 +1,4 @@
-//! Transmissions on a shared medium: which station goes next, and what became of an attempt.
+//! Transmissions on a shared medium: which station sends next, and the result of an attempt.
 
 use super::{Happening, Network, Outside};
 use crate::direction::Direction;
@@ -9,7 +9,7 @@ use crate::random::uniform;
 use crate::spec::MediumSpec;
 
 impl Network {
-    /// Begins a medium's next transmission, if it is idle and a station has something.
+    /// Begins a medium's next transmission, if the medium is idle and a station has a frame.
     pub(super) fn transmit(&mut self, medium: usize, at_ns: i64) {
         if self.media[medium].on_air.is_some() {
             return;
@@ -20,8 +20,8 @@ impl Network {
         let waiting = |index: &usize| {
             self.directions[*index].medium == Some(medium) && ready(&self.directions[*index])
         };
-        // Odd ones lead to a host: they are queues of the access point, which is one station, as
-        // its group queue is.
+        // Odd directions lead to a host: they are queues of the access point, which is one station
+        // together with its queue for groups.
         let (hosts, queues): (Vec<usize>, Vec<usize>) =
             (0..self.directions.len()).filter(waiting).partition(|index| index % 2 == 0);
         let air = &mut self.media[medium];
@@ -57,8 +57,8 @@ impl Network {
         self.later(at_ns + airtime_ns, Happening::Aired(medium));
     }
 
-    /// The next frame that CoDel lets go; it never takes the last one of a class, nor one that is
-    /// repeated.
+    /// The next frame that CoDel does not drop; CoDel never drops the last frame of a class, nor
+    /// one that is repeated.
     fn next_to_air(&mut self, index: usize, at_ns: i64) -> Option<Box<Frame>> {
         loop {
             let direction = &mut self.directions[index];
@@ -100,7 +100,8 @@ impl Network {
                         None => self.cross(index, frame, at_ns, outside),
                     }
                 }
-                // Its next one may go elsewhere: a host can leave a medium with a frame on the air.
+                // The direction's next frame may go elsewhere: a host can leave a medium while its
+                // frame is on the air.
                 self.wake(index, at_ns);
             }
             Some(OnAir::Group(copies)) => {

@@ -1,4 +1,4 @@
-//! Changes at a time: outages, their end, other specs, and the way from one medium to another.
+//! Changes at a set time: outages, their end, other specs, and roaming from one medium to another.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use crate::frame::Verdict;
 use crate::spec::{duration, no_medium, MediumSpec};
 
 impl Network {
-    /// Adds changes; all of them or none.
+    /// Adds all of the changes, or none of them if there is an error.
     pub fn schedule(&mut self, changes: Vec<Change>, now_ns: i64) -> Result<(), String> {
         let media: BTreeMap<String, MediumSpec> = self.media_specs.iter().cloned().collect();
         for Change { at_ns, link, change } in &changes {
@@ -88,8 +88,8 @@ impl Network {
         });
     }
 
-    /// The host leaves its medium: what waits in either direction stays behind. The last of several
-    /// gaps at a time counts.
+    /// The host leaves its medium: frames that wait in either direction stay behind. If there are
+    /// several gaps at one time, the last one counts.
     fn roam(&mut self, port: usize, change: usize, until_ns: i64) -> Result<(), String> {
         let directions = [port * 2, port * 2 + 1];
         if directions.iter().all(|index| self.directions[*index].medium.is_none()) {
@@ -106,7 +106,7 @@ impl Network {
         Ok(())
     }
 
-    /// Those of its directions that were on a medium are on the new one.
+    /// The host's directions that were on a medium are now on the new one.
     pub(super) fn joined(&mut self, change: usize, at_ns: i64, outside: &mut dyn Outside) {
         let Some(port) = self.ports.iter().position(|port| port.roaming == Some(change)) else {
             return;
@@ -127,8 +127,8 @@ impl Network {
         }
     }
 
-    /// Under a new spec a frame that would never have been through begins again, and what waits may
-    /// have another server.
+    /// Starts a frame again that would never have crossed under the old spec; waiting frames may be
+    /// sent by another rate or medium now.
     pub(super) fn restart(&mut self, index: usize, at_ns: i64) {
         let under_way = self.events.iter().any(
             |Reverse(event)| matches!(event.what, Happening::Served(served) if served == index),

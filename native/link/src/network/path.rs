@@ -1,5 +1,5 @@
-//! A frame's way over one direction of a link: let in, waiting, crossing with whatever its fate is,
-//! and at the end.
+//! A frame's path over one direction of a link: it is admitted, waits, crosses with its fate, and
+//! arrives.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::headers::ETHERNET_BYTES;
 use crate::trace::NEVER;
 
 impl Network {
-    /// A frame that goes no further.
+    /// Ends the path of a frame that goes no further.
     pub(super) fn end(&mut self, direction: usize, frame: &Frame, verdict: Verdict) {
         let Direction { way, counters, .. } = &mut self.directions[direction];
         counters.end(verdict);
@@ -18,13 +18,13 @@ impl Network {
         self.record(frame, verdict, way, 0, 0);
     }
 
-    /// What became of a frame.
+    /// Records the end of a frame.
     fn record(&mut self, frame: &Frame, verdict: Verdict, way: Way, due_ns: i64, out_ns: i64) {
         self.log.write(frame, verdict, way, due_ns, out_ns);
         self.totals.ended(frame, verdict, way);
     }
 
-    /// What keeps every frame of this direction from going on, if anything.
+    /// Why no frame of this direction may continue; None if they may.
     pub(super) fn outage(&self, direction: usize) -> Option<Verdict> {
         let port = &self.ports[direction / 2];
         match (port.no_carrier, port.blackhole || port.roaming.is_some()) {
@@ -34,7 +34,7 @@ impl Network {
         }
     }
 
-    /// A frame comes to a direction; None where it ends here or is exempt from everything.
+    /// Takes a frame into a direction; None if the frame ends here or is exempt from all effects.
     pub(super) fn admit(
         &mut self,
         index: usize,
@@ -46,7 +46,8 @@ impl Network {
         let direction = &mut self.directions[index];
         let exempt = frame.facts.class == Class::Resolution && direction.spec.exempt_arp;
         if !exempt {
-            // Before anything ends it, so that neither an outage nor a policer moves a draw.
+            // The draw comes before anything ends the frame, so that neither an outage nor a
+            // policer shifts the draws.
             frame.fate = direction.effects.draw();
         }
         direction.counters.frames += 1;
@@ -96,7 +97,7 @@ impl Network {
         }
     }
 
-    /// Something may wait here: begin with it where nothing is under way.
+    /// Begins to send a waiting frame, if there is one and none is being sent.
     pub(super) fn wake(&mut self, index: usize, at_ns: i64) {
         let direction = &mut self.directions[index];
         if let Some(medium) = direction.medium {
@@ -125,7 +126,7 @@ impl Network {
         }
     }
 
-    /// A frame has been sent: what its fate is on the way.
+    /// Handles a frame that has been sent: applies its fate on the wire.
     pub(super) fn cross(
         &mut self,
         index: usize,
@@ -134,8 +135,8 @@ impl Network {
         outside: &mut dyn Outside,
     ) {
         let direction = &mut self.directions[index];
-        // The jitter's process goes on for lost frames too: more loss does not change the delays of
-        // the others.
+        // The jitter's process advances for lost frames, too: more loss does not change the delays
+        // of the other frames.
         let jitter_ns = direction.effects.jitter.offset_ns(frame.fate.jitter, at_ns);
         let traced = direction.replay.loss(at_ns);
         let lost = direction.effects.loss.lost(frame.fate.loss, at_ns, traced);
@@ -169,7 +170,7 @@ impl Network {
         }
     }
 
-    /// The end of a direction: the switch, or the host.
+    /// Handles a frame that reached the end of a direction: the switch, or the host.
     pub(super) fn arrived(
         &mut self,
         index: usize,

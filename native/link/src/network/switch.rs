@@ -1,4 +1,4 @@
-//! Where a frame goes that has come up a link.
+//! Forwards a frame that came up a link.
 
 use super::{Network, Outside};
 use crate::frame::{Class, Frame, Verdict};
@@ -6,7 +6,7 @@ use crate::headers;
 use crate::multicast::{snooped, Multicast};
 
 impl Network {
-    /// Where a frame from that port is addressed to, within its network.
+    /// The port to which a frame from port `from` is addressed, within its network.
     pub(super) fn port_of(&self, from: usize, bytes: &[u8]) -> Option<usize> {
         let mac = bytes.get(..6)?;
         self.ports
@@ -38,7 +38,7 @@ impl Network {
             return self.end(up, &frame, Verdict::MulticastUnwanted);
         }
         let group = if self.multicast == Multicast::Snoop { snooped(&headers) } else { None };
-        // What goes over a medium goes once for all of its hosts.
+        // A multicast frame is sent over a medium once for all of its hosts.
         let mut groups: Vec<Vec<Box<Frame>>> = self.media.iter().map(|_| Vec::new()).collect();
         for port in 0..self.ports.len() {
             if port == from || self.ports[port].network != self.ports[from].network {
