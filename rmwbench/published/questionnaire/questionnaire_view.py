@@ -125,7 +125,8 @@ def _measurement_tables(question: Question, answers: Sequence[MiddlewareAnswer])
         for value in answer.measured:
             titles[value.metric] = value.title
             arm = value.arm
-            arm_text = f"{arm.arm} ({arm.version}, {arm.layer}, {arm.profile})"
+            about = ", ".join(filter(None, (arm.version, arm.layer, arm.profile)))
+            arm_text = f"{arm.arm} ({about})"
             place = (answer.middleware, f"{value.number}: {value.workload}, {arm_text}")
             cells.setdefault(place, {})[value.metric] = _value(value)
     names = [name for name in question.metrics if name in titles]

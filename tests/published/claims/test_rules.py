@@ -260,6 +260,13 @@ def test_a_cell_names_its_sides_as_the_value_is_made_of_them(test, sides):
     assert any(f", {sides} 1" in line or f", {sides} 0" in line for line in lines), lines
 
 
+def test_an_arm_of_no_known_version_is_named_alone():
+    sides = arm("rclcpp/a", FAST, version=None), arm("rclcpp/b", SLOW)
+    answer = answer_of(claims_with(right="b"), *sides)
+    assert answer.arms == ("rclcpp/a", "rclcpp/b 1.0")
+    assert answer.cells[0].versions == ("unknown", "1.0")
+
+
 def test_the_ends_of_a_range_that_read_alike_are_one():
     cells = tuple(CellAnswer("w", "holds", "a", "b", value=value) for value in (1.2001, 1.2003))
     measured = MeasuredAnswer(("c",), "rclcpp", "holds", "supported", ("a",), cells)

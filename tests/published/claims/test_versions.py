@@ -106,6 +106,17 @@ def test_a_campaign_may_have_two_versions():
     assert answers_of(claim) == [("holds", ("a 2.0",)), ("does not hold", ("a 1.0",))]
 
 
+def test_versions_of_two_middlewares_have_no_answer_for_a_pair_that_no_cell_compares():
+    """Their ledger failed."""
+
+    def sides(version, series=""):
+        made = (arm(f"rclcpp/{x}", FAST if x == "a" else SLOW, version=version) for x in "ab")
+        return [replace(side, middleware=side.middleware + series) for side in made]
+
+    mixed = campaign(("w", *sides("2.0")), ("v", *sides("1.0", "-1.0")))
+    assert answers_of(judged(claims_with(right="b"), mixed)) == [("holds", ())]
+
+
 def test_another_machine_denies_nothing_with_another_version():
     new, old = run_of("2.0", FAST), run_of("1.0", SLOW, day=2, machine="two")
     assert judged(claims_with(**CLAIM), new, old).state == "holds"

@@ -182,6 +182,15 @@ def test_states_follow_from_the_evidence():
     assert state("range") == state("range", "unknown") == OPEN
 
 
+def test_an_arm_of_no_known_version_has_none_in_the_table():
+    workloads = tuple(
+        replace(workload, arms=tuple(replace(arm, version=None) for arm in workload.arms))
+        for workload in campaign().workloads
+    )
+    text = render_markdown(view(answers_to([campaign(workloads=workloads)])[0]))
+    assert "zenoh untouched (" in text and "(None" not in text
+
+
 def test_all_forms_show_every_answer_and_nothing_breaks_out_of_the_page():
     answers, by_middleware = answers_to([campaign(title=HOSTILE)])
     text = next(

@@ -256,7 +256,8 @@ def by_version(
         choices += map(set, product(*([x for x in pairs if x[0] == name] for name in names)))
     largest = [choice for choice in choices if not any(choice < other for other in choices)]
     unique = {frozenset(choice): choice for choice in largest}.values()
-    return [[key for key in cells if varied[key] <= choice] for choice in unique]
+    groups = ([key for key in cells if varied[key] <= choice] for choice in unique)
+    return [keys for keys in groups if keys]  # two versions that no cell compares have none
 
 
 def with_differing_versions(measured_answers: Sequence[MeasuredAnswer]) -> list[MeasuredAnswer]:

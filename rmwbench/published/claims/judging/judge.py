@@ -263,7 +263,7 @@ def _measured_answer(
     answer: Answer,
 ) -> MeasuredAnswer:
     used = {
-        f"{arm.arm} {arm.version}": (arm, campaigns[cell.sides[-1].campaign])
+        f"{arm.arm} {arm.version or ''}".rstrip(): (arm, campaigns[cell.sides[-1].campaign])
         for cell in pooled
         for arm in cell.arms
     }
@@ -335,7 +335,7 @@ def _cell(
         unit=value_unit(test),
         left_in=left_in,
         right_in=right_in,
-        versions=tuple(str(arm.version) for arm in pooled.arms),
+        versions=tuple(arm.version or "unknown" for arm in pooled.arms),
         left_topic=left_topic,
         right_topic=right_topic if right else None,
     )
