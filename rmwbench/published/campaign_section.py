@@ -42,8 +42,7 @@ def _report_line(campaign: MeasuredCampaign) -> str:
     text = Bundle(Path(directory)).campaign.suite.text or ""
     if "\nreported:" not in f"\n{text}":
         return ""
-    from rmwbench.published.reports.public_report import judged, report_of
-    from rmwbench.published.reports.reports_page import line
+    from rmwbench.published.reports.public_report import judged, line, report_of
 
     report = report_of(text, suites_directory())
     return "" if report is None else line(judged(report, [campaign]))

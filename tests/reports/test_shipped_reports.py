@@ -15,11 +15,11 @@ from rmwbench.published.campaign_section import evaluated
 from rmwbench.published.reports.measure import measure
 from rmwbench.published.reports.public_report import (
     judged,
+    line,
     report_of,
     shipped_reports,
     summary_text,
 )
-from rmwbench.published.reports.reports_page import line
 from rmwbench.results.show_document import summarise
 from rmwbench.suite.file.load import parse
 from rmwbench.suite.file.suite_files import suite_file

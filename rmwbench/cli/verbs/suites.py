@@ -111,8 +111,7 @@ def _list(listed_suites: "list[ListedSuite]") -> None:
 
 def _reports(options: SuitesOptions, names: list[str]) -> None:
     from rmwbench.cli.published.forms import deliver
-    from rmwbench.published.reports.public_report import judged, shipped_reports
-    from rmwbench.published.reports.reports_page import document, view
+    from rmwbench.published.reports.public_report import document, judged, shipped_reports, view
 
     reports = [report for report in shipped_reports() if report.suite in names]
     if options.save is not None and options.measure is None:

@@ -1,11 +1,13 @@
 """A suite's report as the only claim of a source of its own, so that it is judged, kept and shown
-as any claim is; what was measured of it, and whether its effect is seen here."""
+as any claim is; what was measured of it, and whether its effect is seen here. All reports are a list:
+a line each in a terminal, the site's page, and the document of `--json`."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import MeasuredCampaign
@@ -21,6 +23,7 @@ from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.summary import json_text, machine_summary
 from rmwbench.published.summaries import FOLDER as MEASURED
 from rmwbench.published.summaries import campaigns_of, read
+from rmwbench.report.view import On, Section, Table, TableCell, TableColumn, Text, Tone, View
 from rmwbench.suite.file.candidate_list import layer_of
 from rmwbench.suite.file.load import load, parse
 from rmwbench.suite.file.suite_files import shipped_suites, source_directory, suite_file
@@ -183,3 +186,71 @@ def _number(cell: CellAnswer, arms: Sequence[str]) -> str:
     sides = cell.left if cell.right in (None, cell.left) else f"{cell.left} against {cell.right}"
     numbers = f"{interval} ({counted(cell.blocks, 'block')}; {', '.join(arms)})"
     return f"{title_of(cell.metric)} of {sides} {numbers}"
+
+
+ABOUT = (
+    "Effects that people reported in public, each with a suite of a minute that shows it, and what "
+    "was measured here. "
+    "`rmwbench run reports/NAME` runs one; `rmwbench suites reports --measure DIR` runs all, and "
+    "goes on where it was stopped.",
+    "Seen and not seen are decided as claims are (docs/evaluations.md): by five blocks at least, "
+    "with an interval. What is not seen may have been mended since, or need another machine.",
+)
+_TONES: dict[str, Tone] = {"holds": "good", "does not hold": "bad", "undecided": "open"}
+
+
+def view(reports: Sequence[JudgedReport]) -> View:
+    columns = [
+        TableColumn("suite"),
+        TableColumn("effect"),
+        TableColumn("reported"),
+        TableColumn("versions", on=On.DOCUMENT),
+        TableColumn("here"),
+        TableColumn("what helps", on=On.DOCUMENT),
+    ]
+    return View(
+        title="Reported in public, reproduced",
+        about=[Text(text, on=On.DOCUMENT) for text in ABOUT],
+        answer=[],
+        sections=[Section("", [Table(columns, list(map(_row, reports)))])],
+    )
+
+
+def _row(judged_report: JudgedReport) -> list[TableCell | str]:
+    reported = judged_report.report.reported
+    here = (
+        f"{judged_report.here} – {judged_report.why}" if judged_report.why else judged_report.here
+    )
+    return [
+        judged_report.report.name,
+        reported.effect,
+        f"{reported.source}: {reported.figures}",
+        reported.versions or "–",
+        TableCell(here, _TONES.get(judged_report.state, "muted")),
+        reported.helps or "–",
+    ]
+
+
+def line(judged_report: JudgedReport) -> str:
+    """Return the effect, as reported and as measured."""
+    reported = judged_report.report.reported
+    why = f" ({judged_report.why})" if judged_report.why else ""
+    shows_remedy = reported.helps and judged_report.state == "holds"
+    remedy = f" What helps: {reported.helps}." if shows_remedy else ""
+    return (
+        f"{reported.effect} Reported in {reported.source}: {reported.figures}. "
+        f"Measured here: {judged_report.here}{why}.{remedy}"
+    )
+
+
+def document(judged_report: JudgedReport) -> dict[str, Any]:
+    reported = judged_report.report.reported
+    names = ("effect", "source", "figures", "versions", "helps", "unseen")
+    return {
+        "suite": judged_report.report.suite,
+        "title": judged_report.report.title,
+        **{name: getattr(reported, name) for name in names},
+        "needs_ros": judged_report.report.needs_ros,
+        "state": judged_report.state,
+        "here": judged_report.here,
+    }
