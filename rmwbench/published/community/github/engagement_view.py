@@ -198,27 +198,23 @@ def _from_git(repositories: Sequence[RepositoryEngagement]) -> Section:
         old = " (!)" if (newest - until).days > FAR_APART_DAYS else ""
         rows.append([repository.name, history.branch, history.commit[:12], f"{until}{old}"])
     text = [
-        "These were read from git histories, where GitHub's API was not asked: of issues, pull "
-        "requests, first responses, stars and forks a history holds nothing, so there is no data "
-        "on them, which is not 0. With access to the API `rmwbench published community github OWNER/NAME…` "
-        "gives them, of today.",
-        "A window ends with the newest commit that the copy of the history has. What happened "
-        "since is not in it, and quiet days after that commit are not either.",
+        "These numbers are from git histories; GitHub's API was not asked. A history has no issues, "
+        "pull requests, first responses, stars or forks: there is no data on them, which is not 0. "
+        "With access to the API, `rmwbench published community github OWNER/NAME…` gives those of today.",
+        "A window ends with the newest commit of the copy of the history. It has neither what "
+        "happened since then nor the quiet days after that commit.",
     ]
     if len({r.until[:10] for r in repositories}) > 1:
         text.append(
-            "The windows end on different days, so numbers of one row cannot be set against those "
-            "of another: no row is ahead of another, and their order is the one in which they were "
-            "asked for."
+            "The windows end on different days, so the numbers of two rows cannot be compared. The "
+            "rows stand in the order in which they were asked for."
         )
     if any("(!)" in row[-1] for row in rows):
         text.append("(!) ends more than 18 months before the newest: it describes another time.")
     for repository, history in histories:
         if history.undated:
-            text.append(
-                f"{repository.name}: commits without a date in the past, in no window: "
-                f"{history.undated}."
-            )
+            commits = fmt.counted(history.undated, "commit")
+            text.append(f"{repository.name}: {commits} without a date in the past, in no window.")
     columns = ("repository", "branch", "commit", "newest commit of")
     return panel("Where it was read", text, Table(columns, rows))
 
@@ -233,24 +229,24 @@ def _reading(api: bool, git: bool) -> Section:
         text += [
             "Pull requests are not issues, though GitHub's list of issues has both; here each is "
             "counted once.",
-            "What is still open counts as open until the end of the data (censored), not as closed "
-            "then. So a median can be undecided, and is never made up.",
+            "An item that is still open counts as open until the end of the data (censored), not as "
+            "closed then. So a median can be undecided.",
             "Merged and closed unmerged are two ends of a pull request; their shares add up with "
             "what is open.",
             "A first response is the first comment, or review with a comment, of another person; "
-            "bots do not answer. Who closes without a word ends the waiting unanswered.",
-            "Inside: owner, member or collaborator, as GitHub says it today. Intervals are for "
-            "chance, not for what kind of requests a project gets.",
+            "bots do not answer. Closing without a word ends the waiting without an answer.",
+            "Inside: owner, member or collaborator, as GitHub says today. Intervals allow for "
+            "chance, and not for the kind of requests that a project gets.",
         ]
     if git:
         text += [
             "Each commit counts once, of those that the default branch reaches. A project that "
             "squashes a pull request into one commit has fewer of them than one that merges, for "
             "the same work.",
-            "Authors, committers and contributors are people, without bots: who has the same "
-            "address or the same full name is one person. What GitHub's pages merged has no "
-            "committer of its own.",
-            "Lines are added plus removed ones of commits that are not merges. Releases are tags "
+            "Authors, committers and contributors are people, without bots; persons with the "
+            "same address or the same full name count as one. A commit that GitHub's pages merged "
+            "has no committer of its own.",
+            "Lines: those that commits other than merges added and removed. Releases are tags "
             "that are versions, release candidates among them, on any branch.",
         ]
     return panel("How to read it", text, listed=True)
