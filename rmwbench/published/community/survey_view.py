@@ -113,7 +113,7 @@ def view(survey: SurveyResult, *, draw: bool = False) -> View:
             start = ["", ""] if place else [question.label, question.text]
             rows.append([*start, name, *_cells(question.groups[name])])
     scales = survey.scales
-    reading = "Shares of those with an opinion; to the right of the zero line those who agree."
+    reading = "Shares of the people with an opinion; those who agree are right of the zero line."
     drawn, text = [], []
     for scale in scales if draw else ():
         if spec := answers(survey, scale):

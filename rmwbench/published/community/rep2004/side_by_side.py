@@ -414,8 +414,7 @@ def _evidence(packages: Sequence[DeclaredPackage]) -> Section:
                 rows.append([p.package, item.number, item.status, *where])
     columns = ("package", "", "status", ("line", True), "changed", "in its words", "links")
     text = (
-        "All of it is what the projects say of themselves; nothing here was checked against their "
-        "code."
+        "The projects say all of this of themselves; nothing here was checked against their code."
     )
     return panel("Evidence", [text], Table(columns, rows))
 
@@ -433,8 +432,8 @@ def _search_section(searches: Sequence[DeclarationSearch]) -> Section:
         for search in searches
     ]
     text = [
-        "Looked for by the names of files, on all branches and tags of a copy of the repository "
-        "that ends on that day. "
+        "A declaration was looked for by the names of files, on all branches and tags of a copy of "
+        "the repository that ends on that day. "
         'A declaration that was not found is not a "no": it is not stated, and a later one may exist.'
     ]
     if any(search.found for search in searches):
