@@ -67,6 +67,17 @@ def test_a_short_version_waits_for_none_of_the_workloads_that_it_leaves_out():
     assert parsed(text).blocks.decide == ("w",)
 
 
+def test_limits_of_a_workload_that_a_short_version_leaves_out_are_no_mistake():
+    more = (
+        "  - {name: v, message: Array1k, rate_hz: 100}\nshort: {workloads: [w]}\n"
+        "outcomes: {topics: {v: {undelivered: 0.1}}}\n"
+    )
+    short = parsed(edited(more=more))
+    assert [workload.name for workload in short.workloads] == ["w"]
+    with pytest.raises(UserError, match="unknown topic or reader `u`"):
+        parsed(edited(more=more.replace("{v: {", "{u: {")), False)
+
+
 def test_levels_of_a_merged_mapping_stay_in_the_short_version():
     merged = "factors:\n  <<: {message: [Array1k, Array60k]}\n  rate_hz: [50, 100]\n"
     short = parsed(edited(more=merged + "short: {factors: {rate_hz: [100]}}\n"))

@@ -71,6 +71,7 @@ def parse(
     context = {
         "directory": directory,
         "middlewares": [*dict.fromkeys((*shipped_middlewares(), *middlewares))],
+        "shortened": shortened,
     }
     content = values_of(tree, where)
     case = LimitsCase()
