@@ -2,7 +2,7 @@
 //! passes through it.
 //!
 //! One epoll over the directory's inotify, the subscriptions' listening sockets and every peer's
-//! connection. All of it is non-blocking, because publisher and subscription may be of the same
+//! connection. All of them are non-blocking, because publisher and subscription may be in the same
 //! process and would otherwise wait for each other.
 
 use std::collections::{HashMap, HashSet};
@@ -38,11 +38,12 @@ const FIRST_ID: u64 = 2;
 /// process may hold several sessions).
 static NEXT_FILE: AtomicU64 = AtomicU64::new(0);
 
-/// Peers of an endpoint.
+/// Counts of the peers of an endpoint.
 #[derive(Default)]
 pub struct Peers {
     pub matched: AtomicU32,
-    /// Same topic, but another type, transport, or less reliability than was asked.
+    /// Peers with the same topic, but another type, transport, or less reliability than was
+    /// requested.
     pub refused: AtomicU32,
 }
 
@@ -66,10 +67,10 @@ pub struct SubscriptionEntry {
     pub peers: Arc<Peers>,
 }
 
-/// Where a subscription's messages go.
+/// The destination of a subscription's messages.
 pub enum Reader {
     Sink(Arc<dyn Sink>),
-    /// Makes it, for each client, with the channel that brings its requests.
+    /// Makes a sink for each client, with the channel that brings the client's requests.
     Service(Box<dyn Fn(OwnedFd) -> Arc<dyn Sink> + Send>),
 }
 
@@ -108,18 +109,18 @@ struct Connection {
 
 #[derive(Clone, Copy)]
 enum Role {
-    /// A publisher's, waiting for the answer.
+    /// A publisher's connection that waits for the answer.
     Offered {
         publisher: u64,
     },
     Writing {
         publisher: u64,
     },
-    /// A subscription's, waiting for the offer.
+    /// A subscription's connection that waits for the offer.
     Greeted {
         subscription: u64,
     },
-    /// A subscription's, waiting for the publisher to start.
+    /// A subscription's connection that waits for the publisher to start.
     Accepted {
         subscription: u64,
     },
@@ -158,7 +159,7 @@ impl Control {
         Ok(Control { shared, thread: Some(thread) })
     }
 
-    /// Begins to look for subscriptions: those there are and those to come.
+    /// Begins to look for subscriptions, present and future ones.
     pub fn add_publisher(&self, entry: PublisherEntry) -> Result<u64, Error> {
         let mut state = self.shared.state.lock().unwrap();
         let id = state.fresh_id();
@@ -195,7 +196,7 @@ impl Control {
         Ok(id)
     }
 
-    /// After this returns the subscription's sink is called no more.
+    /// After this returns, the subscription's sink is not called again.
     pub fn remove_subscription(&self, id: u64) {
         let listening = self.shared.state.lock().unwrap().subscriptions.remove(&id);
         let Some(listening) = listening else { return };
@@ -302,7 +303,7 @@ impl State {
         }
     }
 
-    /// Something was said on a connection, or it ended.
+    /// Handles a connection on which a message arrived, or which ended.
     fn advance(&mut self, id: u64) {
         let Some(Connection { socket, role }) = self.connections.get_mut(&id) else { return };
         let next = match *role {
@@ -348,7 +349,7 @@ impl State {
                 }
                 (_, None) => None,
             },
-            // Nothing is said any more: what comes is the end of file.
+            // No further message follows: the event is the end of file.
             Role::Writing { publisher } => {
                 if let Some((entry, _)) = self.publishers.get(&publisher) {
                     entry.outgoing.remove(id, true);
@@ -372,7 +373,7 @@ impl State {
 }
 
 impl PublisherEntry {
-    /// Whether the subscription accepted; then it gets every message from now on.
+    /// Whether the subscription accepted; if so, it gets every message from now on.
     fn take_answer(
         &self,
         id: u64,
@@ -381,7 +382,7 @@ impl PublisherEntry {
     ) -> bool {
         if let Ok(Some((Answer::Accepted(acceptance), fds))) = answer {
             if self.outgoing.accept(id, &acceptance, fds).is_ok() {
-                // A reader that is gone already is noticed at the end of file.
+                // A reader that is already gone is noticed at the end of file.
                 let _ = rendezvous::send(socket, &Started {}, &[]);
                 self.peers.matched.fetch_add(1, Ordering::Relaxed);
                 return true;
@@ -395,7 +396,7 @@ impl PublisherEntry {
 }
 
 impl SubscriptionEntry {
-    /// Checks an offer, gives its channel to the receive loop, and accepts: from then on messages
+    /// Checks an offer, passes its channel to the receive loop, and accepts: from then on messages
     /// may come.
     fn take_up(
         &self,
@@ -427,7 +428,8 @@ impl SubscriptionEntry {
         }
         let bound = offer.max_queue_depth;
         let few = bound > 0 && bound < self.queue_depth;
-        // A reliable publisher waits for a slot, and nothing is lost; here it would be.
+        // A reliable publisher waits for a slot and loses no message; a best-effort one would lose
+        // it.
         if few && !self.reliable {
             return differ(
                 "depth",
@@ -468,13 +470,13 @@ impl SubscriptionEntry {
         self.waiter.add(id, subscription, outlet, channel, depth);
         let wake_fd = self.waiter.wake_fd.as_ref().filter(|_| queue_fd.is_some());
         let fds: Vec<_> = queue_fd.iter().chain(wake_fd).map(|fd| fd.as_fd()).collect();
-        // A publisher that is gone already is noticed at the next end of file.
+        // A publisher that is already gone is noticed at the next end of file.
         let _ = rendezvous::send(socket, &Answer::Accepted(acceptance), &fds);
         Ok(())
     }
 }
 
-/// Nobody listens at a socket file of a killed process: away with it.
+/// Removes the socket file of a killed process, at which nobody listens.
 fn forget_dead(path: &Path, error: Errno) {
     if error == Errno::CONNREFUSED {
         let _ = std::fs::remove_file(path);

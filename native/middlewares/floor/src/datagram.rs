@@ -1,8 +1,9 @@
-//! Messages as UDP datagrams on loopback: parts of at most 60 kB, reassembled, never sent again.
+//! Messages as UDP datagrams on the loopback interface: parts of at most 60 kB, which are
+//! reassembled and never sent again.
 //!
-//! The kernel drops what the reader's buffer cannot hold and tells nobody; the reader sees the gap
-//! in the channel's dense message numbers, so its count is exact up to the last message it
-//! received.
+//! The kernel drops datagrams that the reader's buffer cannot hold, and notifies nobody; the reader
+//! sees the gap in the channel's dense message numbers, so its count is exact up to the last
+//! message that it received.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::OwnedFd;
@@ -32,8 +33,8 @@ pub fn send(fd: &OwnedFd, id: u64, payload: &[u8]) -> Outcome {
         ) {
             Ok(_) => offset += part.len().max(1),
             Err(Errno::INTR) => continue,
-            // The send buffer is full, which says nothing of the reader: loopback empties it at
-            // once.
+            // The send buffer is full, which does not depend on the reader: the loopback interface
+            // empties it at once.
             Err(Errno::AGAIN) => drop(writable(fd, Some(1_000_000))),
             Err(_) => return Outcome::Gone,
         }
@@ -47,8 +48,8 @@ pub struct DatagramReader {
     fd: OwnedFd,
     buffer: Vec<u8>,
     payload_bytes: usize,
-    /// The message being put together, and how much of it is there; None once a part of it is
-    /// missing.
+    /// The number of the message that is being assembled, and how much of it has come; None once a
+    /// part of it is missing.
     id: u64,
     got: Option<usize>,
     drops: u64,
@@ -71,7 +72,7 @@ impl DatagramReader {
         &self.fd
     }
 
-    /// Delivers one message, if its parts are there; `notified_ns` as for a stream.
+    /// Delivers one message, if its parts have come; `notified_ns` as for a stream.
     pub fn receive(&mut self, outlet: &Outlet, notified_ns: i64) -> bool {
         loop {
             match self.read() {
@@ -82,14 +83,15 @@ impl DatagramReader {
                     return true;
                 }
                 Err(Errno::AGAIN) => return false,
-                // An error of our own direction; the control connection tells of a peer that left.
+                // An error of our own sending direction; the control connection shows when a peer
+                // left.
                 Err(_) => {}
             }
         }
     }
 
-    /// Reads one datagram, to where the next part is expected; Some(total) when it completes a
-    /// message.
+    /// Reads one datagram to the place where the next part is expected; Some(total) if it completes
+    /// a message.
     fn read(&mut self) -> Result<Option<usize>, Errno> {
         let at = self.got.unwrap_or(0);
         let mut header = [0; FRAME_HEADER_BYTES];

@@ -1,18 +1,18 @@
-//! What stream and datagram channels have in common: the header of a message, and how sending one
-//! comes out.
+//! The common part of stream and datagram channels: the header of a message, and the result of
+//! sending one.
 
 use std::os::fd::OwnedFd;
 
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::time::Timespec;
 
-/// What precedes each frame of a stream and each datagram: 16 bytes.
+/// The header of each frame of a stream and of each datagram: 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHeader {
-    /// Dense per channel; a message that a full channel skipped leaves a gap.
+    /// The message's number, dense per channel; a message that a full channel skipped leaves a gap.
     pub id: u64,
     pub total: u32,
-    /// Where this datagram's part begins; 0 on a stream.
+    /// The offset of this datagram's part; 0 on a stream.
     pub offset: u32,
 }
 
@@ -37,16 +37,16 @@ impl FrameHeader {
     }
 }
 
-/// How one message fared on one channel.
+/// The result of sending one message on one channel.
 pub enum Outcome {
     Sent,
-    /// Nothing of it was sent: the channel is full.
+    /// No byte of it was sent, because the channel is full.
     Full,
-    /// The reader is gone; the control thread will say so.
+    /// The reader is gone; the control thread will report it.
     Gone,
 }
 
-/// Waits until `fd` takes bytes or its reader is gone; false at the time-out or a signal.
+/// Waits until `fd` accepts bytes or its reader is gone; false at the time-out or a signal.
 /// `timeout_ns`: None for ever.
 pub fn writable(fd: &OwnedFd, timeout_ns: Option<i64>) -> bool {
     let timeout = timeout_ns

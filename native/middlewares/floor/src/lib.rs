@@ -1,12 +1,12 @@
 //! The floor: raw primitives of the operating system, with no middleware above them.
 //!
-//! What a middleware takes longer than this is the price of the middleware; what it takes less
-//! shows that this is not yet the lower bound. Four transports, one per session (option
-//! `transport`): a ring in shared memory (`shm_ring`, the default), and loopback `udp`, `tcp` and
-//! `unix` sockets. They share one rendezvous ([`control`]): a subscription listens on a socket file
-//! named after its topic, each publisher connects to it and hands over the channel as a descriptor.
-//! So there is no daemon, no named segment that a killed process could leave behind, and the death
-//! of a peer is the end of file of that connection.
+//! The extra time of a middleware is its cost; if one is faster, the floor is not yet the lower
+//! bound. Four transports, one per session (option `transport`): a ring in shared memory
+//! (`shm_ring`, the default), and loopback `udp`, `tcp` and `unix` sockets. They share one
+//! rendezvous ([`control`]): a subscription listens on a socket file named after its topic, each
+//! publisher connects to it and hands over the channel as a descriptor. So there is no daemon, no
+//! named segment that a killed process could leave behind, and the death of a peer is the end of
+//! file of that connection.
 
 mod control;
 mod datagram;
@@ -38,7 +38,7 @@ use rmwbench_harness::middleware::{
 
 pub use options::{Options, Transport, OPTION_NAMES};
 
-/// The day on which this version of the floor was written.
+/// The date on which this version of the floor was written.
 const RELEASE_DATE: &str = "2026-11-21";
 
 pub struct Floor;

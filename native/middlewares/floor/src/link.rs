@@ -1,4 +1,4 @@
-//! A reader's end of one channel, as the harness's receive loop takes from it: a subscription has
+//! A reader's end of one channel, from which the harness's receive loop takes: a subscription has
 //! one for each of its publishers.
 
 use std::cell::UnsafeCell;
@@ -25,25 +25,25 @@ pub struct Link {
     outlet: Outlet,
     turn: usize,
     spins: bool,
-    /// The writer is gone: what it left is delivered, and then it is over.
+    /// The writer is gone: its remaining messages are delivered, and then the link ends.
     closing: AtomicBool,
     over: AtomicBool,
     end: UnsafeCell<End>,
 }
 
-/// What the loop's thread alone touches: a lock would hold up what the sink does next.
+/// The part that only the loop's thread uses: a lock would delay what the sink does next.
 struct End {
     channel: Channel,
-    /// A socket's: something has arrived that was not asked for yet.
+    /// For a socket: data has arrived, and the socket was not read since.
     told: bool,
 }
 
-// SAFETY: `end` is touched in `take` and by the wait set alone, both by the thread of the one loop
+// SAFETY: only `take` and the wait set use `end`, both in the thread of the one loop
 // that the link was added to.
 unsafe impl Sync for Link {}
 
 impl Link {
-    /// `spins`: no wait set tells of its socket.
+    /// `spins`: no wait set reports its socket.
     pub fn new(
         id: u64,
         owner: u64,
@@ -83,7 +83,7 @@ impl Link {
         matches!(unsafe { &(*self.end.get()).channel }, Channel::Ring(reader) if !reader.is_empty())
     }
 
-    /// The wait told of this link's socket.
+    /// The wait reported this link's socket.
     ///
     /// # Safety
     /// Only the loop's thread calls this.
@@ -92,7 +92,7 @@ impl Link {
         unsafe { (*self.end.get()).told = true };
     }
 
-    /// None for a ring.
+    /// The link's descriptor; None for a ring.
     ///
     /// # Safety
     /// Only the loop's thread calls this.
@@ -107,8 +107,8 @@ impl Link {
 }
 
 impl End {
-    /// Whether to ask the socket, which costs a system call: once for each time that the wait told
-    /// of it.
+    /// Whether to read the socket, which costs a system call: once each time that the wait reported
+    /// it.
     #[inline]
     fn asks(&mut self, always: bool) -> bool {
         std::mem::take(&mut self.told) || always
@@ -119,7 +119,7 @@ impl Source for Link {
     #[inline]
     fn take(&self, notified_ns: i64) -> bool {
         let closing = self.is_closing();
-        // SAFETY: the loop's thread, and a delivery does not come back here.
+        // SAFETY: this is the loop's thread, and a delivery does not call this again.
         let end = unsafe { &mut *self.end.get() };
         let asks = match &end.channel {
             Channel::Ring(reader) => !reader.is_empty(),

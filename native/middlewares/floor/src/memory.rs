@@ -1,4 +1,4 @@
-//! Shared memory without a name: a memfd that travels by descriptor and is gone with its last
+//! Shared memory without a name: a memfd that is passed by descriptor and disappears with its last
 //! process.
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,8 +13,8 @@ pub struct Map {
     bytes: usize,
 }
 
-// SAFETY: what lies in the map is reached through atomics, or is owned by one side at a time by the
-// protocol of pool and queue.
+// SAFETY: the content of the map is accessed through atomics, or is owned by one side at a time by
+// the protocol of pool and queue.
 unsafe impl Send for Map {}
 unsafe impl Sync for Map {}
 
@@ -46,7 +46,8 @@ impl Map {
         Ok(Map { base: NonNull::new(base.cast()).expect("mmap returned null"), bytes })
     }
 
-    /// Faults a range in, so that the first messages do not; without effect on kernels before 5.14.
+    /// Faults a range in, so that the first messages do not have to; without effect on kernels
+    /// before 5.14.
     pub fn populate(&self, offset: usize, bytes: usize) {
         let start = offset / 4096 * 4096;
         let end = (offset + bytes).div_ceil(4096) * 4096;

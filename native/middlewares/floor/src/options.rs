@@ -1,5 +1,4 @@
-//! What there is to choose about the floor. A default never makes it slower than it can be: zero
-//! copy is on.
+//! The settings of the floor. A default never makes it slower than it can be: zero copy is on.
 
 use serde::Deserialize;
 
@@ -15,14 +14,15 @@ pub const OPTION_NAMES: [&str; 6] = [
     "publish_timeout_ns",
 ];
 
-/// What `keep_all` may hold of one publisher: more would let one stalled reader fill the machine.
+/// The most that `keep_all` may hold of one publisher: more would let one stalled reader fill the
+/// machine's memory.
 const KEEP_ALL_BYTES: u64 = 256 << 20;
 const KEEP_ALL_MESSAGES: u64 = 1024;
-/// So that a reader may ask for more depth than its publisher did, and each of 64 readers may hold
-/// one message in hand. Slots cost address space only: pages are touched lowest first.
+/// So that a reader may request more depth than its publisher did, and each of 64 readers may hold
+/// one message. Slots cost only address space: the lowest ones are touched first.
 const SPARE_SLOTS: u32 = 64;
 const MIN_DEPTH: u32 = 64;
-/// Publishers ask for this much on UDP, which has no flow control.
+/// The buffer that publishers request on UDP, which has no flow control.
 const UDP_BUFFER_BYTES: u32 = 8 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -44,7 +44,7 @@ impl Transport {
         }
     }
 
-    /// The name of the path as evidence has it.
+    /// The name of the path in the evidence.
     pub fn path(self) -> &'static str {
         match self {
             Transport::ShmRing => "shm",
@@ -56,17 +56,17 @@ impl Transport {
 #[derive(Clone, Debug)]
 pub struct Options {
     pub transport: Transport,
-    /// Slots of each publisher's pool; None: enough for its depth and one in the hand of each
-    /// reader.
+    /// The slots of each publisher's pool; None: enough for its depth and one for each reader to
+    /// hold.
     pub slots: Option<u32>,
-    /// Types up to this size travel in the readers' queues and not in slots: copied in and out,
-    /// which for small messages is faster than passing a slot back and forth. 0: every message lies
-    /// in a slot.
+    /// Types up to this size travel in the readers' queues and not in slots: they are copied in and
+    /// out, which for small messages is faster than passing a slot back and forth. 0: every message
+    /// is in a slot.
     pub inline_bytes: u32,
-    /// Readers of `shm_ring` read what lies in slots in place; otherwise they copy the message out
-    /// and give the slot back first.
+    /// Readers of `shm_ring` read messages in slots in place; otherwise they copy the message out
+    /// and return the slot first.
     pub zero_copy: bool,
-    /// Asked of the kernel; None: 8 MiB on UDP, the system's default on streams.
+    /// The size requested of the kernel; None: 8 MiB on UDP, the system's default on streams.
     pub socket_buffer_bytes: Option<u32>,
     /// How long a reliable publish call may block.
     pub publish_timeout_ns: i64,
@@ -85,7 +85,7 @@ impl Default for Options {
     }
 }
 
-/// Mode `transport` in the floor's words.
+/// The level of mode `transport` as the floor's transport.
 fn transport_mode(config: &SessionConfig) -> Result<Option<Transport>, Error> {
     let Some(level) = config.mode::<String>("transport")? else { return Ok(None) };
     match level.as_str() {
@@ -155,8 +155,8 @@ impl Options {
         }
     }
 
-    /// Messages that a reader's queue holds: its depth, or for `keep_all` what fits the bound;
-    /// never more than an explicit `slots`.
+    /// The number of messages that a reader's queue holds: its depth, or for `keep_all` as many as
+    /// fit the bound; never more than an explicit `slots`.
     pub fn queue_depth(&self, qos: &Qos, payload_bytes: u32) -> u32 {
         let depth = match qos.history {
             History::KeepLast => qos.depth,
@@ -166,7 +166,7 @@ impl Options {
         depth.min(self.slots.unwrap_or(u32::MAX))
     }
 
-    /// Room that the queues have for messages of this type: 0 when they lie in slots.
+    /// The room that the queues have for messages of this type: 0 if they are in slots.
     pub fn inline_bytes(&self, payload_bytes: u32) -> u32 {
         if payload_bytes <= self.inline_bytes {
             payload_bytes.max(u32::from(self.inline_bytes > 0))
@@ -180,7 +180,7 @@ impl Options {
             .unwrap_or_else(|| self.queue_depth(qos, payload_bytes).max(MIN_DEPTH) + SPARE_SLOTS)
     }
 
-    /// The socket buffer to ask for; None leaves the system's.
+    /// The socket buffer to request; None leaves the system's.
     pub fn buffer_bytes(&self) -> Option<u32> {
         self.socket_buffer_bytes.or((self.transport == Transport::Udp).then_some(UDP_BUFFER_BYTES))
     }

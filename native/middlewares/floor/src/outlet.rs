@@ -1,4 +1,4 @@
-//! Where the messages of a link go, and how many have gone there.
+//! The destination of a link's messages, and their count.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -18,8 +18,8 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    /// Counts, then delivers: whoever saw a message finds it counted. Only the receive loop writes
-    /// the count.
+    /// Counts, then delivers, so that a sink that saw a message finds it counted. Only the receive
+    /// loop writes the count.
     #[inline]
     pub fn deliver(&self, delivery: &Delivery<'_>) {
         self.stats

@@ -1,9 +1,9 @@
 //! A publisher's messages: slots in one shared segment, and for each slot the set of readers that
 //! still hold it.
 //!
-//! One pool per publisher and not one per reader: a message for three readers is written once, and
-//! a loan serves all of them. A bit per reader instead of a count, so that what a killed reader
-//! held can be taken back.
+//! There is one pool per publisher and not one per reader: a message for three readers is written
+//! once, and a loan serves all of them. A slot has a bit per reader instead of a count, so that the
+//! slots of a killed reader can be taken back.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -12,12 +12,12 @@ use rustix::io::Errno;
 
 use crate::memory::Map;
 
-/// One bit of a 64-bit word each.
+/// Each reader has one bit of a 64-bit word.
 pub const MAX_READERS: usize = 64;
 
 const LINE: usize = 64;
 const PAGE: usize = 4096;
-/// The word on which a blocked publisher sleeps; readers ring it.
+/// The word on which a blocked publisher sleeps; readers wake it.
 const SPACE: usize = 0;
 const HOLDERS: usize = PAGE;
 
@@ -41,7 +41,7 @@ impl Pool {
         Ok(Pool { map: Map::open(fd, bytes)?, slots, slot_bytes, stride, payloads }.populated())
     }
 
-    /// The slots that are used while no reader lags: the lowest.
+    /// The slots that are used while no reader lags, which are the lowest.
     fn populated(self) -> Pool {
         self.map.populate(0, HOLDERS + LINE);
         self.map.populate(self.payloads, self.stride * 2.min(self.slots as usize));
@@ -60,7 +60,7 @@ impl Pool {
         self.map.atomic(SPACE)
     }
 
-    /// Which readers hold `slot`, a bit each.
+    /// The readers that hold `slot`, a bit each.
     #[inline]
     pub fn holders(&self, slot: u32) -> &AtomicU64 {
         assert!(slot < self.slots);
@@ -74,9 +74,9 @@ impl Pool {
     }
 }
 
-/// Stride of a slot, offset of the first payload, size of the segment.
+/// The stride of a slot, the offset of the first payload, the size of the segment.
 fn layout(slots: u32, slot_bytes: u32) -> (usize, usize, usize) {
-    // Two lines at least: the hardware prefetches lines in pairs, and neighbours belong to
+    // At least two lines: the hardware prefetches lines in pairs, and neighbours belong to
     // different messages.
     let grain = if slot_bytes as usize >= PAGE { PAGE } else { 2 * LINE };
     let stride = (slot_bytes as usize).max(1).div_ceil(grain) * grain;

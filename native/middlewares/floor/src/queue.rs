@@ -1,14 +1,14 @@
-//! A reader's queue: its own segment, one writer, one reader, and the writer may take the oldest
-//! back.
+//! A reader's queue: a segment of its own, with one writer and one reader; the writer may take the
+//! oldest entry back.
 //!
-//! An entry names a slot of the publisher's pool, or holds a small message itself: that spares two
-//! cache lines which would travel between the cores, and for 64 bytes they cost more than copying
-//! them twice.
+//! An entry has the number of a slot in the publisher's pool, or holds a small message itself: this
+//! saves two cache lines that would travel between the cores, and for 64 bytes they cost more than
+//! copying the message twice.
 //!
-//! An entry carries its own sequence number, so the reader watches the entry itself and one cache
-//! line brings both the news and the slot. `head` is advanced by compare-and-swap because "keep
-//! last" lets the writer forget the oldest entry while the reader takes it: exactly one of them
-//! gets it, so drops are counted exactly.
+//! An entry has its own sequence number, so the reader watches the entry itself, and one cache line
+//! brings both the change and the slot. `head` is advanced by compare-and-swap because "keep last"
+//! lets the writer forget the oldest entry while the reader takes it: exactly one of them gets it,
+//! so drops are counted exactly.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -22,30 +22,30 @@ const DROPPED: usize = 128;
 const READER: usize = 136;
 const WAKE_AT: usize = 192;
 const ENTRIES: usize = 256;
-/// The hardware fetches lines in pairs: entries that hold messages begin on one.
+/// The hardware fetches lines in pairs: entries that hold messages begin on such a pair.
 const LINE_PAIR: usize = 128;
 const POPULATED: usize = 1 << 20;
 
 /// The shared part, as both sides map it.
 pub struct Queue {
     map: Map,
-    /// Messages it holds; its array is the next power of two.
+    /// The number of messages that it holds; the size of its array is the next power of two.
     depth: u64,
     mask: u64,
-    /// Bytes from one entry to the next.
+    /// The bytes from one entry to the next.
     stride: usize,
 }
 
-/// The head of an entry; the message follows it where it is held inline.
+/// The head of an entry; if the message is inline, it follows the head.
 struct Entry {
     /// Position + 1 once the entry is written.
     ready: AtomicU64,
-    /// Slot, and length in the upper half.
+    /// The slot, and the length in the upper half.
     message: AtomicU64,
 }
 
 impl Queue {
-    /// `inline_bytes`: room for a message in each entry, 0 when messages lie in slots.
+    /// `inline_bytes`: the room for a message in each entry, 0 if messages are in slots.
     pub fn create(depth: u32, inline_bytes: u32) -> Result<(Queue, OwnedFd), Errno> {
         let (map, fd) = Map::create("rmwbench-floor-queue", bytes(depth, inline_bytes))?;
         Ok((Queue::over(map, depth, inline_bytes), fd))
@@ -70,23 +70,23 @@ impl Queue {
         self.map.atomic(HEAD)
     }
 
-    /// Messages that this reader's side lost: forgotten by "keep last", or skipped because every
-    /// slot was in someone's hand.
+    /// Messages that this reader's side lost: "keep last" dropped them, or they were skipped
+    /// because readers held every slot.
     pub fn dropped(&self) -> &AtomicU64 {
         self.map.atomic(DROPPED)
     }
 
-    /// The reader's bit in the pool, given by the writer before the first entry.
+    /// The reader's bit in the pool, which the writer sets before the first entry.
     pub fn reader(&self) -> &AtomicU32 {
         self.map.atomic(READER)
     }
 
-    /// Whether a sleeping writer wants to hear of this reader's progress.
+    /// Whether a sleeping writer may have to be woken by this reader's progress.
     pub fn may_wake_writer(&self) -> bool {
         self.head().load(Ordering::Relaxed) >= self.wake_at().load(Ordering::Acquire)
     }
 
-    /// The position of the head from which on a sleeping writer is to be woken.
+    /// The position of the head from which on the reader wakes a sleeping writer.
     fn wake_at(&self) -> &AtomicU64 {
         self.map.atomic(WAKE_AT)
     }
@@ -101,8 +101,8 @@ impl Queue {
         ENTRIES + (position & self.mask) as usize * self.stride
     }
 
-    /// The room behind an entry's head; atomics because the reader may look while the writer takes
-    /// the entry back.
+    /// The room behind an entry's head; it consists of atomics because the reader may read while
+    /// the writer takes the entry back.
     #[inline]
     fn words(&self, position: u64) -> &[AtomicU64] {
         let start = self.offset(position) + size_of::<Entry>();
@@ -113,7 +113,7 @@ impl Queue {
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        // An eviction in between moves head on: the entry of the new head decides.
+        // If an eviction in between moved the head on, the entry of the new head decides.
         loop {
             let head = self.head().load(Ordering::SeqCst);
             if self.entry(head).ready.load(Ordering::SeqCst) == head + 1 {
@@ -125,9 +125,9 @@ impl Queue {
         }
     }
 
-    /// Takes the oldest message: slot and length. An inline message is copied to `inline`, which
-    /// has room for the longest. `alone`: the writer never takes an entry back, so the reader need
-    /// not compete for it.
+    /// Takes the oldest message: its slot and length. An inline message is copied to `inline`,
+    /// which has room for the longest. `alone`: the writer never takes an entry back, so the reader
+    /// need not compete for it.
     #[inline]
     pub fn pop(&self, inline: Option<&mut [u64]>, alone: bool) -> Option<(u32, u32)> {
         let mut inline = inline;
@@ -151,8 +151,8 @@ impl Queue {
                 self.head().store(head + 1, Ordering::Release);
                 return Some((message as u32, (message >> 32) as u32));
             }
-            // Fails when the writer forgot this entry meanwhile; what was read may then be of a
-            // later lap.
+            // This fails if the writer took this entry back meanwhile; the data that was read may
+            // then be of a later lap.
             if self
                 .head()
                 .compare_exchange(head, head + 1, Ordering::SeqCst, Ordering::Relaxed)
@@ -175,8 +175,8 @@ fn bytes(depth: u32, inline_bytes: u32) -> usize {
     ENTRIES + depth.next_power_of_two() as usize * stride(inline_bytes)
 }
 
-/// The writer's end; it remembers where the reader was, and looks again only when the queue seems
-/// full.
+/// The writer's end; it remembers the reader's position, and reads it again only when the queue
+/// seems full.
 pub struct QueueWriter {
     pub queue: Queue,
     tail: u64,
@@ -197,27 +197,27 @@ impl QueueWriter {
         self.tail - self.head_seen < self.queue.depth
     }
 
-    /// To be called before the writer sleeps because a queue is full: if it is this one, half of it
-    /// must be free again before the reader wakes us. One message at a time would cost both a
-    /// system call for each, and the writer's core a sleep.
+    /// Call this before the writer sleeps because a queue is full: for that queue, half of it must
+    /// be free again before the reader wakes the writer. Waking for each message would cost both
+    /// sides a system call per message, and the writer's core a sleep.
     pub fn wake_when_half_empty(&mut self) {
         let at = if self.has_room() { u64::MAX } else { self.tail - self.queue.depth / 2 };
         self.queue.wake_at().store(at, Ordering::Release);
     }
 
-    /// To be called before the writer sleeps because no slot is free.
+    /// Call this before the writer sleeps because no slot is free.
     pub fn wake_at_once(&self) {
         self.queue.wake_at().store(0, Ordering::Release);
     }
 
-    /// Looks where the reader is if the next message will need to know: after a message is out,
-    /// this delays nobody.
+    /// Reads the reader's position if the next message will need it: after a message was sent, this
+    /// delays nobody.
     #[inline]
     pub fn look_ahead(&mut self) {
         let _ = self.has_room();
     }
 
-    /// Appends; the caller made room. `order` is SeqCst where a sleeping reader must be noticed
+    /// Appends a slot; the caller made room. `order` is SeqCst if a sleeping reader must be noticed
     /// afterwards.
     #[inline]
     pub fn push(&mut self, slot: u32, length: u32, order: Ordering) {
@@ -239,15 +239,15 @@ impl QueueWriter {
             word[..rest.len()].copy_from_slice(rest);
             shared[message.len() / 8].store(u64::from_le_bytes(word), Ordering::Relaxed);
         }
-        // Backwards: the line that the reader watches is written last and at once, or it would be
-        // fetched away half written.
+        // Backwards: the line that the reader watches is written last and at once; otherwise the
+        // reader would fetch it half written.
         for (word, shared) in whole.zip(shared).rev() {
             shared.store(u64::from_le_bytes(word.try_into().unwrap()), Ordering::Relaxed);
         }
         self.push(0, message.len() as u32, order);
     }
 
-    /// Takes the oldest entry back, unless the reader has taken them all: its slot.
+    /// Takes the oldest entry back and returns its slot; None if the reader has taken all entries.
     pub fn evict(&mut self) -> Option<u32> {
         loop {
             let head = self.queue.head().load(Ordering::SeqCst);

@@ -1,11 +1,11 @@
-//! How a publisher finds a subscription and hands it a channel.
+//! How a publisher finds a subscription and passes it a channel.
 //!
 //! A subscription listens on a socket file whose name begins with a hash of its topic, in one
 //! directory per domain. A publisher connects to each such file, old and new, and sends an
-//! [`Offer`] with the channel's descriptor; the subscription answers, and the publisher says that
-//! it has [`Started`]. The connection then stays open and silent: its end of file tells each side,
-//! at once, that the other left or was killed. Sequenced packets keep message bounds, so nothing
-//! here needs framing.
+//! [`Offer`] with the channel's descriptor; the subscription answers, and the publisher sends
+//! [`Started`]. The connection then stays open and unused: its end of file shows each side at once
+//! that the other left or was killed. Sequenced packets keep message bounds, so no framing is
+//! needed.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -28,25 +28,24 @@ pub type PeerId = u64;
 const MAX_PACKET_BYTES: usize = 4096;
 const MAX_FDS: usize = 2;
 
-/// What a publisher brings along; its descriptor is the pool (ring) or the reader's end of a
-/// socket.
+/// The offer of a publisher; its descriptor is the pool (ring) or the reader's end of a socket.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Offer {
     pub topic: String,
-    /// Type names must be equal, as DDS has it.
+    /// The type names of both sides must be equal, as in DDS.
     pub type_name: String,
     pub payload_bytes: u32,
     pub transport: String,
     pub reliable: bool,
-    /// Slots of the pool; 0 without one.
+    /// The slots of the pool; 0 if there is none.
     pub slots: u32,
-    /// Messages that a reader's queue may hold at most; 0: no bound.
+    /// The most messages that a reader's queue may hold; 0: no bound.
     pub max_queue_depth: u32,
-    /// Room for a message in each entry of the queue; 0: messages lie in slots.
+    /// The room for a message in each entry of the queue; 0: messages are in slots.
     pub inline_bytes: u32,
 }
 
-/// The publisher's last word: from now on it sends. Only then do both sides know that they are
+/// The publisher's last message: from now on it sends. Only then do both sides know that they are
 /// matched.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Started {}
@@ -57,8 +56,8 @@ pub enum Answer {
     Refused(String),
 }
 
-/// The descriptors with it: the queue and, unless the reader spins, the word that wakes it (ring);
-/// none (sockets).
+/// Its descriptors: for a ring the queue and, unless the reader spins, the word that wakes it; for
+/// sockets none.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Acceptance {
     pub reliable: bool,
@@ -67,12 +66,12 @@ pub struct Acceptance {
 
 /// A publisher's outlet, as the control thread sees it.
 pub trait Outgoing: Send + Sync {
-    /// The channel for a new reader: the descriptor that goes to it.
+    /// The channel for a new reader: the descriptor that is sent to it.
     fn offer(&self, peer: PeerId) -> Result<OwnedFd, Errno>;
-    /// The reader is there: from now on it gets every message.
+    /// The reader has accepted: from now on it gets every message.
     fn accept(&self, peer: PeerId, acceptance: &Acceptance, fds: Vec<OwnedFd>)
         -> Result<(), Errno>;
-    /// The reader refused, left or died; `accepted`: it had been accepted.
+    /// The reader refused, left or died; `accepted`: whether it had accepted before.
     fn remove(&self, peer: PeerId, accepted: bool);
 }
 
@@ -80,8 +79,8 @@ pub fn directory(domain_id: u32) -> PathBuf {
     std::env::temp_dir().join(format!("rmwbench-floor.{domain_id}"))
 }
 
-/// The part of a socket file's name that its topic decides: FNV-1a, since a topic may be longer
-/// than a socket path can be.
+/// The part of a socket file's name that depends on the topic: FNV-1a, since a topic may be longer
+/// than a socket's path can be.
 pub fn topic_prefix(topic: &str) -> String {
     let hash = topic.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |h, b| {
         (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01B3)
@@ -89,8 +88,8 @@ pub fn topic_prefix(topic: &str) -> String {
     format!("{hash:016x}.")
 }
 
-/// A listening socket at `directory/name`. It appears under its name only once it listens: nobody
-/// finds it too early.
+/// A listening socket at `directory/name`. It appears under its name only once it listens, so
+/// nobody finds it too early.
 pub fn listen_at(directory: &Path, name: &str) -> Result<OwnedFd, Errno> {
     let socket = packet_socket()?;
     let hidden = directory.join(format!(".{name}"));
@@ -129,8 +128,8 @@ pub fn send(
     sendmsg(socket, &[IoSlice::new(&bytes)], &mut control, SendFlags::NOSIGNAL).map(drop)
 }
 
-/// The next message with its descriptors; None at the end of file, `Errno::AGAIN` when there is
-/// none yet.
+/// The next message with its descriptors; None at the end of file, `Errno::AGAIN` if there is none
+/// yet.
 pub fn receive<T: DeserializeOwned>(socket: impl AsFd) -> Result<Option<(T, Vec<OwnedFd>)>, Errno> {
     let mut bytes = [0; MAX_PACKET_BYTES];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];

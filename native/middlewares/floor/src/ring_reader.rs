@@ -1,8 +1,8 @@
 //! A reader's end of the shared-memory ring, owned by the receive loop.
 //!
 //! Between taking a message and handing it on there is no locked instruction for a reliable reader:
-//! one would hold up everything that the sink does next until all earlier stores have left the
-//! core. What the publisher must hear of comes after the delivery.
+//! one would delay everything that the sink does next until all earlier stores have left the core.
+//! The publisher is notified after the delivery.
 
 use std::slice;
 use std::sync::atomic::{fence, Ordering};
@@ -17,7 +17,7 @@ use crate::queue::Queue;
 pub struct RingReader {
     pool: Pool,
     queue: Queue,
-    /// The writer never takes an entry back: taking one needs no agreement.
+    /// The writer never takes an entry back: the reader takes one without synchronising.
     reliable: bool,
     hand: Hand,
     drops_seen: u64,
@@ -25,11 +25,11 @@ pub struct RingReader {
 
 /// Where a message is while its reader looks at it.
 enum Hand {
-    /// In its slot.
+    /// It is in its slot.
     InPlace,
-    /// Copied out of its slot.
+    /// It was copied out of its slot.
     Copy(Vec<u8>),
-    /// Copied out of the queue.
+    /// It was copied out of the queue.
     Inline(Vec<u64>),
 }
 
@@ -43,8 +43,8 @@ impl RingReader {
     ) -> RingReader {
         let hand = match (inline_bytes, zero_copy) {
             (0, true) => Hand::InPlace,
-            // Not zeros, for which the allocator might bring pages that nobody has touched: the
-            // first message does not pay for them, here as with any middleware.
+            // Not zeros, for which the allocator might supply pages that nobody has touched: the
+            // first message must not pay for them, here as with any middleware.
             (0, false) => Hand::Copy(vec![0xA5; pool.slot_bytes()]),
             (bytes, _) => Hand::Inline(vec![u64::MAX; (bytes as usize).div_ceil(8)]),
         };
@@ -63,7 +63,7 @@ impl RingReader {
         let Some((slot, length)) = self.queue.pop(inline, self.reliable) else { return false };
         let length = length as usize;
         if slot >= self.pool.slots() || length > self.pool.slot_bytes() {
-            return true; // a publisher that does not keep the protocol must not crash its reader
+            return true; // a publisher that violates the protocol must not crash its reader
         }
         match &mut self.hand {
             Hand::Inline(words) => {
@@ -96,7 +96,7 @@ impl RingReader {
         true
     }
 
-    /// Drops since the last call.
+    /// The number of drops since the last call.
     #[inline]
     pub fn new_drops(&mut self) -> u64 {
         let drops = self.queue.dropped().load(Ordering::Relaxed);
@@ -106,8 +106,8 @@ impl RingReader {
     }
 }
 
-/// Gives a slot back to its publisher. A best-effort reader may hold one that a publisher waits for
-/// on behalf of a reliable one.
+/// Returns a slot to its publisher. Even a best-effort reader may hold one for which a publisher
+/// waits on behalf of a reliable one.
 #[inline]
 fn release(pool: &Pool, queue: &Queue, slot: u32) {
     let bit = 1_u64 << (queue.reader().load(Ordering::Relaxed) & 63);

@@ -1,17 +1,18 @@
 //! The publisher's end of the shared-memory ring: a pool of slots and, for each reader, a queue.
 //!
 //! Reliable: the publish call blocks while a reader's queue is full or every slot is in use; it
-//! sends to all readers or to none. Best effort: a full queue forgets its oldest message, and when
-//! every slot is in a reader's hand the newest is not sent; both are counted per reader, exactly.
+//! sends to all readers or to none. Best effort: a full queue drops its oldest message, and if
+//! readers hold every slot the newest message is not sent; both are counted exactly, per reader.
 //! Slots are reused lowest first, so that small rings stay in the cache. Small messages need no
 //! slot: they lie in the queues (option `inline_bytes`).
 //!
-//! The publishing thread owns everything it writes. Readers that join or leave are posted by the
-//! control thread and taken up before the next message, so publishing takes no lock.
+//! The publishing thread owns everything it writes. The control thread posts readers that join or
+//! leave, and the publishing thread handles them before the next message, so publishing takes no
+//! lock.
 //!
 //! A relay publishes in the waiting thread: if its own reader is served by that thread too and lags
 //! (several relays feeding one topic within one process), the call blocks until its time-out. Plain
-//! chains do not: a turn of the thread is no longer than the queue.
+//! chains do not block: a turn of the thread is no longer than the queue.
 
 use std::os::fd::OwnedFd;
 use std::slice;
@@ -28,33 +29,33 @@ use crate::queue::{Queue, QueueWriter};
 use crate::rendezvous::{Acceptance, Outgoing, PeerId};
 use crate::wake_word::WakeWord;
 
-/// From this size on a slot that is still in the cache is worth looking at every slot's holders
-/// again for each message.
+/// From this size on, reusing a slot that is still in the cache is worth checking every slot's
+/// holders again for each message.
 const LARGE_BYTES: usize = 16 << 10;
-/// Free slots to collect in one look, for smaller messages: it costs a cache line for each.
+/// How many free slots are collected at a time, for smaller messages: each costs a cache line.
 const LOOK_AHEAD: usize = 8;
 
-/// A blocked publisher looks by itself this often, since a fast reader wakes it only when its queue
-/// is half empty, and a slow one would make it miss the first room.
+/// A blocked publisher checks by itself at this interval, since a fast reader wakes it only when
+/// the queue is half empty, and with a slow one it would miss the first free place.
 const LONGEST_SLEEP_NS: i64 = 500_000;
 
-/// What the publisher shares with the control thread.
+/// The part of the publisher that the control thread uses, too.
 pub struct Ring {
     pool: Pool,
     pool_fd: OwnedFd,
-    /// Room for messages in the queues themselves; 0: they lie in slots.
+    /// The room for messages in the queues themselves; 0: they are in slots.
     inline_bytes: u32,
     posted: Mutex<Posted>,
-    /// Number of changes posted; read before each message, so it stands apart from the lock.
+    /// The number of posted changes; it is read before each message, so it is outside of the lock.
     changes: AtomicU64,
-    /// Times that a publish call had to wait for a reader.
+    /// How many times a publish call had to wait for a reader.
     pub blocked: AtomicU64,
 }
 
 #[derive(Default)]
 struct Posted {
     changes: Vec<Change>,
-    /// Readers once all changes are taken up.
+    /// The number of readers after all changes are handled.
     readers: usize,
 }
 
@@ -65,7 +66,7 @@ enum Change {
 
 struct Reader {
     peer: PeerId,
-    /// Its bit in the holders of a slot.
+    /// The reader's bit in the holders of a slot.
     bit: u64,
     queue: QueueWriter,
     reliable: bool,
@@ -73,25 +74,25 @@ struct Reader {
     wake_word: Option<WakeWord>,
 }
 
-/// What the publishing thread owns.
+/// The part that the publishing thread owns.
 pub struct RingWriter {
     ring: Arc<Ring>,
     readers: Vec<Reader>,
-    /// Changes taken up.
+    /// The number of changes that were handled.
     applied: u64,
     /// Slots known to be free, the best one last.
     free: Vec<u32>,
-    /// What a loan is written to when messages go inline.
+    /// The memory to which a loan is written if messages go inline.
     staging: Vec<u8>,
     timeout_ns: i64,
 }
 
 enum Step {
-    /// Go on; the slot, where the message needs one.
+    /// The message can be sent; the slot, if it needs one.
     Ready(u32),
     /// A reliable reader must make room first.
     Wait,
-    /// Every slot is in the hand of a best-effort reader: this message is skipped.
+    /// Best-effort readers hold every slot: this message is skipped.
     Skip,
 }
 
@@ -151,13 +152,13 @@ impl Outgoing for Ring {
 
     fn remove(&self, peer: PeerId, accepted: bool) {
         if !accepted {
-            return; // an offer alone leaves nothing behind
+            return; // an offer that was not accepted leaves nothing behind
         }
         let mut posted = self.posted.lock().unwrap();
         posted.readers -= 1;
         self.post(&mut posted, Change::Leave(peer));
         drop(posted);
-        // A publisher that waits for this reader must not.
+        // A publisher that waits for this reader must stop waiting.
         eventcount::wake(self.pool.space());
     }
 }
@@ -191,7 +192,7 @@ impl RingWriter {
         Ok(())
     }
 
-    /// Has `fill` write one message of `bytes` and hands it to every reader: in place, unless
+    /// Has `fill` write one message of `bytes` and passes it to every reader: in place, unless
     /// messages go inline.
     #[inline]
     pub fn publish_loaned(
@@ -225,7 +226,7 @@ impl RingWriter {
         Ok(())
     }
 
-    /// Gets everything for one message of `bytes`, waiting for it if need be.
+    /// Reserves what one message of `bytes` needs, waiting for it if necessary.
     #[inline]
     fn begin(&mut self, bytes: usize) -> Result<Step, PublishError> {
         if bytes > self.ring.pool.slot_bytes() {
@@ -247,7 +248,7 @@ impl RingWriter {
         loop {
             self.say_when_to_wake();
             let armed = eventcount::arm(ring.pool.space());
-            fence(Ordering::SeqCst); // against the reader's, between its progress and its look at the word
+            fence(Ordering::SeqCst); // pairs with the reader's fence, between its progress and its read of the word
             self.take_up_changes();
             let step = self.prepare();
             let left = deadline - now_ns();
@@ -262,13 +263,13 @@ impl RingWriter {
 
     fn say_when_to_wake(&mut self) {
         if self.readers_have_room() {
-            self.readers.iter().for_each(|r| r.queue.wake_at_once()); // then it is a slot that is missing, and anyone may hold it
+            self.readers.iter().for_each(|r| r.queue.wake_at_once()); // then no slot is free, and any reader may hold one
         } else {
             self.readers.iter_mut().for_each(|r| r.queue.wake_when_half_empty());
         }
     }
 
-    /// Those that must not lose anything.
+    /// The readers that must not lose a message.
     #[inline]
     fn readers_have_room(&mut self) -> bool {
         self.readers.iter_mut().all(|r| !r.reliable || r.queue.has_room())
@@ -301,7 +302,7 @@ impl RingWriter {
         self.free.pop()
     }
 
-    /// No slot is free: lets best-effort readers forget their oldest messages until one is.
+    /// No slot is free: best-effort readers' oldest messages are dropped until one is.
     #[cold]
     fn reclaim(&mut self) -> Step {
         loop {
@@ -317,7 +318,7 @@ impl RingWriter {
                 }
             }
             if let Some(slot) = self.free_slot() {
-                return Step::Ready(slot); // a reader gave one back meanwhile
+                return Step::Ready(slot); // a reader returned one meanwhile
             }
             if !evicted {
                 break;

@@ -1,10 +1,10 @@
-//! Services over sockets: the connection that carries a client's requests carries the answers back,
-//! which is all that the operating system has for it. A ring has one direction, so `shm_ring` has
-//! no services.
+//! Services over sockets: the connection that carries a client's requests also carries the answers;
+//! the operating system offers nothing else for services. A ring has one direction, so `shm_ring`
+//! has no services.
 //!
-//! A client hands a channel to each service as a publisher does, and reads its own end of it; a
-//! service answers from within the delivery of the request, on the channel that brought it, so
-//! nobody hears another client's answer.
+//! A client passes a channel to each service as a publisher does, and reads its own end of it; a
+//! service answers within the delivery of the request, on the channel that brought it, so no client
+//! receives another client's answer.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -32,16 +32,16 @@ use crate::sockets::{SocketOutlet, SocketWriter};
 use crate::stream::{self, StreamReader};
 use crate::waiter::Waiter;
 
-/// Stand for clients where the receive loop knows subscriptions by number; beyond any number that
-/// the control thread gives.
+/// Numbers of clients, for which the receive loop has the numbers of subscriptions; they are above
+/// any number that the control thread gives.
 static NEXT_CLIENT: AtomicU64 = AtomicU64::new(1 << 63);
 
-/// A service is found as a topic of a name that no topic can have.
+/// A service is found as a topic with a name that no topic can have.
 fn topic(config: &EndpointConfig) -> String {
     format!("{} (service)", config.topic)
 }
 
-/// Both types in one name: they must be equal on both sides.
+/// Both types in one name: both must be equal on both sides.
 fn type_name(config: &EndpointConfig, reply: &MessageType) -> String {
     format!(
         "{}, answered by {} of {} bytes",
@@ -61,7 +61,7 @@ fn check<'a>(open: &Shared, config: &'a EndpointConfig) -> Result<&'a MessageTyp
     config.reply_type.as_ref().ok_or_else(|| Error::invalid(object, "a service needs a reply_type"))
 }
 
-/// A client's outlet: the channels that a publisher would have, and the reading of their answers.
+/// A client's outlet: the channels of a publisher, and the readers of their answers.
 struct Asking {
     writer: SocketWriter,
     transport: Transport,
@@ -93,7 +93,7 @@ impl Outgoing for Asking {
             _ => Channel::Stream(StreamReader::new(fd, self.reply_bytes)),
         };
         let outlet = Outlet { sink: self.sink.clone(), stats: self.stats.clone() };
-        // The answers' reader first, then the question.
+        // The reader of the answers comes first, then the request.
         self.waiter.add(peer, self.number, outlet, channel, None);
         self.writer.accept(peer, acceptance, fds)
     }
@@ -220,7 +220,7 @@ impl Sink for Answering {
 }
 
 impl Answering {
-    /// Only the receive loop answers, so nothing comes between the parts of a reply.
+    /// Only the receive loop answers, so the parts of a reply are not interleaved.
     fn reply(&self, payload: &[u8]) -> Result<(), PublishError> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let deadline = now_ns() + self.timeout_ns;

@@ -38,7 +38,7 @@ impl FloorSession {
 
 impl Session for FloorSession {
     fn node(&mut self, _name: &str) -> Result<Box<dyn Node>, Error> {
-        Ok(Box::new(FloorNode(self.0.clone()))) // nothing on the wire has a name
+        Ok(Box::new(FloorNode(self.0.clone()))) // the floor sends no names
     }
 }
 
@@ -229,8 +229,8 @@ impl Endpoint for FloorSubscription {
         self.granted.clone()
     }
 
-    /// What a UDP socket dropped is not the doing of a queue of the reader's; the kernel counts it
-    /// for everybody to see.
+    /// Drops at a UDP socket are not drops of the reader's own queue; the kernel counts them for
+    /// every process to see.
     fn account(&self) -> Account {
         let dropped = self.stats.dropped.load(Ordering::Relaxed);
         let is_socket = self.open.options.transport == Transport::Udp;

@@ -1,5 +1,5 @@
-//! What the endpoints of a session share: options, the control thread, the receive loops; what each
-//! endpoint is granted.
+//! The common part of a session's endpoints: options, the control thread, the receive loops; and
+//! the settings that each endpoint is granted.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,16 +13,16 @@ use crate::options::{Options, Transport};
 use crate::sockets::granted_buffers;
 use crate::waiter::Waiter;
 
-/// What all endpoints of a session share.
+/// The data that all endpoints of a session share.
 pub struct Shared {
     pub options: Options,
-    // The control thread hands links to the receive loops: it ends first.
+    // The control thread passes links to the receive loops, so it ends first.
     pub control: Control,
     readers: Loops,
     clients: Loops,
 }
 
-/// Receive loops by how they wait, each started by the first endpoint that waits so.
+/// The receive loops by their kind of waiting; the first endpoint with a kind starts its loop.
 #[derive(Default)]
 struct Loops {
     blocking: Mutex<Option<Arc<Waiter>>>,
@@ -60,7 +60,7 @@ impl Shared {
         Ok(place.insert(Arc::new(waiter)).clone())
     }
 
-    /// Refuses what no raw channel can do.
+    /// Refuses requests that no raw channel can fulfil.
     pub fn check(&self, config: &EndpointConfig) -> Result<(), Error> {
         let unsupported = |message: String| {
             Err(Error::unsupported(format!("endpoint {}", config.endpoint), message))
@@ -115,7 +115,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The QoS in force and what to know of it.
+    /// The QoS in force and the notes about it.
     pub fn granted(&self, config: &EndpointConfig, slots: Option<u32>) -> Result<Granted, Error> {
         let mut qos: Qos = config.qos.clone();
         let mut notes = Vec::new();
@@ -128,8 +128,8 @@ impl Shared {
                 ),
                 Reliability::BestEffort => format!("a full queue of {held} messages forgets its oldest"),
             });
-            // With fewer slots than its depth a reliable channel blocks sooner and still loses
-            // nothing.
+            // With fewer slots than its depth, a reliable channel blocks sooner and still loses no
+            // message.
             if qos.history == History::KeepAll {
                 qos.depth = held;
             }
@@ -164,7 +164,7 @@ impl Shared {
     }
 }
 
-/// There is one channel and no fallback: the transport that was asked is the one that carried them.
+/// There is one channel and no fallback: the requested transport carried the messages.
 pub fn evidence(shared: &Shared, messages: u64, note: &str) -> Vec<Evidence> {
     vec![Evidence { path: shared.options.transport.path().into(), messages, note: note.into() }]
 }

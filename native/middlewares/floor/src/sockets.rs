@@ -1,5 +1,5 @@
-//! Socket channels: a connected pair for each publisher and reader, the reader's end handed over at
-//! the rendezvous.
+//! Socket channels: a connected pair for each publisher and reader; the rendezvous passes the
+//! reader's end.
 //!
 //! The publisher's list of readers is copied into the publishing thread when it changes, so that
 //! publishing takes no lock.
@@ -42,11 +42,11 @@ pub struct SocketWriter {
     generation: AtomicU64,
     pub timeout_ns: i64,
     pub blocked: AtomicU64,
-    /// Best-effort messages that a full channel refused.
+    /// The number of best-effort messages that a full channel refused.
     pub skipped: AtomicU64,
 }
 
-/// What the publishing thread keeps of it.
+/// The publishing thread's copy of the channels.
 #[derive(Default)]
 pub struct SocketOutlet {
     channels: Vec<Arc<Channel>>,
@@ -67,8 +67,8 @@ impl SocketWriter {
         }
     }
 
-    /// Sends one message to every reader. Reliable readers are waited for; with several, before the
-    /// first byte goes to any.
+    /// Sends one message to every reader. It waits for reliable readers; if there are several, it
+    /// waits for all before the first byte goes to any of them.
     pub fn publish(&self, outlet: &mut SocketOutlet, payload: &[u8]) -> Result<(), PublishError> {
         let generation = self.generation.load(Ordering::Acquire);
         if generation != outlet.generation {
@@ -210,7 +210,7 @@ pub fn pair(transport: Transport, buffer_bytes: Option<u32>) -> Result<(OwnedFd,
     }
 }
 
-/// Asks for buffers beyond the system's limit first, which needs CAP_NET_ADMIN, then within it.
+/// Requests buffers beyond the system's limit first, which needs CAP_NET_ADMIN, then within it.
 fn set_buffers(socket: impl AsFd, bytes: Option<u32>) -> Result<(), Errno> {
     let Some(bytes) = bytes.map(|b| b as usize) else { return Ok(()) };
     let socket = socket.as_fd();
@@ -241,8 +241,8 @@ fn force_send_buffer(socket: impl AsFd, bytes: usize) -> Result<(), Errno> {
     }
 }
 
-/// What the kernel grants a fresh channel: send and receive buffer as it counts them, twice what
-/// may be asked.
+/// The buffers that the kernel grants a new channel: send and receive buffer as it counts them,
+/// which is twice the requested size.
 pub fn granted_buffers(options: &Options) -> Result<(usize, usize), Errno> {
     let (ours, theirs) = pair(options.transport, options.buffer_bytes())?;
     Ok((sockopt::socket_send_buffer_size(&ours)?, sockopt::socket_recv_buffer_size(&theirs)?))

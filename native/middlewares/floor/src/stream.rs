@@ -1,8 +1,8 @@
 //! Messages on a stream (TCP or Unix socket): a 16-byte header, then the payload.
 //!
-//! A message is refused whole or sent whole: once its first byte is on the way, the sender waits
-//! for the rest however long the reader takes, because a half message would be the end of the
-//! stream.
+//! A message is refused or sent as a whole: once its first byte was sent, the sender waits until it
+//! can send the rest, however long the reader takes, because a part of a message would make the
+//! rest of the stream unreadable.
 
 use std::io::IoSlice;
 use std::os::fd::OwnedFd;
@@ -15,10 +15,10 @@ use rustix::net::{sendmsg, SendAncillaryBuffer, SendFlags};
 use crate::frame::{writable, FrameHeader, Outcome, FRAME_HEADER_BYTES};
 use crate::outlet::Outlet;
 
-/// Several small messages come with one system call.
+/// One system call reads several small messages.
 const MIN_BUFFER_BYTES: usize = 64 << 10;
 
-/// `blocked` counts the times that it waited in the middle of a message.
+/// `blocked` counts how many times it waited in the middle of a message.
 pub fn send(fd: &OwnedFd, id: u64, payload: &[u8], blocked: &AtomicU64) -> Outcome {
     let header = FrameHeader { id, total: payload.len() as u32, offset: 0 }.bytes();
     let total = FRAME_HEADER_BYTES + payload.len();
@@ -70,12 +70,12 @@ impl StreamReader {
         &self.fd
     }
 
-    /// The writer is gone and everything it sent was delivered.
+    /// The writer is gone and all of its messages were delivered.
     pub fn ended(&self) -> bool {
         self.ended
     }
 
-    /// Delivers one message, if a whole one is there. `notified_ns` as for [`Delivery::taken`].
+    /// Delivers one message, if a whole one has come. `notified_ns` as for [`Delivery::taken`].
     pub fn receive(&mut self, outlet: &Outlet, notified_ns: i64) -> bool {
         while !self.has_whole() && !self.ended {
             match self.read() {
@@ -99,7 +99,7 @@ impl StreamReader {
         true
     }
 
-    /// A further message was already read: no wait on the socket would tell of it.
+    /// Whether a further message was already read: no wait on the socket would report it.
     pub fn has_whole(&self) -> bool {
         self.header()
             .is_some_and(|h| self.start + FRAME_HEADER_BYTES + h.total as usize <= self.end)
@@ -111,13 +111,14 @@ impl StreamReader {
 
     fn read(&mut self) -> Result<usize, Errno> {
         if self.start > 0 {
-            // What is left is the head of one message: to the front, where a whole one fits.
+            // The rest is the beginning of one message: it moves to the front, where a whole one
+            // fits.
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.start = 0;
         }
         if self.end == self.buffer.len() {
-            return Err(Errno::MSGSIZE); // longer than the type allows: not our protocol
+            return Err(Errno::MSGSIZE); // longer than the type allows: another protocol
         }
         let (bytes, _) = rustix::net::recv(
             &self.fd,
@@ -128,7 +129,7 @@ impl StreamReader {
         Ok(bytes)
     }
 
-    /// Messages skipped by the sender since the last call, seen as gaps.
+    /// The number of messages that the sender skipped since the last call; they appear as gaps.
     pub fn new_drops(&mut self) -> u64 {
         std::mem::take(&mut self.drops)
     }

@@ -1,5 +1,5 @@
-//! The receive loops of a session, with the links that each takes from: a futex word wakes that of
-//! rings, epoll that of sockets.
+//! The receive loops of a session, with the links from which each takes: a futex word wakes the
+//! loop of rings, epoll wakes the loop of sockets.
 
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -20,8 +20,8 @@ pub struct Waiter {
     pump: Pump<Link>,
     links: Mutex<Vec<Arc<Link>>>,
     spins: bool,
-    /// The descriptor of the word that wakes the loop, for publishers to map; None where nobody
-    /// needs to.
+    /// The descriptor of the word that wakes the loop, for publishers to map; None if the loop does
+    /// not sleep on a word.
     pub wake_fd: Option<OwnedFd>,
 }
 
@@ -61,8 +61,8 @@ impl Waiter {
         Ok(Waiter { pump, links: Mutex::default(), spins, wake_fd })
     }
 
-    /// Delivers what comes by `channel` from now on. `depth`: of a ring's queue, which a relay in
-    /// the loop's own thread may fill and the loop must empty in step.
+    /// From now on delivers the messages of `channel`. `depth`: the depth of a ring's queue, which
+    /// a relay in the loop's own thread may fill and the loop must empty at the same rate.
     pub fn add(&self, id: u64, owner: u64, outlet: Outlet, channel: Channel, depth: Option<u32>) {
         let turn = depth.map_or(TURN, |depth| TURN.min(depth as usize));
         let link = Arc::new(Link::new(id, owner, outlet, channel, turn, self.spins));
@@ -72,7 +72,8 @@ impl Waiter {
         self.pump.add(link);
     }
 
-    /// The writer is gone: what it left is delivered, and the link forgotten. Does not wait for it.
+    /// The writer is gone: its remaining messages are delivered, and then the link is removed. This
+    /// does not wait for that.
     pub fn close(&self, id: u64) {
         if let Some(link) = self.links.lock().unwrap().iter().find(|link| link.id == id) {
             link.close();
@@ -80,7 +81,7 @@ impl Waiter {
         self.pump.wake();
     }
 
-    /// After this returns nothing more is delivered to `owner`.
+    /// After this returns, no message is delivered to `owner`.
     pub fn remove(&self, owner: u64) {
         let mut links = self.links.lock().unwrap();
         let of_owner = links.extract_if(.., |link| link.owner == owner).collect::<Vec<_>>();
@@ -89,7 +90,7 @@ impl Waiter {
     }
 }
 
-/// All rings write the one word when their reader sleeps.
+/// All rings write the one word if their reader sleeps.
 struct Rings {
     links: Vec<(usize, Arc<Link>)>,
     word: Arc<WakeWord>,
@@ -99,7 +100,7 @@ struct Rings {
 impl Rings {
     #[inline]
     fn look(&self, ready: &mut Vec<usize>) {
-        // SAFETY: the loop's thread.
+        // SAFETY: this is the loop's thread.
         let has_news = |link: &Link| unsafe { link.has_messages() } || link.is_closing();
         ready.extend(self.links.iter().filter(|(_, link)| has_news(link)).map(|(token, _)| *token));
     }
@@ -127,13 +128,13 @@ impl WaitSet<Link> for Rings {
         } else {
             eventcount::disarm(self.word.word());
         }
-        // What woke it is looked at before the next wait: the list by the loop, links that close by
-        // the look.
+        // The reason of the wake-up is checked before the next wait: the loop checks the list, and
+        // the look at the links checks those that close.
         self.woken.store(false, Ordering::SeqCst);
     }
 }
 
-/// The token of the descriptor that wakes; links have others.
+/// The token of the descriptor that wakes the loop; links have other tokens.
 const WOKEN: u64 = u64::MAX;
 const NO_TIME: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
@@ -146,7 +147,7 @@ struct Sockets {
 impl Sockets {
     fn tell(&self, token: usize, ready: &mut Vec<usize>) {
         if let Some((_, link)) = self.links.iter().find(|(other, _)| *other == token) {
-            // SAFETY: the loop's thread.
+            // SAFETY: this is the loop's thread.
             unsafe { link.tell() };
             ready.push(token);
         }
@@ -155,10 +156,10 @@ impl Sockets {
 
 impl WaitSet<Link> for Sockets {
     fn attach(&mut self, link: &Arc<Link>, token: usize) {
-        // SAFETY: the loop's thread.
+        // SAFETY: this is the loop's thread.
         if let Some(fd) = unsafe { link.fd() } {
-            // Fails only without memory; the link then stays silent and the trial's ledger shows
-            // it.
+            // This fails only without memory; the link then delivers nothing, and the trial's
+            // ledger shows it.
             let _ = epoll::add(
                 &self.epoll,
                 fd,
@@ -170,7 +171,7 @@ impl WaitSet<Link> for Sockets {
     }
 
     fn detach(&mut self, link: &Link, token: usize) {
-        // SAFETY: the loop's thread.
+        // SAFETY: this is the loop's thread.
         if let Some(fd) = unsafe { link.fd() } {
             let _ = epoll::delete(&self.epoll, fd);
         }

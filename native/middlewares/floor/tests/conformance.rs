@@ -8,7 +8,7 @@ fn main() -> std::process::ExitCode {
     const ONE_WAY: &str = "a ring has one direction";
     let arms = [
         Arm::profile("untouched").lacks("services", ONE_WAY),
-        // Every message through slots, few of them, and copied out.
+        // Every message goes through one of few slots and is copied out.
         Arm::profile("untouched")
             .option("inline_bytes", 0)
             .option("slots", 16)

@@ -1,5 +1,5 @@
-//! The floor through the traits, with real traffic: what every transport must keep, and what only
-//! the ring promises.
+//! The floor through the traits, with real traffic: the properties of every transport, and those of
+//! the ring alone.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -19,7 +19,7 @@ use serde_json::{json, Value};
 const PATIENCE: Duration = Duration::from_secs(20);
 const TRANSPORTS: [&str; 4] = ["shm_ring", "tcp", "unix", "udp"];
 
-/// A domain of its own for each test, whose directory goes when the test ends.
+/// A domain of its own for each test; its directory is removed when the test ends.
 struct Domain(u32);
 
 impl Domain {
@@ -115,7 +115,7 @@ impl Spec {
     }
 }
 
-/// Keeps what it gets, and is slow or stuck on demand.
+/// Keeps the messages that it gets, and is slow or stuck if a test orders it.
 #[derive(Default)]
 struct Inbox {
     messages: Mutex<Vec<Vec<u8>>>,
@@ -331,8 +331,9 @@ fn best_effort_forgets_the_oldest_and_counts_every_drop() {
     });
 }
 
-/// A small message lies in the reader's queue, which is as long as was granted; a large one in the
-/// publisher's slots, which are too few for such a reader: it is refused, not cut.
+/// A small message is in the reader's queue, which is as long as was granted; a large one is in the
+/// publisher's slots, which are too few for such a reader: the reader is refused, and no queue is
+/// shortened.
 #[test]
 fn a_reader_deeper_than_its_publisher_has_the_depth_that_it_was_granted_or_none() {
     isolated(
@@ -512,7 +513,7 @@ fn readers_join_and_leave_while_messages_flow() {
                     publisher
                 })
             };
-            // More joins than a pool has reader places: places must be given back.
+            // More joins than a pool has places for readers: places must be returned.
             for round in 0..80 {
                 let inbox = Arc::new(Inbox::default());
                 let subscription = spec.subscription(&mut *session, inbox.clone());
@@ -563,7 +564,8 @@ fn a_relay_chain_of_three_delivers() {
                 first.publish(&numbered(n, 128)).unwrap();
                 until("the chain", || inbox.len() as u64 > n);
             }
-            // A backlog beyond every queue: the one thread of all hops must not wait for itself.
+            // A backlog longer than every queue: the one thread of all hops must not wait for
+            // itself.
             for n in 100..5000 {
                 first.publish(&numbered(n, 128)).unwrap();
             }

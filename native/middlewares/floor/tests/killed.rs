@@ -1,5 +1,5 @@
-//! A peer that is killed leaves nothing behind and blocks nobody: the other side notices by the end
-//! of the connection.
+//! A peer that is killed leaves nothing behind and blocks nobody: the other side notices it by the
+//! end of the connection.
 //!
 //! The peer is this same test binary, started with `RMWBENCH_TEST_ROLE`.
 
@@ -121,8 +121,8 @@ fn a_killed_reader_unblocks_its_publisher() {
         until("match", || publisher.matched() == 1);
         let (done, blocked) = std::sync::mpsc::channel();
         let sender = std::thread::spawn(move || {
-            // The reader takes one message and sleeps: far fewer than these fit, so this blocks
-            // until it is killed.
+            // The reader takes one message and sleeps: far fewer messages than these fit, so this
+            // call blocks until the reader is killed.
             let results: Vec<_> = (0..200).map(|_| publisher.publish(&[1; 100_000])).collect();
             done.send(()).unwrap();
             (publisher, results)
@@ -142,7 +142,7 @@ fn a_killed_reader_unblocks_its_publisher() {
         );
         assert!(results.iter().all(Result::is_ok), "{transport}");
         until("unmatch", || publisher.matched() == 0);
-        // The next publisher finds the dead socket file and takes it away.
+        // The next publisher finds the dead socket file and removes it.
         let _next = session.node("next").unwrap().publisher(&config()).unwrap();
         assert_eq!(files(domain_id), 0, "{transport}");
         std::fs::remove_dir(format!("/tmp/rmwbench-floor.{domain_id}")).unwrap();

@@ -22,7 +22,7 @@ fn open(domain_id: u32, options: Value, modes: Value) -> Result<Box<dyn Session>
     Floor.open(&SessionConfig { profile, options, modes, domain_id, trial_nonce: 1 })
 }
 
-/// A domain whose directory goes with it.
+/// A domain whose directory is removed with it.
 struct Domain(u32);
 
 impl Domain {
@@ -56,7 +56,7 @@ fn endpoint(number: u32, request_bytes: u32, reply_bytes: u32) -> EndpointConfig
     }
 }
 
-/// Answers with so many copies of the request's first byte.
+/// Answers with this many copies of the request's first byte.
 struct Echo(usize);
 
 impl Handler for Echo {
@@ -134,7 +134,7 @@ fn each_client_hears_its_own_answers_and_a_client_of_other_types_is_refused() {
     until("the clients are gone", || service.matched() == 0);
 }
 
-/// Of each answer, whether nobody waited for it.
+/// For each answer, whether no thread waited for it.
 #[derive(Default)]
 struct Awaited(Mutex<Vec<bool>>);
 

@@ -1,5 +1,5 @@
-//! Where no namespaces can be made the suite is skipped, once, and not failed. Here they cannot be
-//! made because `unshare` is another program.
+//! Where no namespaces can be made, the suite is skipped once, and does not fail. Here they cannot
+//! be made because `unshare` is another program.
 
 use std::fs;
 use std::os::unix::fs::{symlink, DirBuilderExt};

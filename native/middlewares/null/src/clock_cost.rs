@@ -1,8 +1,9 @@
-//! What a stamp and a record cost here: `rmwbench-null --clock-cost` prints one JSON line.
+//! The cost of a time stamp and of a record on this machine: `rmwbench-null --clock-cost` prints
+//! one JSON line.
 //!
-//! Each is timed in batches, because one is shorter than the clock's own step; a batch that lost
-//! its processor is an outlier of the upper end, which a median over batches does not see. The
-//! interval is the distribution-free one of the median (order statistics).
+//! Each is timed in batches, because one is shorter than the clock's own step; a batch during which
+//! the thread lost its processor is an outlier at the upper end, which does not change a median
+//! over batches. The interval is the distribution-free one of the median (order statistics).
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -28,8 +29,9 @@ pub fn print() -> ExitCode {
     }
 }
 
-/// `{"unit": "ns", "clock_read": {"value", "low", "high", "batches"}, "record": {…}}`: nanoseconds
-/// for one reading of the clock and for one record in memory that is faulted in, as in a trial.
+/// `{"unit": "ns", "clock_read": {"value", "low", "high", "batches"}, "record": {…}}`: the
+/// nanoseconds of one reading of the clock, and of one record in memory that is faulted in, as in a
+/// trial.
 fn measure() -> Result<Value, String> {
     let section = section().map_err(|e| format!("records: {e}"))?;
     let clock_read = each_ns(|_| {
@@ -59,7 +61,7 @@ fn each_ns(mut one: impl FnMut(u64)) -> Value {
     json!({"value": batches[BATCHES / 2], "low": batches[low], "high": batches[high], "batches": BATCHES})
 }
 
-/// Places of a 95 % interval of the median among n sorted values: n/2 ∓ 1.96·√n/2 (David &
+/// The places of a 95 % interval of the median among n sorted values: n/2 ∓ 1.96·√n/2 (David &
 /// Nagaraja, Order Statistics, §7.1, with the normal approximation of the binomial).
 fn median_ranks(n: usize) -> (usize, usize) {
     let half = 1.96 * (n as f64).sqrt() / 2.0;

@@ -1,10 +1,10 @@
-//! No middleware at all: the publish call hands the message to the readers of its topic, in the
+//! No middleware at all: the publish call passes the message to the readers of its topic, in the
 //! same process and thread.
 //!
-//! Two uses. What a trial measures here is the instrument itself: schedule, payload, stamps and
-//! records, with nothing in between. And it is the smallest worker there is, the example of
-//! docs/adding-a-middleware.md: everything a middleware must answer stands on this page, and what
-//! it cannot do it declares. Services, which not every middleware has, stand in [`service`].
+//! It has two uses. A trial with it measures the instrument itself: schedule, payload, stamps and
+//! records, with nothing in between. And it is the smallest worker, the example of
+//! docs/adding-a-middleware.md: this file answers everything that a middleware must answer, and
+//! declares what it cannot do. Services, which not every middleware has, are in [`service`].
 
 pub mod clock_cost;
 mod service;
@@ -35,7 +35,7 @@ impl Middleware for Null {
                 "source".to_string(),
                 format!("crate rmwbench-null {}", env!("CARGO_PKG_VERSION")).into(),
             )]),
-            // What is not listed is answered `no`.
+            // A name that is not listed is answered `no`.
             capabilities: capabilities(&[
                 ("reliable", "yes"),
                 ("best_effort", "yes"),
@@ -61,7 +61,7 @@ impl Middleware for Null {
                 ("services", "yes"),
                 ("evidence", "yes"),
             ]),
-            // Of the portable settings it has none: there is nothing to set.
+            // It has no portable modes, because there is nothing to set.
             modes: BTreeMap::new(),
             profiles: vec![Profile {
                 name: "untouched".into(),
@@ -83,8 +83,8 @@ impl Middleware for Null {
     }
 }
 
-/// A topic's ends in this process. The lock is held during a delivery, so that none is under way
-/// when a subscription has ended.
+/// A topic's endpoints in this process. The lock is held during a delivery, so that none is under
+/// way when a subscription has ended.
 #[derive(Default)]
 struct Topic {
     readers: Mutex<Vec<Arc<Reader>>>,
@@ -99,7 +99,7 @@ struct Reader {
 
 type Topics = HashMap<(u32, String), Arc<Topic>>;
 
-/// All topics of the process, by domain and name: two sessions of one process hear each other, as
+/// All topics of the process, by domain and name: two sessions of one process reach each other, as
 /// with any middleware.
 static TOPICS: LazyLock<Mutex<Topics>> = LazyLock::new(Mutex::default);
 
@@ -118,7 +118,7 @@ struct NullNode {
 }
 
 impl NullNode {
-    /// What is granted to an endpoint, or why its wishes cannot be: never a silent fallback.
+    /// The settings granted to an endpoint, or why its request is refused: never a silent fallback.
     fn granted(&self, config: &EndpointConfig) -> Result<Granted, Error> {
         let refuse =
             |message| Err(Error::unsupported(format!("endpoint {}", config.endpoint), message));
@@ -131,7 +131,7 @@ impl NullNode {
         if config.publish_mode == PublishMode::Async {
             return refuse("publish_async: the publish call is the delivery");
         }
-        // All of the quality of service, because nothing can go wrong: no queue, no loss.
+        // It grants the requested quality of service: there is no queue and no loss.
         let qos = config.qos.clone();
         let notes = vec!["delivered within the publish call, in the publisher's memory".into()];
         let (take, when_full) = (Some(TakenAs::Lent), Some(WhenFull::Blocks));
@@ -154,7 +154,7 @@ impl Node for NullNode {
     fn publisher(&mut self, config: &EndpointConfig) -> Result<Box<dyn Publisher>, Error> {
         let (granted, topic) = (self.granted(config)?, self.topic(config));
         topic.writer_count.fetch_add(1, Ordering::SeqCst);
-        // A loan is this buffer: its size is known here, and the hot path allocates nothing.
+        // A loan is this buffer: its size is known here, so the hot path allocates nothing.
         let loan = vec![0; config.message_type.payload_bytes as usize];
         Ok(Box::new(NullPublisher { topic, granted, loan }))
     }
@@ -228,8 +228,8 @@ impl Publisher for NullPublisher {
     }
 }
 
-/// The whole transport. Each reader gets its own stamps: the second one waits for what the first
-/// one does with the message.
+/// The whole transport. Each reader gets its own stamps: the second reader waits while the first
+/// one uses the message.
 fn deliver(topic: &Topic, payload: &[u8], zero_copy: bool) {
     for reader in topic.readers.lock().unwrap().iter() {
         reader.sink.deliver(&Delivery::taken(0, payload, zero_copy));
@@ -286,7 +286,7 @@ impl Drop for NullSubscription {
     }
 }
 
-/// The account of a reader that got `messages`.
+/// The account of a reader that received `messages`.
 fn in_the_call(messages: u64) -> Account {
     let note = "in the publish call".to_string();
     Account {

@@ -1,5 +1,5 @@
-//! Services without a middleware: the request call runs the handler, and the reply call hands the
-//! answer to the client that asked.
+//! Services without a middleware: the request call runs the handler, and the reply call passes the
+//! answer to the client that sent the request.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -11,9 +11,9 @@ use rmwbench_harness::middleware::{
 
 use crate::in_the_call;
 
-/// A service's ends in this process. The lock is shared by requests, so that several clients are
-/// answered at once, and taken alone by a server that comes or goes: none is asked after it has
-/// ended.
+/// A service's endpoints in this process. Requests share the lock, so that several clients are
+/// answered at once; a server that comes or goes takes it alone, so that none is called after it
+/// has ended.
 #[derive(Default)]
 pub struct Service {
     servers: RwLock<Vec<Arc<Server>>>,

@@ -1,12 +1,12 @@
-//! What a message costs besides time in flight: CPU, memory, a publish call that blocks.
+//! The cost of a message besides its time in flight: CPU, memory, a publish call that blocks.
 
 use std::hint;
 
 use rmwbench_harness::clock::{now_ns, sleep_until};
 use rustix::time::{clock_gettime, ClockId};
 
-/// CPU time of the calling thread; unlike wall time it is what `cpu_burn_ns` promises, also on a
-/// busy machine.
+/// The CPU time of the calling thread: `cpu_burn_ns` promises CPU time, which unlike wall time
+/// holds on a busy machine, too.
 fn thread_cpu_ns() -> i64 {
     let t = clock_gettime(ClockId::ThreadCPUTime);
     t.tv_sec * 1_000_000_000 + t.tv_nsec
@@ -31,12 +31,12 @@ pub fn wait_until(due_ns: i64, spin_ns: i64) {
     }
 }
 
-/// Memory that is taken and never given back while its endpoint lives.
+/// Memory that is taken and not given back while its endpoint lives.
 #[derive(Default)]
 pub struct Hoard(Vec<Box<[u8]>>);
 
 impl Hoard {
-    /// Takes `bytes` more and touches every page, so that they are resident.
+    /// Takes `bytes` more and touches every page, so that the pages are resident.
     pub fn grow(&mut self, bytes: u64) {
         if bytes > 0 {
             self.0.push(vec![0xA5; bytes as usize].into_boxed_slice());

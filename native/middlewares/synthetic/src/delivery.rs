@@ -1,8 +1,7 @@
 //! The thread that holds messages until their time.
 //!
 //! One per session. It sleeps until shortly before the earliest message is due and spins for the
-//! rest, without timer slack: how late a message then is belongs to the machine, and is counted
-//! (`lateness_…`).
+//! rest, without timer slack: any further lateness is the machine's, and is counted (`lateness_…`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,7 +19,7 @@ pub struct Held {
     pub due_ns: i64,
     pub reader: Arc<Reader>,
     pub message: Vec<u8>,
-    /// Times that it is to be delivered.
+    /// How many times it is to be delivered.
     pub times: u32,
     pub is_steady: bool,
 }
@@ -34,7 +33,7 @@ pub struct DeliveryThread {
 struct Shared {
     held: Mutex<Heap>,
     on_change: Condvar,
-    /// Messages handed in so far: tells a spinning thread to look again.
+    /// The number of messages handed in so far: a change makes a spinning thread check again.
     handed_in: AtomicU64,
     stop: AtomicBool,
     spin_ns: i64,
@@ -42,7 +41,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Heap {
-    /// By time, then by arrival.
+    /// Ordered by due time, then by arrival.
     order: BinaryHeap<Reverse<(i64, u64, usize)>>,
     places: Vec<Option<Held>>,
     free: Vec<usize>,

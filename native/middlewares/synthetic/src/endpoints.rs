@@ -1,8 +1,8 @@
-//! Publishers and subscriptions: the floor's, with a hand in between.
+//! Publishers and subscriptions: the floor's, with the injected effects in between.
 //!
-//! Behind each payload travel 24 bytes of our own: when the publish call began, the publisher's
-//! count and its endpoint. The identity that decides a message's fate is the harness's header; a
-//! payload without one (below 64 bytes) goes by our own count.
+//! After each payload follow 24 bytes of our own: when the publish call began, the publisher's
+//! count and its endpoint. The harness's header is the identity that decides a message's fate; for
+//! a payload without one (below 64 bytes) our own count decides.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub struct SyntheticNode {
 }
 
 impl SyntheticNode {
-    /// A publisher to whose messages `settings` does what belongs to the publishing side.
+    /// A publisher that applies the effects of `settings` on the publishing side.
     pub fn sender(
         &mut self,
         config: &EndpointConfig,
@@ -48,8 +48,8 @@ impl SyntheticNode {
         })
     }
 
-    /// A subscription to whose messages `settings` does what belongs to the reading side. `before`
-    /// may keep messages from that: it gets the sink that does it and gives the one that the
+    /// A subscription that applies the effects of `settings` on the reading side. `before` may
+    /// filter messages: it gets the sink that applies the effects and returns the sink that the
     /// channel calls.
     pub fn reader(
         &mut self,
@@ -65,7 +65,8 @@ impl SyntheticNode {
     }
 }
 
-/// The floor's endpoint: always reliable and deep, so that no message is lost but by our hand.
+/// The configuration of the floor's endpoint: always reliable and deep, so that every lost message
+/// is an injected loss.
 fn below(config: &EndpointConfig) -> EndpointConfig {
     let mut below = config.clone();
     below.qos = Qos {
@@ -107,7 +108,7 @@ pub struct SyntheticPublisher {
     settings: Arc<Settings>,
     asked: EndpointConfig,
     count: u64,
-    /// Payload and trailer, where the channel below has no loans.
+    /// The payload and the trailer, if the channel below has no loans.
     message: Vec<u8>,
     hoard: Hoard,
 }
@@ -121,7 +122,7 @@ impl SyntheticPublisher {
         bytes
     }
 
-    /// What the rest of the publish call costs.
+    /// Spends the remaining cost of the publish call.
     fn finish(
         &mut self,
         call_ns: i64,
@@ -166,7 +167,7 @@ impl Publisher for SyntheticPublisher {
         let mut trailer = self.trailer(0);
         let result = self.floor.publish_loaned(bytes + TRAILER_BYTES, &mut |slot| {
             fill(&mut slot[..bytes]);
-            call_ns = now_ns(); // the commit: what came before was the writing
+            call_ns = now_ns(); // the commit begins here; before it was the writing
             trailer[..8].copy_from_slice(&call_ns.to_le_bytes());
             slot[bytes..].copy_from_slice(&trailer);
         });
@@ -189,7 +190,7 @@ impl Endpoint for SyntheticPublisher {
 }
 
 pub struct SyntheticSubscription {
-    /// Taken first when the subscription ends.
+    /// This is taken first when the subscription ends.
     floor: Option<Box<dyn Subscription>>,
     reader: Arc<Reader>,
     settings: Arc<Settings>,
@@ -231,7 +232,7 @@ impl Drop for SyntheticSubscription {
     }
 }
 
-/// The floor's sink: decides what happens to each message.
+/// The floor's sink: it decides the fate of each message.
 struct Shaper {
     reader: Arc<Reader>,
     delivery: Option<Arc<DeliveryThread>>,
@@ -263,7 +264,7 @@ impl Sink for Shaper {
                 u64::from_le_bytes(trailer[8..16].try_into().unwrap()),
             ),
         };
-        // Without a header nobody says when warm-up ends.
+        // Without a header nothing shows when warm-up ends.
         let is_steady = header.is_none_or(|h| h.phase == Phase::Steady);
         let part = reader.injected.of(is_steady);
         let count =
@@ -300,7 +301,7 @@ impl Sink for Shaper {
                 reader.pay();
             }
             None => {
-                // Each copy is a message of its own, taken when it is handed over.
+                // Each copy is a message of its own, taken when it is delivered.
                 (0..times).for_each(|_| {
                     reader.hand_over(&Delivery::taken(
                         delivery.notified_ns,
@@ -314,7 +315,7 @@ impl Sink for Shaper {
     }
 }
 
-/// Changes one byte: of what the reader checks behind the header, or else of the header's own
+/// Changes one byte: one that the reader checks after the header, or else one of the header's own
 /// check.
 fn damage(message: &mut [u8], header: Option<Header>, corrupt: Option<u64>) {
     let Some(draw) = corrupt.filter(|_| !message.is_empty()) else { return };

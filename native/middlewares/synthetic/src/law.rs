@@ -11,8 +11,8 @@
 //! | `bimodal` | `fast_ns`, `slow_ns`, `slow_p` | fast + slow_p · (slow − fast) | fast for q ≤ 1 − slow_p, then slow |
 //!
 //! z is the quantile of the standard normal law. A draw below 0 becomes 0: keep `sd_ns` at a
-//! quarter of `mean_ns` or less, and the formulas hold to 1 in 30 000. A draw is capped at one
-//! hour, which only a Pareto law with alpha near 0 ever meets.
+//! quarter of `mean_ns` or less, and the formulas hold to 1 in 30 000. A draw is at most one hour,
+//! which only a Pareto law with alpha near 0 ever reaches.
 
 use rand::Rng;
 use rand_distr::{Distribution, Exp1, StandardNormal};
@@ -47,7 +47,7 @@ pub enum Law {
         min_ns: f64,
         alpha: f64,
     },
-    /// Two modes and nothing between, such as a fast path that some messages miss.
+    /// Two modes with nothing between them, such as a fast path that some messages miss.
     Bimodal {
         fast_ns: f64,
         slow_ns: f64,
@@ -90,7 +90,7 @@ impl Law {
         }
     }
 
-    /// What is wrong with the parameters, if anything.
+    /// What is wrong with the parameters; None if nothing is.
     pub fn fault(&self) -> Option<&'static str> {
         let good = match *self {
             Law::Constant { ns } => ns >= 0.0,

@@ -1,10 +1,10 @@
-//! The synthetic middleware: known truth for the instrument's proof of itself.
+//! The synthetic middleware: its messages have known fates, by which the instrument is tested.
 //!
-//! It carries messages over the floor and does to them exactly what its settings say: delays them
-//! by a law, loses, doubles, reorders and damages them, blocks in the publish call, burns CPU and
-//! memory. What happens to a message is a pure function of the seed, the trial, the writer and the
-//! sequence number ([`truth`]), so a test can say beforehand what the pipeline must report. Probes
-//! of the match barrier pass untouched.
+//! It carries messages over the floor and applies exactly the effects in its settings: it delays
+//! messages by a law, loses, doubles, reorders and damages them, blocks in the publish call, and
+//! uses CPU and memory. The fate of a message is a pure function of the seed, the trial, the writer
+//! and the sequence number ([`truth`]), so a test can compute beforehand what the pipeline must
+//! report. Probes of the match barrier pass unchanged.
 
 mod cost;
 mod delivery;
@@ -68,8 +68,7 @@ impl Middleware for Synthetic {
                 ("services", "yes"),
                 ("evidence", "yes"),
             ]),
-            // What could be set portably is what this middleware makes up: its settings are
-            // options.
+            // There are no portable modes: this middleware's settings are its own and are options.
             modes: BTreeMap::new(),
             profiles: vec![
                 profile("untouched", include_str!("../profiles/untouched.json"), "nothing is done to any message"),
@@ -101,7 +100,7 @@ impl Middleware for Synthetic {
             },
             options: BTreeMap::from([("transport".to_string(), settings.transport.clone().into())]),
             modes: BTreeMap::new(),
-            // A domain of its own: floor and synthetic must not meet on one topic.
+            // It has a domain of its own: floor and synthetic must not meet on one topic.
             domain_id: config.domain_id ^ 0x5353_0000,
             trial_nonce: config.trial_nonce,
         };

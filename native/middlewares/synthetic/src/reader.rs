@@ -1,4 +1,5 @@
-//! A subscription's end: the fate of its messages, and what was done to them.
+//! The receiving end of a subscription: the fate of its messages, and counts of the applied
+//! effects.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -11,14 +12,14 @@ use crate::cost::{burn, Hoard};
 use crate::settings::Settings;
 use crate::truth::{Chain, Truth, TruthStream};
 
-/// A subscription's end, shared with the delivery thread.
+/// The receiving end of a subscription, shared with the delivery thread.
 pub struct Reader {
     settings: Arc<Settings>,
     nonce: u64,
-    /// None once the subscription ended. Held during a delivery.
+    /// None once the subscription has ended. The lock is held during a delivery.
     sink: Mutex<Option<Arc<dyn Sink>>>,
     writers: Mutex<HashMap<u32, Writer>>,
-    /// When the last message that came has been served.
+    /// When the last message so far will have been served.
     served_ns: AtomicI64,
     hoard: Mutex<Hoard>,
     pub injected: Injected,
@@ -31,7 +32,7 @@ struct Writer {
     last_due_ns: i64,
 }
 
-/// What was done to this reader's messages, by part of the trial.
+/// Counts of the effects on this reader's messages, by part of the trial.
 #[derive(Default)]
 pub struct Injected {
     parts: [Part; 2],
@@ -41,13 +42,13 @@ pub struct Injected {
 
 #[derive(Default)]
 pub struct Part {
-    /// Distinct messages that were delivered.
+    /// The number of distinct messages that were delivered.
     pub delivered: AtomicU64,
     pub lost: AtomicU64,
     pub duplicated: AtomicU64,
     pub reordered: AtomicU64,
     pub corrupted: AtomicU64,
-    /// Sum of the latencies that `fifo` and `reorder` left: of what was held back.
+    /// The sum of the latencies of held-back messages, as `fifo` and `reorder` changed them.
     pub latency_sum_ns: AtomicU64,
 }
 
@@ -98,12 +99,13 @@ impl Reader {
         }
     }
 
-    /// Delivers nothing more; waits for a delivery that is going on.
+    /// Ends delivery; waits for a delivery that is under way.
     pub fn end(&self) {
         *self.sink.lock().unwrap() = None;
     }
 
-    /// When a message that was sent at `call_ns` has been served: the next of a queue.
+    /// When the message that was sent at `call_ns` will have been served: it is the next in the
+    /// queue.
     pub fn served(&self, call_ns: i64) -> i64 {
         if self.settings.serve_ns == 0 {
             return call_ns;
@@ -122,7 +124,7 @@ impl Reader {
         (self.settings.serve_ns > 0).then(|| self.served(call_ns) + mean_ns as i64)
     }
 
-    /// What happens to this message, and when it is due.
+    /// The fate of this message, and when it is due.
     pub fn fate(&self, writer: u32, seq: u64, call_ns: i64) -> (Truth, i64) {
         let mut writers = self.writers.lock().unwrap();
         let state = writers.entry(writer).or_default();
@@ -139,7 +141,7 @@ impl Reader {
         (truth, due_ns)
     }
 
-    /// The delivery thread's part: the message's time has come.
+    /// The delivery thread calls this when the message's time has come.
     pub fn release(&self, message: &[u8], due_ns: i64, times: u32, is_steady: bool) {
         for time in 0..times {
             let now = now_ns();
@@ -161,7 +163,7 @@ impl Reader {
         }
     }
 
-    /// CPU and memory per message, after its delivery: they do not change its latency.
+    /// Uses CPU and memory for a message after its delivery, so that its latency does not change.
     pub fn pay(&self) {
         burn(self.settings.cpu_burn_ns.reader);
         if self.settings.memory_growth_bytes.reader > 0 {

@@ -1,9 +1,9 @@
 //! Services as DDS has them: a topic of requests and one of replies, which every client of the
 //! service reads.
 //!
-//! So the truth of a request is that of a message of its client, the truth of a reply that of a
-//! message of its service, and what a client drops because it is another's answer is exactly what
-//! the others were sent.
+//! So the fate of a request is that of a message of its client, the fate of a reply is that of a
+//! message of its service, and the replies that a client drops as another client's are exactly
+//! those that the other clients were sent.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -40,20 +40,20 @@ fn replies(config: &EndpointConfig) -> Result<EndpointConfig, Error> {
 }
 
 pub struct SyntheticClient {
-    // Dropped first: after that the sink is called no more.
+    // This is dropped first: after that the sink is not called again.
     replies: SyntheticSubscription,
     requests: SyntheticPublisher,
     others: Arc<Others>,
 }
 
-/// Replies to other clients.
+/// Counts of replies to other clients.
 #[derive(Default)]
 struct Others {
     replies: AtomicU64,
     bytes: AtomicU64,
 }
 
-/// Lets a client's own replies through.
+/// Passes only a client's own replies on.
 struct OwnReplies {
     client: u32,
     sink: Arc<dyn Sink>,
@@ -103,7 +103,7 @@ impl Publisher for SyntheticClient {
 }
 
 impl Endpoint for SyntheticClient {
-    /// Services that hear it and that it hears.
+    /// The number of services that receive its requests and whose replies it receives.
     fn matched(&self) -> u32 {
         self.requests.matched().min(self.replies.matched())
     }
@@ -129,7 +129,7 @@ impl Endpoint for SyntheticClient {
 }
 
 pub struct SyntheticService {
-    // Dropped first: after that the handler is called no more.
+    // This is dropped first: after that the handler is not called again.
     requests: SyntheticSubscription,
     replies: Arc<Mutex<SyntheticPublisher>>,
 }

@@ -1,4 +1,4 @@
-//! Sessions and nodes: the floor's, with a hand in between.
+//! Sessions and nodes: the floor's, with the injected effects in between.
 
 use std::sync::Arc;
 

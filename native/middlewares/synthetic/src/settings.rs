@@ -1,6 +1,7 @@
-//! What is done to messages: the profile is a JSON object, options of the same names override it.
+//! The effects on messages: the profile is a JSON object, and options with the same names override
+//! it.
 //!
-//! A suite's options are scalars, so an option that is an object here may be written as words:
+//! A suite's options are scalars, so an option that is an object here may also be written as words:
 //! `latency: "lognormal median_ns=300000 sigma=0.5"`, `loss: "burst p=0.01 r=0.25"`, `cpu_burn_ns:
 //! "publisher=20000 reader=5000"`.
 
@@ -34,41 +35,41 @@ pub const SETTING_NAMES: [&str; 17] = [
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// The floor's transport below: `shm_ring`, `tcp` or `unix`; all reliable, so that every loss
-    /// is an injected one.
+    /// The floor's transport that carries the messages: `shm_ring`, `tcp` or `unix`; all are
+    /// reliable, so that every loss is an injected one.
     pub transport: String,
     pub seed: u64,
-    /// From the publish call to the delivery; absent: as fast as the channel.
+    /// The latency from the publish call to the delivery; absent: that of the channel.
     pub latency: Option<Law>,
-    /// A message is not delivered before the previous one of its writer. The law then holds only
-    /// while it stays below the spacing of messages; `false` lets slow messages be overtaken, and
-    /// the law holds at any rate.
+    /// If true, a message is not delivered before the previous one of its writer. The law then
+    /// holds only while it stays below the spacing of messages; with `false`, messages may overtake
+    /// slow ones, and the law holds at any rate.
     pub fifo: bool,
-    /// Before each reader messages are served one after another, and each takes so long before the
-    /// law begins. Probes are served too, and take the law's mean: they are in the way of what
-    /// comes behind them.
+    /// Messages to a reader are served one after another, and each service takes this long before
+    /// the law begins. Probes are served too, and take the law's mean, because they delay the
+    /// messages after them.
     pub serve_ns: i64,
     pub loss: Option<Loss>,
     /// Probability that a message is delivered twice.
     pub duplicate: f64,
     pub reorder: Option<Reorder>,
-    /// Probability that one byte is changed: of the part that the reader checks, or of the header
-    /// where there is none.
+    /// Probability that one byte is changed: a byte that the reader checks, or one of the header if
+    /// it checks none.
     pub corrupt: f64,
-    /// How long each publish call takes at least.
+    /// The least time that each publish call takes.
     pub publish_block_ns: i64,
-    /// CPU time burnt for each message.
+    /// The CPU time used for each message.
     pub cpu_burn_ns: PerSide,
-    /// Memory taken for each message and never given back.
+    /// The memory taken for each message and never given back.
     pub memory_growth_bytes: PerSide,
-    /// How long before its time a sleep ends, to spin for the rest: exact times cost this much CPU
+    /// How long before its time a sleep ends; the thread then spins. Exact times cost this much CPU
     /// per message.
     pub spin_ns: i64,
-    /// The path that the account claims, whatever the truth: for the test of attestations.
+    /// The path that the account claims, even if it is false: for the test of attestations.
     pub lying_path: Option<String>,
-    /// What is done to a service's replies. The settings without `reply_` are for messages and
-    /// requests, and these alone for replies: so a loss is known to be one of a request or one of a
-    /// reply.
+    /// The latency of a service's replies. Settings without `reply_` apply to messages and
+    /// requests, those with it apply to replies only, so that a loss is known to be that of a
+    /// request or that of a reply.
     pub reply_latency: Option<Law>,
     pub reply_loss: Option<Loss>,
     /// Probability that a reply is delivered twice.
@@ -102,16 +103,16 @@ impl Default for Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Loss {
-    /// Each message for itself: the rate is p.
+    /// Each message is lost independently: the rate is p.
     Bernoulli { p: f64 },
-    /// Gilbert–Elliott: a good message is followed by a lost one with p, a lost one by a good one
-    /// with r; before the first message all is good. The rate tends to p / (p + r), the mean length
-    /// of a burst is 1 / r.
+    /// Gilbert–Elliott: after a message that is not lost, the next is lost with probability p;
+    /// after a lost one, the next is not lost with probability r; before the first message none was
+    /// lost. The rate tends to p / (p + r), the mean length of a burst is 1 / r.
     Burst { p: f64, r: f64 },
 }
 
-/// With probability `p` a message is held back for `by_ns` more, and does not hold back those
-/// behind it.
+/// With probability `p` a message is held back for `by_ns` more, and does not hold back the
+/// messages after it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reorder {
@@ -119,7 +120,7 @@ pub struct Reorder {
     pub by_ns: i64,
 }
 
-/// A value for each side; one number stands for both.
+/// A value for each side; a single number applies to both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "OneOrBoth")]
 pub struct PerSide {
@@ -168,7 +169,7 @@ impl Settings {
 
     /// Settings from a JSON object; the error says what was expected.
     pub fn from_map(map: Map<String, Value>) -> Result<Settings, String> {
-        // One by one, so that the error can name the setting.
+        // Each setting is read by itself, so that the error can name it.
         for (key, value) in &map {
             let alone = Map::from_iter([(key.clone(), value.clone())]);
             serde_json::from_value::<Settings>(Value::Object(alone))
@@ -223,7 +224,7 @@ impl Settings {
             })
     }
 
-    /// Whether messages wait for their time, which takes a thread that holds them.
+    /// Whether messages wait for their time, which needs a thread that holds them.
     pub fn holds_messages(&self) -> bool {
         self.latency.is_some()
             || self.reorder.is_some()
@@ -231,7 +232,7 @@ impl Settings {
             || self.serve_ns > 0
     }
 
-    /// What is done to replies, as the settings of messages.
+    /// The settings for replies, in the form of settings for messages.
     pub fn of_replies(&self) -> Settings {
         Settings {
             transport: self.transport.clone(),
@@ -247,7 +248,7 @@ impl Settings {
     }
 }
 
-/// An option's value; words `KIND key=value …` become the object they stand for.
+/// An option's value; words `KIND key=value …` become the object that they describe.
 fn structured(key: &str, value: &Value) -> Value {
     const OBJECTS: [&str; 7] = [
         "latency",

@@ -1,10 +1,11 @@
-//! What happens to a message: a pure function of settings, trial, writer and sequence number.
+//! The fate of a message: a pure function of settings, trial, writer and sequence number.
 //!
-//! The trial counts by its nonce, so that trials of one arm are draws of one law and not copies of
-//! each other: what a law promises over trials can then be proved over trials.
+//! The trial enters by its nonce, so that trials of one arm are draws from one law and not copies
+//! of each other: properties of a law over trials can then be tested over trials.
 //!
-//! Each message has its own place in the writer's ChaCha8 stream, so that its draws depend on no
-//! other message. Only burst loss has a memory; it is a chain over the sequence numbers from 0.
+//! Each message has its own place in the writer's ChaCha8 stream, so that its draws do not depend
+//! on other messages. Only burst loss depends on earlier messages; it is a chain over the sequence
+//! numbers from 0.
 
 use std::process::ExitCode;
 
@@ -14,24 +15,26 @@ use serde::Serialize;
 
 use crate::settings::{Loss, Settings};
 
-/// Words of the stream that belong to one message; it uses about ten.
+/// How many words of the stream belong to one message; it uses about ten.
 const WORDS: u128 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Truth {
     pub seq: u64,
-    /// A lost message suffers nothing else.
+    /// A lost message has no other effect.
     pub lost: bool,
     pub duplicated: bool,
-    /// Held back for `reorder.by_ns` more; it is overtaken if others come within that time.
+    /// The message is held back for `reorder.by_ns` more; others that come within that time
+    /// overtake it.
     pub reordered: bool,
-    /// Decides which byte is changed.
+    /// The random number that selects the changed byte.
     pub corrupt: Option<u64>,
-    /// Drawn from the law, without what `reorder` and `fifo` add; None: not held back.
+    /// The latency drawn from the law, without the additions of `reorder` and `fifo`; None: not
+    /// held back.
     pub latency_ns: Option<i64>,
 }
 
-/// The truth of one writer's messages in any order; quickest in ascending order.
+/// The fates of one writer's messages in any order; ascending order is the fastest.
 pub struct TruthStream<'s> {
     settings: &'s Settings,
     random: ChaCha8Rng,
@@ -50,10 +53,10 @@ impl<'s> TruthStream<'s> {
         TruthStream::resume(settings, nonce, writer, Chain::default())
     }
 
-    /// As it was left with [`TruthStream::chain`].
+    /// Continues from the state that [`TruthStream::chain`] returned.
     pub fn resume(settings: &'s Settings, nonce: u64, writer: u32, chain: Chain) -> Self {
-        // Odd, so that no two seeds meet; the generator's own seeding spreads the sum over all its
-        // bits.
+        // The factor is odd, so that no two seeds meet; the generator's own seeding spreads the sum
+        // over all its bits.
         let mut random = ChaCha8Rng::seed_from_u64(
             settings.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(nonce),
         );
@@ -71,7 +74,7 @@ impl<'s> TruthStream<'s> {
             Some(Loss::Bernoulli { p }) => self.loss_draw(seq) < p,
             Some(Loss::Burst { p, r }) => self.is_bad(seq, p, r),
         };
-        self.loss_draw(seq); // leaves the stream just behind it
+        self.loss_draw(seq); // leaves the stream just after this draw
         let mut hit = |p: f64| self.random.random::<f64>() < p;
         let (duplicated, reordered, corrupt) = (
             hit(self.settings.duplicate),
@@ -118,13 +121,13 @@ impl<'s> TruthStream<'s> {
     }
 }
 
-/// The truth of one message.
+/// The fate of one message.
 pub fn truth(settings: &Settings, nonce: u64, writer: u32, seq: u64) -> Truth {
     TruthStream::new(settings, nonce, writer).at(seq)
 }
 
-/// `--truth SETTINGS WRITER COUNT NONCE [reply]`: the truth of the first messages of a trial, a
-/// JSON line each, for proofs of the whole pipeline; with `reply`, of a service's replies. The
+/// `--truth SETTINGS WRITER COUNT NONCE [reply]`: the fates of the first messages of a trial, a
+/// JSON line each, for tests of the whole pipeline; with `reply`, those of a service's replies. The
 /// nonce is written as in the protocol: 16 hexadecimal digits.
 pub fn print(arguments: &[String]) -> ExitCode {
     let parsed = || -> Result<(Settings, u64, u32, u64), String> {
@@ -206,7 +209,7 @@ mod tests {
             (0..500).map(|seq| truth(&s, NONCE + 1, 9, seq)).collect::<Vec<_>>(),
             "another trial, other draws"
         );
-        // Switching one thing off changes nothing else.
+        // Switching one effect off changes nothing else.
         let lossless = Settings { loss: None, ..s.clone() };
         for t in forward.iter().filter(|t| !t.lost) {
             assert_eq!(truth(&lossless, NONCE, 9, t.seq), *t);

@@ -5,8 +5,7 @@ fn main() -> std::process::ExitCode {
     const BY_TIME: &str = "the delivery thread releases messages by their time, whose reader they are for, and holds any number";
     let arms = [
         Arm::profile("untouched").fault("room", BELOW),
-        // Every message held for its time, on the delivery thread; nothing lost, nothing out of
-        // order.
+        // The delivery thread holds every message for its time; none is lost or out of order.
         Arm::profile("untouched")
             .option("latency", "uniform min_ns=0 max_ns=2000000")
             .option("reply_latency", "constant ns=500000")

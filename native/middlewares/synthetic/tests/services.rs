@@ -1,5 +1,5 @@
-//! Services of the synthetic middleware: every request and every reply fares as its truth says, so
-//! the pipeline's "answered once, twice or never" can be held against it.
+//! Services of the synthetic middleware: every request and every reply has the fate that its truth
+//! states, so the pipeline's "answered once, twice or never" can be compared with it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -37,7 +37,8 @@ fn payload(writer: u32, seq: u64, cause: (u32, u64)) -> Vec<u8> {
     payload
 }
 
-/// Answers as the harness does; the place of a request in the list is its reply's sequence number.
+/// Answers as the harness does; the place of a request in the list is the sequence number of its
+/// reply.
 #[derive(Default)]
 struct Adder(Mutex<Vec<(u32, u64)>>);
 
@@ -53,7 +54,7 @@ impl Handler for Adder {
     }
 }
 
-/// Replies heard: sequence number → how often.
+/// The replies received: sequence number → how often.
 #[derive(Default)]
 struct Heard(Mutex<BTreeMap<u64, usize>>);
 
@@ -87,7 +88,7 @@ fn until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Two clients ask; compares what everyone heard with the truth.
+/// Two clients send requests; compares the replies that each received with the truth.
 fn play(settings: Value, domain_id: u32) {
     let profile = Profile {
         name: "test".into(),

@@ -1,5 +1,5 @@
-//! The synthetic middleware does exactly what it says it will: every injected event is found again,
-//! and nothing else.
+//! The synthetic middleware does exactly what its settings state: every injected event is found in
+//! the results, and no other.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,7 +21,7 @@ use serde_json::{json, Value};
 const WRITER: u32 = 7;
 const NONCE: u64 = 99;
 
-/// What a reader can tell of one delivery.
+/// The facts that a reader has about one delivery.
 #[derive(Clone, Debug)]
 struct Seen {
     /// None: the header is damaged.
@@ -53,7 +53,8 @@ impl Inbox {
     }
 }
 
-/// One writer and one reader on the same session; fields in the order in which they must end.
+/// One writer and one reader on the same session; its fields are in the order in which they must
+/// end.
 struct Bench {
     publisher: Box<dyn Publisher>,
     subscription: Box<dyn Subscription>,
@@ -242,8 +243,8 @@ fn no_message_is_early_and_the_excess_is_the_counted_lateness() {
         let mut excess: Vec<i64> = Vec::new();
         for seen in bench.inbox.seen() {
             let seq = seen.seq.unwrap() as usize;
-            // Our stamp is taken before the call, hence at most that much earlier than the
-            // middleware's own.
+            // The test's stamp is taken before the call, hence earlier than the middleware's own by
+            // at most that much.
             excess.push(seen.taken_ns - bench.calls[seq] - truths[seq].latency_ns.unwrap());
         }
         assert!(excess.iter().all(|&ns| ns >= 0), "a message came early: {excess:?}");
