@@ -371,6 +371,17 @@ def test_the_largest_jitter_is_one_that_a_suite_takes(rate_hz):
     assert Periodic(kind="periodic", rate_hz=rate_hz, jitter_ms=jitter_ms).jitter_ms == jitter_ms
 
 
+def test_topics_of_one_instant_have_one_rate(tmp_path):
+    """With rates of their own they drifted apart in the trial."""
+    image = IMAGE.copy()
+    image[[0, -1]] += 1e6, -1e6
+    planted = Planted("/image", image, 1000), Planted("/info", IMAGE + 1e5, 100)
+    suite, _ = suite_of(make_twin(read_bag(tmp_path / "run.mcap", *planted), ()))
+    arrivals = [p.arrival for node in suite.workloads[0].nodes for p in node.publishers]
+    assert len(arrivals) == 2 and None not in [arrival.phase_ns for arrival in arrivals]
+    assert len({arrival.rate_hz for arrival in arrivals}) == 1
+
+
 def test_the_length_of_a_bag_has_no_exponent(tmp_path):
     traffic = read_bag(tmp_path / "run.mcap", Planted("/pose", np.arange(3601) * S))
     assert "from 60.0 min of a bag" in suite_text(

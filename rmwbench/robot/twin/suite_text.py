@@ -236,9 +236,9 @@ def _publisher(topic: TwinTopic, steady_s: float, count: int) -> Iterator[str]:
 
 
 def _arrival(topic: TwinTopic, steady_s: float) -> Any:
-    """The arrival of one of the topic's publishers, with its share of the recorded rate."""
+    """The arrival of one of the topic's publishers, with its share of the rate."""
     arrivals = topic.traffic.arrivals
-    own_hz = arrivals.rate_hz / topic.traffic.publishers
+    own_hz = topic.rate_hz / topic.traffic.publishers
     rate_hz = _rate_hz(own_hz)
     if arrivals.kind == "once" or arrivals.rate_hz * (WARMUP_S + steady_s) < 1:
         return TraceArrival(kind="trace", offsets_ns=(round(1e9 * WARMUP_S),))

@@ -46,13 +46,15 @@ FEWEST_TIMES = 16
 
 @dataclass(frozen=True, kw_only=True)
 class TwinTopic:
-    """A topic of the suite. `qos` is that of its publishers. `together` is the largest topic that
-    is sent in the same instant, which may be itself; `phase_ns` is its phase, None for a drawn one.
-    `heavy`: it is among the topics with most of the bytes."""
+    """A topic of the suite. `rate_hz` is the rate of all its publishers together, `qos` that of each.
+    `together` is the largest topic that is sent in the same instant, which may be itself, and has
+    the same rate; `phase_ns` is its phase, None for a drawn one. `heavy`: it is among the topics
+    with most of the bytes."""
 
     name: str
     traffic: TopicTraffic
     message: MessageType
+    rate_hz: float
     qos: Qos
     together: str
     phase_ns: int | None
@@ -160,11 +162,13 @@ def _topics(sent: Sequence[TopicTraffic]) -> tuple[TwinTopic, ...]:
         carried += topic.bytes_per_s
     names = _suite_names(topic.name for topic in ordered)
     phases = {topic.name: _Phase(topic.name, None) for topic in ordered} | _phases(ordered)
+    rates_hz = {topic.name: topic.arrivals.rate_hz for topic in ordered}
     return tuple(
         TwinTopic(
             name=names[topic.name],
             traffic=topic,
             message=message_for(topic.type, topic.sizes.mean if topic.sizes else UNSIZED_BYTES),
+            rate_hz=rates_hz[phases[topic.name].leader],
             qos=_offered_qos(topic),
             together=names[phases[topic.name].leader],
             phase_ns=phases[topic.name].ns,
