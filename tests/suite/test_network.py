@@ -149,11 +149,15 @@ def in_network(line: str) -> UserError:
             "cannot be 'blackhol'",
             "did you mean `blackhole`?",
         ),
-        ("changes: [{at_s: 1, host: robot}]", "what changes?", None),
-        ("changes: [{at_s: 1, host: robot, change: up, up: {delay_ms: 1}}]", "what changes?", None),
+        ("changes: [{at_s: 1, host: robot}]", "either a name or a new spec", None),
+        (
+            "changes: [{at_s: 1, host: robot, change: up, up: {delay_ms: 1}}]",
+            "either a name or a new spec",
+            None,
+        ),
         ("changes: [{at_s: 9, host: robot, change: up}]", "after the steady state", "lengthen"),
         ("multicast: flod", "cannot be 'flod'", "did you mean `flood`?"),
-        ("priority: [{dscp: 46, udp_port: 1}]", "which frames?", None),
+        ("priority: [{dscp: 46, udp_port: 1}]", "names its frames by one key", None),
         ("neighbors: dynamic", "unknown key `neighbors`", "did you mean `neighbours`?"),
         (
             "trace: nowhere.csv",
@@ -274,7 +278,7 @@ def test_a_host_roams_from_medium_to_medium():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("{at_s: 1, host: robot, change: roam}", "where does it roam to?"),
+        ("{at_s: 1, host: robot, change: roam}", "needs another medium"),
         ("{at_s: 1, host: robot, change: roam, medium: ap3}", "unknown medium `ap3`"),
         ("{at_s: 1, host: robot, change: roam, medium: ap1}", "is on `ap1` already"),
         ("{at_s: 1, host: base, change: roam, medium: ap2}", "`base` is on no medium"),

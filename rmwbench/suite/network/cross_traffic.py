@@ -34,7 +34,7 @@ class CrossTraffic(Strict):
     def _consistent(self) -> "CrossTraffic":
         if self.from_ == self.to:
             raise Fault(
-                "cross traffic leads from one host to another",
+                "this cross traffic leads to its own host",
                 expected="two hosts",
                 actual=self.to,
                 at=("to",),

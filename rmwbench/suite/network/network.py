@@ -143,7 +143,9 @@ class PriorityClass(Strict):
     def _by_one_key(self) -> "PriorityClass":
         if (self.dscp is None) == (self.udp_port is None):
             raise Fault(
-                "which frames?", expected="`dscp: 46` or `udp_port: 7412`", actual="both or neither"
+                "a class of priority names its frames by one key",
+                expected="`dscp: 46` or `udp_port: 7412`",
+                actual="neither" if self.dscp is None else "both",
             )
         return self
 
@@ -174,7 +176,7 @@ class NetworkChange(DirectionSpecs):
         spec_keys = list(self.specs_by_key)
         if (self.change is None) == (not spec_keys):
             raise Fault(
-                "what changes?",
+                "a change has either a name or a new spec",
                 expected="`change: blackhole`, or a spec such as `up: {rate_mbps: 5}`",
                 actual=f"both `change` and `{spec_keys[0]}`" if spec_keys else "neither",
                 at=("at_s",),
@@ -190,7 +192,7 @@ class NetworkChange(DirectionSpecs):
             )
         if self.change == ROAM and self.medium is None:
             raise Fault(
-                "where does it roam to?",
+                "a host that roams needs another medium",
                 expected="`medium`, one of the network's `media`",
                 at=("change",),
             )

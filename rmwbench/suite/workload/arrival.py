@@ -26,7 +26,7 @@ MAX_TRACE_MESSAGES = 50_000
 
 def _holdable(rate_hz: float) -> float:
     if not math.isfinite(rate_hz) or rate_hz <= 0:
-        raise Fault("a rate is a positive number", expected="more than 0 Hz", actual=rate_hz)
+        raise Fault("this rate is not positive", expected="more than 0 Hz", actual=rate_hz)
     if rate_hz > MAX_RATE_HZ:
         raise Fault(
             f"the clock cannot hold {rate_hz:g} Hz",
@@ -36,7 +36,7 @@ def _holdable(rate_hz: float) -> float:
         )
     if rate_hz < 1e-3:
         raise Fault(
-            "a message every quarter of an hour or less is not a workload",
+            "this rate is too low for a workload",
             expected="at least 0.001 Hz",
             actual=f"{rate_hz:g} Hz",
         )
@@ -199,7 +199,7 @@ class TraceArrival(Strict):
         ):
             if after < before:
                 raise Fault(
-                    "a trace runs forward",
+                    "the times of a trace do not ascend",
                     expected=f"at least {before}",
                     actual=after,
                     at=("offsets_ns", index),
