@@ -100,6 +100,16 @@ CONTRADICTIONS = {
         3,
         "waits for no workload",
     ),
+    "a phase beyond any trial": (
+        (RATE, f"arrival: {{kind: periodic, rate_hz: 1000, phase_ns: {10**30}}}"),
+        10,
+        "`phase_ns` is out of range",
+    ),
+    "a time beyond any trial": (
+        (RATE, f"arrival: {{kind: trace, offsets_ns: [0, {10**30}]}}"),
+        10,
+        "`offsets_ns` is out of range",
+    ),
     "no steady state": (("steady_s: 1.0", "steady_s: 0"), 12, "steady"),
     "too few messages for the percentile": ((RATE, "rate_hz: 19"), 8, "too few messages"),
     # 20 in phase 0, and 19 in half of the phases that are drawn

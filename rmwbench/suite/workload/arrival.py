@@ -45,6 +45,9 @@ def _holdable(rate_hz: float) -> float:
 
 RateHz = Annotated[float, AfterValidator(_holdable)]
 
+Offset = Annotated[int, Field(ge=0, le=3 * 86_400 * 10**9)]
+"""A time in ns from the start of the warm-up, up to the end of the longest trial."""
+
 
 def _due(begin_ns: int, end_ns: int, period_ns: int, phase_ns: int) -> int:
     """The number of times `phase + k · period`, k ≥ 0, in [begin, end)."""
@@ -80,7 +83,7 @@ class Periodic(Strict):
 
     kind: Literal["periodic"]
     rate_hz: RateHz
-    phase_ns: int | None = Field(default=None, ge=0)
+    phase_ns: Offset | None = None
     jitter_ms: float | None = Field(default=None, gt=0)
 
     @model_validator(mode="after")
@@ -141,7 +144,7 @@ class Burst(Strict):
     kind: Literal["burst"]
     rate_hz: RateHz
     messages: int = Field(alias="count", ge=1)
-    phase_ns: int | None = Field(default=None, ge=0)
+    phase_ns: Offset | None = None
 
     @model_validator(mode="after")
     def _mean_rate_holdable(self) -> "Burst":
@@ -176,7 +179,7 @@ class TraceArrival(Strict):
     """Recorded times, counted from the start of the warm-up, which are not repeated."""
 
     kind: Literal["trace"]
-    offsets_ns: ListOf[int]
+    offsets_ns: ListOf[Offset]
 
     @model_validator(mode="after")
     def _ascending(self) -> "TraceArrival":
