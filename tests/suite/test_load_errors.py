@@ -322,6 +322,12 @@ def test_advised_seconds_are_enough_and_can_be_copied():
     suite(depth, ("steady_s: 1.0", "steady_s: 20, drain_s: 6.06"))
 
 
+def test_a_truth_value_with_an_anchor_is_one_in_an_unusual_file_too():
+    """libyaml's reader leaves 1_000 to ruamel.yaml."""
+    arms = suite(("zenoh}", "zenoh, loan: &loan true}"), (RATE, "rate_hz: 1_000")).arms
+    assert arms[1].loan is True
+
+
 FLOOD = nodes(
     "{name: controller, publishers: [{topic: control, arrival: {kind: periodic, rate_hz: 1}}]}",
     "{name: camera, publishers: [{topic: flood, arrival: {kind: saturation, limit: 1000}}]}",

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.scalarbool import ScalarBoolean
 
 from rmwbench.errors import UserError
 from rmwbench.suite.fault import Fault, fault_of, shape
@@ -130,6 +131,8 @@ def values_of(node: Any, where: str, above: tuple[int, ...] = ()) -> Any:
         if isinstance(node, CommentedSeq):
             return [values_of(item, where, inside) for item in node]
         return {str(key): values_of(value, where, inside) for key, value in node.items()}
+    if isinstance(node, ScalarBoolean):
+        return bool(node)  # with an anchor ruamel.yaml makes it an int
     for kind in (bool, int, float, str):
         if isinstance(node, kind):
             plain = kind(node)
