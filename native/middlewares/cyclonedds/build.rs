@@ -1,7 +1,7 @@
 //! Compiles RouDi's two functions (roudi/) against the iceoryx that cyclors bundles.
 //!
-//! cyclors has no `links` key: Cargo neither says where it built iceoryx nor builds it before this
-//! script runs. So the headers come from cyclors' source in Cargo's registry, configured with
+//! cyclors has no `links` key: Cargo neither reports where it built iceoryx nor builds it before
+//! this script runs. So the headers come from cyclors' source in Cargo's registry, configured with
 //! cyclors' own options, and libiceoryx_posh_roudi.a from the search path that Cargo passes to the
 //! linker from cyclors' build. Both are of the one version that Cargo.toml pins.
 
@@ -9,7 +9,7 @@ use std::env;
 use std::path::PathBuf;
 use std::process::{exit, Command};
 
-/// As cyclors' build script has them.
+/// The options of cyclors' build script.
 const OPTIONS: [&str; 3] =
     ["-DBUILD_SHARED_LIBS=OFF", "-DTOML_CONFIG=OFF", "-DCMAKE_BUILD_TYPE=Release"];
 
@@ -36,7 +36,7 @@ fn main() {
     println!("cargo:rustc-link-lib=static=iceoryx_posh_roudi");
 }
 
-/// The source of cyclors: CYCLORS_SOURCE, or in Cargo's registry. The same version in two
+/// The source of cyclors: CYCLORS_SOURCE, or the one in Cargo's registry. The same version in two
 /// registries is the same source, because Cargo.lock has its checksum.
 fn cyclors() -> PathBuf {
     if let Some(source) = env::var_os("CYCLORS_SOURCE").filter(|s| !s.is_empty()) {

@@ -1,9 +1,9 @@
-// RouDi, the daemon of iceoryx, without the signals and the configuration file of its own program:
-// two C functions.
+// RouDi, the daemon of iceoryx, as two C functions, without the signals and the configuration file
+// of iceoryx's own program.
 //
-// It must not end applications: the orchestrator does that, and RouDi would signal whatever process
-// has got the number of one that crashed. sharesAddressSpaceWithApplications is its word for that
-// and has no other effect.
+// It must not end applications: the orchestrator does that, and RouDi would send a signal to the
+// process that now has the PID of a crashed one. iceoryx names this setting
+// sharesAddressSpaceWithApplications; it has no other effect.
 
 #include "iceoryx_posh/internal/roudi/roudi.hpp"
 #include "iceoryx_posh/iceoryx_posh_config.hpp"
@@ -32,8 +32,8 @@ struct rmwbench_pool {
   uint32_t chunks;
 };
 
-// Returns when applications can register. What fails inside iceoryx ends the process with its words
-// on stderr.
+// Returns when applications can register. An error inside iceoryx ends the process, with iceoryx's
+// text on stderr.
 void *rmwbench_roudi_start(const rmwbench_pool *pools, size_t count) {
   iox::mepoo::MePooConfig memory;
   for (size_t k = 0; k < count; ++k) {
@@ -46,7 +46,7 @@ void *rmwbench_roudi_start(const rmwbench_pool *pools, size_t count) {
   return new Daemon(config);
 }
 
-// Ends it and removes its segments, sockets and locks.
+// Ends RouDi and removes its segments, sockets and locks.
 void rmwbench_roudi_stop(void *daemon) { delete static_cast<Daemon *>(daemon); }
 
 }  // extern "C"

@@ -1,9 +1,9 @@
 //! Write batching: Cyclone packs small messages into one datagram and sends it when it is full, or
-//! when it is told to.
+//! when it is flushed.
 //!
-//! A user of the API tells it (`dds_write_flush`) at the end of each burst of its own; an open-loop
+//! A user of the API flushes (`dds_write_flush`) at the end of each of its own bursts; an open-loop
 //! schedule has no such ends. So one thread flushes every writer of the session in a fixed period,
-//! which bounds what batching may cost in latency.
+//! which bounds the latency that batching adds.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
@@ -48,7 +48,7 @@ impl Batches {
         })
     }
 
-    /// Flushes this writer until what it returns is dropped.
+    /// Flushes this writer until the result is dropped.
     pub fn add(&self, writer: dds_entity_t) -> Batched {
         self.shared.writers.lock().unwrap().open.push(writer);
         self.shared.changed.notify_all();
@@ -87,8 +87,8 @@ impl Shared {
     fn flush_every(&self, period: Duration) {
         let mut writers = self.writers.lock().unwrap();
         while !writers.closing {
-            // Under the lock, so that no writer is deleted meanwhile; a publish call does not take
-            // it.
+            // The lock is held, so that no writer is deleted meanwhile; a publish call does not
+            // take it.
             for &writer in &writers.open {
                 // SAFETY: a plain call on a live entity.
                 unsafe { dds_write_flush(writer) };

@@ -1,10 +1,10 @@
 //! Content filters: `percent < N` on the sequence number of the harness's header
 //! (worker-protocol.md).
 //!
-//! Cyclone filters by a C function that a reader's topic carries: it makes a whole sample of every
-//! message that arrives, calls the function, and drops what it refuses before the reader's history.
-//! Writers never hear of it and send everything. Making a sample needs a described type, so such a
-//! reader gets a topic of that kind whatever the session's is.
+//! Cyclone filters by a C function that belongs to a reader's topic: it makes a whole sample of
+//! every message that arrives, calls the function, and drops the samples that it refuses before the
+//! reader's history. Writers do not know the filter and send all messages. Making a sample needs a
+//! described type, so such a reader has a topic of that kind, whatever the session's kind is.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -22,7 +22,7 @@ pub const TOPICS: Kind = Kind::Descriptor;
 
 pub struct Filter {
     percent: u32,
-    /// Bytes of a sample before the payload, and of the payload.
+    /// The number of bytes of a sample before the payload, and of the payload.
     payload_at: usize,
     payload_bytes: usize,
     evaluated: AtomicI64,
@@ -30,7 +30,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The filter that an endpoint asks for, if it asks. Errors: another expression.
+    /// The filter that an endpoint requests; None if it requests none. Errors: another expression.
     pub fn asked(config: &EndpointConfig, wire: &Wire) -> Result<Option<Filter>, Error> {
         let Some(expression) = &config.qos.content_filter else { return Ok(None) };
         Ok(Some(Filter {
@@ -42,7 +42,7 @@ impl Filter {
         }))
     }
 
-    /// Filters what readers of this topic receive; `self` must stay where it is until they are
+    /// Filters the messages of this topic's readers; `self` must stay where it is until they are
     /// gone.
     pub fn set(&self, topic: dds_entity_t, object: &str) -> Result<(), Error> {
         let own = std::ptr::from_ref(self).cast_mut().cast::<c_void>();
@@ -53,7 +53,7 @@ impl Filter {
         }
     }
 
-    /// What came to the filter and what it refused, here at the reader.
+    /// How many messages came to the filter of this reader, and how many it refused.
     pub fn counters(&self) -> [(String, i64); 2] {
         let of = |name: &str, count: &AtomicI64| (name.to_string(), count.load(Ordering::Relaxed));
         [of("reader_filter_evaluated", &self.evaluated), of("reader_filter_refused", &self.refused)]
@@ -61,7 +61,7 @@ impl Filter {
 
     fn passes(&self, payload: &[u8]) -> bool {
         match Header::read(payload) {
-            // The barrier's probes pass, and what is not of a trial.
+            // The barrier's probes pass, and so do messages that are not of a trial.
             Ok(header) if header.phase != Phase::Probe => passes(header.seq, self.percent),
             _ => true,
         }
@@ -82,16 +82,15 @@ pub fn percent(expression: &str, endpoint: u32) -> Result<u32, Error> {
     })
 }
 
-/// Whether the message of this number is among `percent` in a hundred: Fibonacci hashing of its low
-/// 32 bits.
+/// Whether `percent` of 100 message numbers include this one: Fibonacci hashing of its low 32 bits.
 fn passes(seq: u64, percent: u32) -> bool {
     let mixed = (seq as u32).wrapping_mul(2_654_435_761);
     (u64::from(mixed) * 100) >> 32 < u64::from(percent)
 }
 
 unsafe extern "C" fn evaluate(sample: *const c_void, filter: *mut c_void) -> bool {
-    // SAFETY: the argument is the filter that `set` was given, the sample one of the described
-    // type, which is as long as all of this.
+    // SAFETY: the argument is the filter that `set` was given, and the sample has the described
+    // type, which is long enough for all of this.
     let (filter, payload) = unsafe {
         let filter = &*filter.cast::<Filter>();
         (
@@ -120,7 +119,7 @@ mod tests {
             let passed = (0..10_000).filter(|&seq| passes(seq, percent)).count();
             assert!(passed.abs_diff(100 * percent as usize) <= 20, "{percent}: {passed} of 10000");
         }
-        // The same in every worker; these are the first that pass `percent < 10`.
+        // These are the first numbers that pass `percent < 10`, in every worker.
         assert_eq!((0..40).filter(|&seq| passes(seq, 10)).collect::<Vec<_>>(), [0, 5, 13, 26, 34]);
     }
 

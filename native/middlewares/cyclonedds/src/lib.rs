@@ -3,16 +3,16 @@
 //! Messages are raw CDR on keyless "blob" topics with ROS 2's topic and type names: no IDL, no type
 //! known by name, and the same bytes on the wire as rmw_cyclonedds sends, so the worker can talk to
 //! real ROS 2 nodes and to other vendors. Blob topics never use Cyclone's shared-memory exchange
-//! (PSMX); where a profile configures that, topics get a descriptor instead (see [`topic`]) and
-//! RouDi must run (see [`roudi`]). The option `topic` (`blob` or `descriptor`) chooses the other
-//! kind on purpose.
+//! (PSMX); if a profile configures that, topics get a descriptor instead (see [`topic`]) and RouDi
+//! must run (see [`roudi`]). The option `topic` (`blob` or `descriptor`) selects the kind
+//! explicitly.
 //!
-//! Modes become a second document of configuration (see [`modes`]). Everything that release 0.10
-//! has too is in [`rmwbench_cyclone`]; what this release does in a way of its own, [`release`] tells
-//! it.
+//! Modes become a second document of configuration (see [`modes`]). Code that release 0.10 shares
+//! is in [`rmwbench_cyclone`]; [`release`] implements what differs in this release.
 
-// Named before `rmwbench_cyclone`, because rustc gives its linker what it met first last, and a
-// linker that only looks forward must find Cyclone's library behind those who call it.
+// This is named before `rmwbench_cyclone`, because rustc passes the crates to its linker in the
+// reverse order, and a linker that only looks forward must find Cyclone's library after its
+// callers.
 extern crate cyclors;
 
 mod batch;
@@ -40,7 +40,7 @@ use serde_json::json;
 
 pub struct CycloneDds;
 
-/// The bundled Cyclone DDS; cyclors exports no version to ask.
+/// The version of the bundled Cyclone DDS; cyclors exports none.
 pub const VERSION: &str = "11.0.1";
 
 const WITH_SHARED_MEMORY: &str =
@@ -64,7 +64,7 @@ impl Middleware for CycloneDds {
             middleware: "cyclonedds".into(),
             layer: "native".into(),
             version: VERSION.into(),
-            // The date of tag 11.0.1 in Cyclone's own repository.
+            // This is the date of tag 11.0.1 in Cyclone's own repository.
             release_date: "2026-03-20".into(),
             build: BTreeMap::from([
                 ("source".into(), json!("crate cyclors 0.4.0 (bundled Cyclone DDS 11.0.1, static)")),
@@ -150,7 +150,7 @@ impl Middleware for CycloneDds {
         &[("transport", "shm", &[roudi::NAME])]
     }
 
-    /// Shared memory ends at its host, and so does who manages it.
+    /// Shared memory ends at its host, and so does its daemon.
     fn daemons_each_host(&self) -> &'static [&'static str] {
         &[roudi::NAME]
     }

@@ -1,4 +1,4 @@
-//! The options that bound what ROS 2 leaves without bounds.
+//! Options that set limits where ROS 2 sets none.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use rmwbench_harness::middleware::{EndpointConfig, Error, SessionConfig};
 pub const MAX_BLOCKING: &str = "max_blocking_ms";
 pub const MAX_SAMPLES: &str = "max_samples";
 
-/// Bounds that a session sets for all its endpoints; by default those of ROS 2, which has none.
+/// The limits that a session sets for all its endpoints; the default is ROS 2's: none.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     max_blocking_ns: i64,
-    /// What a reader's cache may hold, the history aside.
+    /// The number of samples in a reader's cache, besides the limit of its history.
     max_samples: i32,
 }
 
@@ -37,7 +37,7 @@ impl Limits {
         Ok(Limits { max_blocking_ns: max_blocking_ns.unwrap_or(INFINITE_NS), max_samples })
     }
 
-    /// The QoS of an endpoint within these bounds.
+    /// The QoS of an endpoint within these limits.
     pub fn qos(&self, config: &EndpointConfig) -> Result<DdsQos, Error> {
         let qos = DdsQos::asked(config, self.max_blocking_ns)?;
         if self.max_samples != UNLIMITED {

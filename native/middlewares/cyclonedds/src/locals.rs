@@ -1,8 +1,8 @@
-//! The writers of this process, by instance handle: what a reader gets from one of them never left
-//! the process.
+//! The writers of this process, by instance handle: a message that a reader gets from one of them
+//! never left the process.
 //!
-//! Cyclone delivers within a domain itself, whatever the transport; it tells of each sample who
-//! wrote it.
+//! Within a domain Cyclone delivers directly, whatever the transport; each sample has the handle of
+//! its writer.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 pub struct Locals(Mutex<BTreeSet<u64>>);
 
 impl Locals {
-    /// Until what this returns is dropped.
+    /// Adds a writer until the result is dropped.
     pub fn add(self: &Arc<Self>, handle: u64) -> Local {
         self.0.lock().unwrap().insert(handle);
         Local { locals: self.clone(), handle }
@@ -31,13 +31,13 @@ impl Drop for Local {
     }
 }
 
-/// A reader's memory of whom it heard last: almost always it is one of these two, and no lock is
-/// taken.
+/// A reader's memory of the last writers: a message is almost always from one of these two, and
+/// then no lock is taken.
 pub struct Heard {
     locals: Arc<Locals>,
     local: AtomicU64,
     remote: AtomicU64,
-    /// Messages of this process's own writers.
+    /// The number of messages of this process's own writers.
     messages: AtomicU64,
 }
 
@@ -47,7 +47,7 @@ impl Heard {
         Heard { locals, local, remote, messages }
     }
 
-    /// Counts a message of this writer, if it is of this process.
+    /// Counts a message of this writer, if the writer is in this process.
     #[inline]
     pub fn hear(&self, handle: u64) {
         if self.is_local(handle) {
@@ -55,12 +55,12 @@ impl Heard {
         }
     }
 
-    /// How many of this process's own writers it heard.
+    /// The number of messages that it heard from this process's own writers.
     pub fn messages(&self) -> u64 {
         self.messages.load(Ordering::Relaxed)
     }
 
-    /// Whether the writer of this handle is of this process.
+    /// Whether the writer with this handle is in this process.
     #[inline]
     fn is_local(&self, handle: u64) -> bool {
         if handle == self.local.load(Ordering::Relaxed) {

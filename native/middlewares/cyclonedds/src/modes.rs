@@ -1,8 +1,8 @@
-//! The portable modes, as Cyclone's configuration has them: a second document after the profile's,
-//! whose settings replace the first's.
+//! The portable modes as Cyclone's configuration: a second document after the profile's, whose
+//! settings replace those of the first.
 //!
-//! What Cyclone cannot be told by its configuration is told elsewhere: batching is a QoS of each
-//! writer ([`crate::batch`]), pools are RouDi's ([`crate::roudi`]).
+//! Two modes are set in other ways: batching is a QoS of each writer ([`crate::batch`]), pools are
+//! RouDi's ([`crate::roudi`]).
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::xml;
 
 const NAMED_WITHIN: Duration = Duration::from_millis(500);
-/// No further thread within this time: all are named.
+/// If no further thread appears within this time, all threads are named.
 const SETTLED: Duration = Duration::from_millis(50);
 
 const NO_TCP: &str = "tcp: the crate cyclors builds Cyclone DDS without its DDS-over-TCP (ENABLE_TCP, a proof of concept, is off)";
@@ -47,7 +47,7 @@ enum Discovery {
     Server,
 }
 
-/// What was asked, as far as a session needs it; None: as the profile has it.
+/// The requested modes, as far as a session needs them; None: as in the profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Modes {
     pub transport: Option<Transport>,
@@ -56,7 +56,7 @@ pub struct Modes {
     threads: Option<u32>,
 }
 
-/// The description's map.
+/// The modes for the description.
 pub fn described() -> BTreeMap<String, String> {
     modes(&[
         ("transport", "udp|shm|intra_process"),
@@ -76,7 +76,8 @@ fn unsupported(mode: &str, why: impl Into<String>) -> Error {
 }
 
 impl Modes {
-    /// What `config` asks. Errors: levels that Cyclone, or this build of it, has not.
+    /// The modes that `config` requests. Errors: levels that Cyclone, or this build of it, does not
+    /// have.
     pub fn asked(config: &SessionConfig) -> Result<Modes, Error> {
         let asked = Modes {
             transport: config.mode("transport")?,
@@ -115,25 +116,25 @@ impl Modes {
         Ok(asked)
     }
 
-    /// The configuration in force: `profile` less what the modes replace, and the document of the
-    /// modes. Without modes it is `profile`.
+    /// The configuration in force: `profile` without the settings that the modes replace, and the
+    /// document of the modes. Without modes it is `profile`.
     pub fn apply(&self, profile: &str) -> Result<String, Error> {
         let invalid =
             |message| Error { kind: ErrorKind::Invalid, object: "profile".into(), message };
         let mut text = profile.to_owned();
-        // The exchange of the profile stays where the transport is not asked, or is shared memory.
+        // The exchange of the profile stays if the transport is not set, or is shared memory.
         if matches!(self.transport, Some(Transport::Udp | Transport::IntraProcess)) {
             text = xml::without(&xml::without_comments(&text), "PubSubMessageExchange")
                 .map_err(invalid)?;
         }
         if self.transport == Some(Transport::IntraProcess) {
-            // There are none then, and Cyclone would miss those that are named.
+            // No interface is needed then, and Cyclone would fail to find those that are named.
             text = xml::without(&text, "Interfaces").map_err(invalid)?;
         }
         if self.discovery.is_some() {
             text = xml::without(&xml::without_comments(&text), "Peers").map_err(invalid)?;
         }
-        // A list of interfaces would grow and not be replaced.
+        // Cyclone would append to a list of interfaces instead of replacing it.
         let kept = shared_host::name().is_some() && self.transport != Some(Transport::IntraProcess);
         if kept {
             text = xml::without_comments(&text);
@@ -145,8 +146,8 @@ impl Modes {
         Ok(if document.is_empty() { text } else { format!("{},\n{document}", text.trim_end()) })
     }
 
-    /// The settings that replace those of `profile`; empty without any. `loopback`: and lo as the
-    /// only interface.
+    /// The settings that replace those of `profile`; empty if there are none. `loopback`: adds lo
+    /// as the only interface.
     fn document(&self, profile: &str, loopback: bool) -> String {
         let (mut general, mut internal, mut discovery) =
             (String::new(), String::new(), String::new());
@@ -157,8 +158,8 @@ impl Modes {
         }
         match self.transport {
             Some(Transport::Udp) => general.push_str("<Transport>udp</Transport>"),
-            // Not in its manual, but in its list of transports: no socket at all, endpoints of one
-            // domain still meet.
+            // This level is not in Cyclone's manual, but in its list of transports: it has no
+            // socket at all, and endpoints of one domain still match.
             Some(Transport::IntraProcess) => general.push_str("<Transport>none</Transport>"),
             Some(Transport::Shm) if !exchanges_over_iceoryx(profile) => general
                 .push_str("<Interfaces><PubSubMessageExchange type=\"iox\" priority=\"1000000\" config=\"LOG_LEVEL=WARN;\"/></Interfaces>"),
@@ -197,10 +198,11 @@ impl Modes {
         format!("<CycloneDDS xmlns=\"https://cdds.io/config\"><Domain Id=\"any\">{groups}</Domain></CycloneDDS>")
     }
 
-    /// Refuses what Cyclone did not grant: a level that is not in force would be
-    /// measured under a wrong name.
+    /// Refuses settings that Cyclone did not grant: a level that is not in force would be measured
+    /// under a wrong name.
     ///
-    /// `receive_threads` counts them: they take their names themselves, soon after they began.
+    /// `receive_threads` counts the receive threads: they set their names themselves, soon after
+    /// their start.
     pub fn check_granted(
         &self,
         receive_threads: impl Fn() -> usize,
@@ -219,7 +221,7 @@ impl Modes {
         }
         let Some(asked) = self.threads.map(|n| n as usize) else { return Ok(()) };
         let (begun, mut made, mut since) = (Instant::now(), receive_threads(), Instant::now());
-        // Threads name themselves one after the other: two that are named may be two of three.
+        // Threads set their names one after the other: two named threads may be two of three.
         while begun.elapsed() < NAMED_WITHIN && (made < asked || since.elapsed() < SETTLED) {
             std::thread::sleep(Duration::from_millis(1));
             let now = receive_threads();
@@ -237,7 +239,7 @@ impl Modes {
     }
 }
 
-/// Whether the text configures the exchange over iceoryx, for which a RouDi must run.
+/// Whether the text configures the exchange over iceoryx, which needs a RouDi.
 pub fn exchanges_over_iceoryx(text: &str) -> bool {
     xml::tags(&xml::without_comments(text), "PubSubMessageExchange").iter().any(|tag| {
         let compact: String = tag
@@ -249,7 +251,7 @@ pub fn exchanges_over_iceoryx(text: &str) -> bool {
     })
 }
 
-/// Where participants may be: this host's loopback, or all hosts of a trial over several.
+/// The addresses of participants: this host's loopback, or all hosts of a trial over several.
 fn addresses() -> Vec<String> {
     let named = |variable| {
         std::env::var(variable)

@@ -1,5 +1,4 @@
-//! What Cyclone would not say about a configuration before it is too late: the two cases it takes
-//! without a word and should not.
+//! Two settings of a configuration that Cyclone accepts silently and that this worker refuses.
 
 use rmwbench_harness::middleware::ErrorKind;
 
@@ -8,7 +7,7 @@ use crate::xml::without_comments;
 const CRASHES: &str = "it traces the content of samples (Verbosity finest, Category trace), but raw-CDR topics have no function for \
                        that and Cyclone DDS would crash at the first message; Verbosity finer works";
 
-/// Checks a profile's text for `domain_id`; everything else in it is Cyclone's to judge.
+/// Checks a profile's text for `domain_id`; Cyclone checks everything else in it.
 pub fn check(text: &str, domain_id: u32) -> Result<(), (ErrorKind, String)> {
     let text = without_comments(text).to_ascii_lowercase();
     if !addresses(&text, domain_id) {
@@ -21,16 +20,16 @@ pub fn check(text: &str, domain_id: u32) -> Result<(), (ErrorKind, String)> {
     Ok(())
 }
 
-/// Of an element in lower case. In a text, as we pass it, Cyclone takes the beginning of a name for
-/// the name, and Category also under its alias.
+/// Whether an element, in lower case, makes Cyclone trace the content of samples. In a text, as it
+/// is passed here, Cyclone accepts the beginning of a name for the name, and also the alias of
+/// Category.
 fn traces_content(name: &str, value: &str) -> bool {
     let (verbosity, category) = ("verbosity".starts_with(name), "category".starts_with(name));
     (verbosity && value == "finest")
         || (category || name == "enablecategory") && value.split(',').any(|c| c.trim() == "trace")
 }
 
-/// Whether the text has something to say about `domain_id`: Cyclone skips every Domain element of
-/// another id.
+/// Whether the text applies to `domain_id`: Cyclone skips every Domain element of another id.
 fn addresses(text: &str, domain_id: u32) -> bool {
     let mut others = false;
     for element in text.split("<domain").skip(1) {
@@ -46,7 +45,7 @@ fn addresses(text: &str, domain_id: u32) -> bool {
     !others // no Domain element, or one that Cyclone itself will complain of
 }
 
-/// The elements' names and the text that each begins with.
+/// The names of the elements, and the text with which each begins.
 fn contents(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.split('<').skip(1).filter_map(|piece| {
         let (tag, content) = piece.split_once('>')?;

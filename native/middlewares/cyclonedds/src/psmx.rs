@@ -1,7 +1,8 @@
-//! Cyclone's shared-memory exchange (PSMX): why an endpoint does not use it, and what it is like.
+//! Cyclone's shared-memory exchange (PSMX): why an endpoint does not use it, and how it behaves
+//! differently.
 //!
-//! Cyclone tells only whether (`dds_is_shared_memory_available`); the reasons are those of its
-//! iceoryx plug-in, read in its source.
+//! Cyclone reports only whether it is used (`dds_is_shared_memory_available`); the reasons are
+//! those in the source of its iceoryx plug-in.
 
 use rmwbench_harness::middleware::EndpointConfig;
 use rmwbench_harness::qos::{Durability, History};
@@ -9,13 +10,13 @@ use rmwbench_harness::qos::{Durability, History};
 use crate::topic::Kind;
 
 const BLOB: &str = "blob topics never use PSMX: their serialiser cannot make a message from shared memory (topic: descriptor can)";
-/// What iceoryx keeps for a late joiner, and what a reader may hold of it, samples in Cyclone's
-/// cache included (`IOX_MAX_PUBLISHER_HISTORY` and
+/// How many samples iceoryx keeps for a late joiner, and how many of them a reader may hold,
+/// including samples in Cyclone's cache (`IOX_MAX_PUBLISHER_HISTORY` and
 /// `IOX_MAX_CHUNKS_HELD_PER_SUBSCRIBER_SIMULTANEOUSLY` of the bundled build).
 const HISTORY_LIMIT: u32 = 16;
 pub const HELD_LIMIT: u32 = 256;
 
-/// What keeps an endpoint that does not use a configured PSMX from it.
+/// Why an endpoint does not use a PSMX that is configured.
 pub fn reason(kind: Kind, config: &EndpointConfig) -> String {
     let qos = &config.qos;
     match kind {
@@ -36,8 +37,7 @@ fn keeps_too_much(config: &EndpointConfig) -> bool {
         && qos.depth > HISTORY_LIMIT
 }
 
-/// What the exchange makes of a QoS that it accepts, where that is not what Cyclone does over the
-/// network.
+/// How a QoS that the exchange accepts behaves differently there than over the network.
 pub fn surprises(config: &EndpointConfig) -> Vec<String> {
     let qos = &config.qos;
     let mut notes = Vec::new();

@@ -1,6 +1,6 @@
-//! What release 11 does in a way of its own: topics of two kinds ([`topic`]), of which one passes
-//! through its shared-memory exchange ([`psmx`]); content filters ([`filter`]), batches
-//! ([`batch`]), and evidence of what never left the process ([`locals`]).
+//! The parts of the worker that are specific to release 11: topics of two kinds ([`topic`]), of
+//! which one uses its shared-memory exchange ([`psmx`]); content filters ([`filter`]), batches
+//! ([`batch`]), and evidence of messages that never left the process ([`locals`]).
 
 use std::ffi::c_void;
 use std::time::Duration;
@@ -25,11 +25,11 @@ use crate::sample::Sample;
 use crate::settings::Settings;
 use crate::topic::{self, Kind};
 
-/// What a session keeps: what its endpoints are made of.
+/// The data of a session from which its endpoints are made.
 pub struct Session {
     /// None: every write sends at once.
     batches: Option<Batches>,
-    /// None: those that pass where the configuration would have them pass.
+    /// None: the kind that the exchange accepts, if the configuration has an exchange.
     topics: Option<Kind>,
     limits: Limits,
 }
@@ -70,7 +70,7 @@ fn kind(parents: &Parents<ThisRelease>, config: &EndpointConfig, side: Side) -> 
 }
 
 impl Release for ThisRelease {
-    /// Of a reader that has one: Cyclone holds its address.
+    /// The filter of a reader that has one: Cyclone holds its address.
     type Topic = Option<Box<Filter>>;
     type Writer = (Option<Batched>, Local);
 
@@ -202,7 +202,7 @@ impl Release for ThisRelease {
         filter.iter().flat_map(|filter| filter.counters()).collect()
     }
 
-    /// Its instance handle, by which readers of this process know it too.
+    /// The writer's instance handle, by which readers of this process know it, too.
     fn client(writer: Handle) -> u64 {
         let mut instance = 0;
         // SAFETY: writes one value; it cannot fail for a live writer.
@@ -210,7 +210,7 @@ impl Release for ThisRelease {
         instance
     }
 
-    /// What tells rmw_cyclonedds which reader belongs to which writer: it answers a client only
+    /// By this rmw_cyclonedds knows which reader belongs to which writer: it answers a client only
     /// when it has matched both.
     fn user_data(key: &str, config: &EndpointConfig, parents: &Parents<Self>) -> Option<String> {
         let mut id = guid(parents.session.participant.handle());

@@ -1,5 +1,5 @@
-//! RouDi for PSMX: that of the iceoryx that this worker is linked with (Debian's iox-roudi 2.0.3
-//! speaks another protocol), in a process of its own, with pools sized for robots' messages.
+//! RouDi for PSMX: the one of the iceoryx with which this worker is linked (Debian's iox-roudi
+//! 2.0.3 speaks another protocol), in a process of its own, with pools sized for robots' messages.
 
 use std::ffi::c_void;
 use std::os::unix::fs::MetadataExt;
@@ -8,10 +8,10 @@ use rmwbench_harness::middleware::{Daemon, Error, SessionConfig};
 use rmwbench_roudi::{Few, Pool, Rules};
 pub use rmwbench_roudi::{MODE, NAME, POOLS};
 
-/// Why a shared host has none: the names of its socket and segments are compiled into iceoryx.
+/// Why a shared host has no RouDi: the names of its socket and segments are compiled into iceoryx.
 pub const ONE_PER_MACHINE: &str = "iceoryx has one RouDi under one name per machine, and applications of a robot here would join it";
 const RULES: Rules = Rules { multiple_bytes: 8, few: Few::Refused };
-/// Where RouDi listens, as iceoryx names it.
+/// The socket on which RouDi listens, as iceoryx names it.
 const SOCKET: &str = "/tmp/iox1_0_i_roudi";
 
 extern "C" {
@@ -23,8 +23,8 @@ extern "C" {
 pub struct RouDi(*mut c_void);
 
 impl RouDi {
-    /// Starts it in this process. Errors: pools that make no sense; whatever else goes wrong ends
-    /// the process in iceoryx's words.
+    /// Starts RouDi in this process. Errors: invalid pools; any other error ends the process with
+    /// iceoryx's text.
     pub fn start(config: &SessionConfig) -> Result<RouDi, Error> {
         let pools = pools(config)?;
         rmwbench_roudi::refuse_second(SOCKET)?;
@@ -42,8 +42,8 @@ impl Drop for RouDi {
     }
 }
 
-/// The RouDi that serves this host now, so that another one can be told from it; None when none
-/// does.
+/// The RouDi that serves this host now, so that another one can be distinguished from it; None if
+/// there is none.
 pub fn serving() -> Option<Serving> {
     let file = std::fs::metadata(SOCKET).ok()?;
     rmwbench_roudi::listens(SOCKET)
@@ -56,12 +56,12 @@ pub struct Serving {
     made: (i64, i64),
 }
 
-/// The pools that the option or the modes ask for, or else the default, smallest first.
+/// The pools that the option or the modes request, or else the default, smallest first.
 pub fn pools(config: &SessionConfig) -> Result<Vec<Pool>, Error> {
     Ok(RULES.asked(config)?.unwrap_or_else(|| RULES.default_pools()))
 }
 
-/// The pools in words, for a note.
+/// The pools as text, for a note.
 pub fn described(pools: &[Pool]) -> String {
     let pools: Vec<String> =
         pools.iter().map(|pool| format!("{} × {} bytes", pool.chunks, pool.chunk_bytes)).collect();

@@ -1,5 +1,5 @@
-//! A sample that was taken, serialised: Cyclone's buffer, or the chunk of shared memory that came
-//! over PSMX.
+//! A sample that was taken, serialised: it is in Cyclone's buffer, or in the chunk of shared memory
+//! that came over PSMX.
 
 use cyclors::*;
 use rmwbench_cyclone::intake::{Message, Taken};
@@ -10,7 +10,7 @@ use crate::locals::Heard;
 
 pub struct Sample {
     sample: *mut ddsi_serdata,
-    /// Of a sample that is not lent: what holds its bytes.
+    /// The owner of the bytes of a sample that is not lent.
     held: Option<(*mut ddsi_serdata, iovec)>,
     body: *const [u8],
     writer: dds_instance_handle_t,
@@ -33,8 +33,8 @@ impl Message for Sample {
             unsafe { ddsi_serdata_unref(sample) };
             return Taken::NoData;
         }
-        // SAFETY: a valid sample, which holds its loan until it is released; the metadata beside the
-        // loan tells its size, and another reference keeps other bytes until `to_ser_unref`.
+        // SAFETY: a valid sample, which holds its loan until it is released; the metadata of the
+        // loan has its size, and other bytes are kept by a further reference until `to_ser_unref`.
         let (held, body) = unsafe {
             match (*sample).loan.as_ref() {
                 Some(loan) => {
@@ -63,7 +63,7 @@ impl Message for Sample {
 
     #[inline]
     fn body(&self) -> &[u8] {
-        // SAFETY: bytes of the sample, which we hold.
+        // SAFETY: bytes of the sample, which this holds.
         unsafe { &*self.body }
     }
 

@@ -1,4 +1,4 @@
-//! A session's configuration: what the profile says and modes replace in it, and what must be there
+//! A session's configuration: the profile with the settings that modes replace, and the conditions
 //! for it.
 
 use std::collections::BTreeMap;
@@ -18,10 +18,10 @@ pub struct Settings {
     modes: Modes,
     /// Cyclone's shared-memory exchange is configured.
     pub psmx: bool,
-    /// With that: the RouDi to which this process belongs.
+    /// If so, the RouDi to which this process belongs.
     roudi: Option<roudi::Serving>,
     pub locals: Arc<Locals>,
-    /// Before the domain was made.
+    /// The number of receive threads before the domain was made.
     receive_threads: usize,
     memberships: u32,
 }
@@ -85,8 +85,8 @@ impl domain::Settings for Settings {
 }
 
 impl Settings {
-    /// Refuses a further endpoint over shared memory where the RouDi that this process registered
-    /// with is gone: iceoryx would end the process, also where another RouDi has come.
+    /// Refuses a further endpoint over shared memory if the RouDi with which this process
+    /// registered is gone: iceoryx would end the process, even if another RouDi serves now.
     pub fn check_roudi(&self, object: &str) -> Result<(), Error> {
         if self.psmx && roudi::serving() != self.roudi {
             let message = "its RouDi has died: iceoryx connects nothing more in this process, not with another RouDi either";
@@ -100,8 +100,8 @@ fn pools_asked(config: &SessionConfig) -> bool {
     config.modes.contains_key(roudi::MODE)
 }
 
-/// Shared memory was asked where no RouDi runs; by a mode it is then not to be had here, by a
-/// profile something went wrong.
+/// The error if shared memory was requested and no RouDi runs: unsupported if a mode requested it,
+/// failed if the profile did.
 fn without_roudi(config: &SessionConfig) -> Error {
     let message = "its shared memory needs a RouDi, and no RouDi serves this host: an arm starts one with the option daemons: roudi";
     let profile = &config.profile;
@@ -115,7 +115,7 @@ fn without_roudi(config: &SessionConfig) -> Error {
     }
 }
 
-/// Threads of this process that receive for Cyclone, by the name that it gives them.
+/// The number of this process's threads that receive for Cyclone, by the name that it gives them.
 fn receive_threads() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     tasks

@@ -1,7 +1,7 @@
 //! A DDS topic with ROS 2's names, of one of two kinds that look the same on the wire.
 //!
 //! `blob`: the raw-CDR topic of cyclors, whose serialiser takes bytes of any length; Cyclone never
-//! hands its samples to PSMX, because that serialiser cannot make one from a loan. `descriptor`: a
+//! passes its samples to PSMX, because that serialiser cannot make one from a loan. `descriptor`: a
 //! type as idlc would describe it, made here at run time: a structure of one octet array that is as
 //! long as the message's CDR body. Fixed in size and free of pointers, so PSMX carries it and
 //! writers loan it.
@@ -47,7 +47,7 @@ pub fn create(
                 dds_stream_opcode_DDS_OP_ADR
                     | dds_stream_typecode_primary_DDS_OP_TYPE_ARR
                     | dds_stream_typecode_subtype_DDS_OP_SUBTYPE_1BY,
-                0, // its place in the structure
+                0, // its offset in the structure
                 body_bytes,
                 dds_stream_opcode_DDS_OP_RTS,
             ];
@@ -55,8 +55,8 @@ pub fn create(
             let descriptor = dds_topic_descriptor {
                 m_size: body_bytes,
                 m_align: 1,
-                // No restriction of its encoding: as a blob topic has none, both kinds of one name
-                // can be in one participant.
+                // Its encoding is not restricted: a blob topic's is not either, so both kinds with
+                // one name can be in one participant.
                 m_flagset: DDS_TOPIC_FIXED_SIZE,
                 m_nkeys: 0,
                 m_typename: type_name.as_ptr(),
@@ -68,7 +68,7 @@ pub fn create(
                 type_mapping: none,
                 restrict_data_representation: 0,
             };
-            // SAFETY: everything that the descriptor points to outlives the call, which copies it.
+            // SAFETY: everything to which the descriptor points outlives the call, which copies it.
             unsafe {
                 dds_create_topic(
                     participant,
@@ -83,7 +83,8 @@ pub fn create(
     Entity::owned(handle, || format!("{object}: topic {topic:?} of type {type_name:?}"))
 }
 
-/// The message without its encapsulation header: what a sample of the described type holds.
+/// The size of the message without its encapsulation header, which is that of a sample of the
+/// described type.
 fn body_bytes(wire: &Wire) -> Result<u32, String> {
     let message_type = &wire.message_type;
     if !message_type.cdr_prefix.starts_with(&PLAIN_CDR_LITTLE_ENDIAN) {

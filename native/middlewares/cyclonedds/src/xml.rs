@@ -1,9 +1,9 @@
-//! As much XML as modes and checks need of a Cyclone configuration: comments out, elements out,
-//! element contents.
+//! The part of XML that modes and checks of a Cyclone configuration need: removing comments,
+//! removing elements, reading the content of elements.
 //!
-//! Cyclone takes names in any case and settings from several documents in a row, the later
-//! replacing the earlier; so a mode needs no editing of what a profile says, except that lists
-//! (interfaces, peers) would grow instead of being replaced.
+//! Cyclone accepts names in any case and settings from several documents in a row, later ones
+//! replacing earlier ones; so a mode need not edit the profile, except for lists (interfaces,
+//! peers), which would grow instead of being replaced.
 
 /// `text` without its comments.
 pub fn without_comments(text: &str) -> String {
@@ -16,7 +16,8 @@ pub fn without_comments(text: &str) -> String {
     kept + rest
 }
 
-/// `text` (without comments) less every element of this name. Errors: an element that does not end.
+/// `text` (without comments) without every element of this name. Errors: an element that does not
+/// end.
 pub fn without(text: &str, element: &str) -> Result<String, String> {
     let mut kept = String::new();
     let mut rest = text;

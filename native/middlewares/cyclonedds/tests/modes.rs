@@ -1,5 +1,5 @@
-//! Each mode, in namespaces of its own: what is in force when it was granted, seen from outside of
-//! Cyclone.
+//! Each mode, in namespaces of its own: the settings in force after it was granted, seen from
+//! outside of Cyclone.
 
 mod network;
 
@@ -43,7 +43,7 @@ impl Pair {
         let mut publisher = self.talker.publisher(config).unwrap();
         wait_until("the match", || publisher.matched() == 1 && subscription.matched() == 1);
         until_heard(&mut *publisher, &heard, &vec![0; config.message_type.payload_bytes as usize]);
-        std::thread::sleep(Duration::from_millis(100)); // what was repeated arrives, what answers it too
+        std::thread::sleep(Duration::from_millis(100)); // for repetitions and answers
         (publisher, subscription, heard)
     }
 
@@ -70,7 +70,7 @@ fn lo_packets() -> u64 {
     lo(1)
 }
 
-/// 239.255.0.1, to which Cyclone's discovery is sent.
+/// Whether 239.255.0.1 is joined, to which Cyclone's discovery is sent.
 fn discovery_group_joined() -> bool {
     std::fs::read_to_string("/proc/self/net/igmp").unwrap().contains("0100FFEF")
 }
@@ -157,7 +157,7 @@ fn batching_packs_messages_and_lets_none_wait_for_long() {
             (0..MESSAGES).for_each(|_| publisher.publish(&[1; 100]).unwrap());
             heard.wait_for(before.0 + MESSAGES as usize);
             let packets = lo_packets() - before.1;
-            // One alone is sent by the flush, soon, and not by a heartbeat or by nobody.
+            // A single message is sent soon, by the flush and not by a heartbeat.
             publisher.publish(&[2; 100]).unwrap();
             wait_until("the last message", || heard.last() == Some(vec![2; 100]));
             packets
@@ -215,7 +215,7 @@ fn what_crosses_the_network_is_not_evidence_of_one_process() {
     });
 }
 
-/// The mode adds shared memory to a profile without, and takes it from one with.
+/// The mode adds shared memory to a profile without it, and removes it from a profile with it.
 #[test]
 fn shared_memory_comes_and_goes_with_the_mode() {
     isolated("shared_memory_comes_and_goes_with_the_mode", || {
@@ -227,7 +227,7 @@ fn shared_memory_comes_and_goes_with_the_mode() {
                 modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
             CycloneDds.open(&SessionConfig { modes, ..pair::session(profile, 3) })
         };
-        // No RouDi runs: shared memory cannot open, UDP needs none.
+        // No RouDi runs: shared memory cannot open, and UDP does not need one.
         let error = error_of(open(&profile("untouched"), &[("transport", json!("shm"))]));
         assert!(error.message.contains("no RouDi serves this host"), "{error}");
         let mut without = open(&profile("shm"), &[("transport", json!("udp"))]).unwrap();

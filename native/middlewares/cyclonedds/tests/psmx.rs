@@ -1,9 +1,9 @@
-//! Shared memory through PSMX and a RouDi, each test in namespaces of its own: what its two sides
-//! see of it.
+//! Shared memory through PSMX and a RouDi, each test in namespaces of its own, seen from both
+//! sides.
 //!
-//! Two Cyclone domains of the test's process pose as one on the network (`ExternalDomainId`):
-//! between endpoints of one domain Cyclone never uses PSMX. Processes of their own have the
-//! conformance suite.
+//! Two Cyclone domains of the test's process have one id on the network (`ExternalDomainId`):
+//! between endpoints of one domain Cyclone never uses PSMX. The conformance suite tests processes
+//! of their own.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -61,7 +61,7 @@ struct Pair {
     talker: Box<dyn Node>,
     listener: Box<dyn Node>,
     _sessions: [Box<dyn Session>; 2],
-    /// Ended after the sessions.
+    /// It ends after the sessions.
     roudi: Option<Daemons>,
 }
 
@@ -151,7 +151,7 @@ fn a_blob_topic_goes_around_shared_memory_and_says_so() {
     });
 }
 
-/// A described writer and a blob reader, each with its PSMX: the message takes the network, and
+/// A described writer and a blob reader, each with its PSMX: the message goes over the network, and
 /// nothing crashes (see `Parents::qos`).
 #[test]
 fn a_described_writer_reaches_a_blob_reader() {
@@ -171,7 +171,7 @@ fn a_described_writer_reaches_a_blob_reader() {
 }
 
 /// DDS matches by name alone: a sample that is shorter or longer than the reader's type is cut to
-/// what there is.
+/// the shorter of both.
 #[test]
 fn a_sample_of_another_size_is_neither_read_beyond_its_end_nor_stretched() {
     isolated("a_sample_of_another_size_is_neither_read_beyond_its_end_nor_stretched", || {
@@ -221,7 +221,7 @@ fn a_history_that_iceoryx_cannot_keep_goes_over_the_network_and_says_so() {
 
 /// The library's fault that `psmx::surprises` warns of: PSMX accepts transient_local up to a depth
 /// of 16, but a late joiner gets no history. When this test fails, the library was repaired and the
-/// warning can go.
+/// warning can be removed.
 #[test]
 fn reproducer_a_late_joiner_gets_no_history_over_psmx() {
     isolated("reproducer_a_late_joiner_gets_no_history_over_psmx", || {
@@ -243,9 +243,9 @@ fn reproducer_a_late_joiner_gets_no_history_over_psmx() {
     });
 }
 
-/// Cyclone DDS 0.10 leaves shared memory for keep-all, this one does not; and loses what a reader
-/// cannot hold, the second fault that `psmx::surprises` warns of. When this test hears all, the
-/// library was repaired.
+/// Cyclone DDS 0.10 does not use shared memory for keep-all, this release does, and loses messages
+/// that a reader cannot hold: the second fault of which `psmx::surprises` warns. When all messages
+/// arrive in this test, the library was repaired.
 #[test]
 fn reproducer_keep_all_stays_in_shared_memory_and_loses_what_a_slow_reader_cannot_hold() {
     isolated(
@@ -355,8 +355,8 @@ fn a_roudi_is_alone_in_its_host_leaves_nothing_and_follows_a_killed_one() {
     });
 }
 
-/// What is connected goes on without RouDi: it makes memory and connections, messages do not pass
-/// through it. What is new is refused, also when the next RouDi serves.
+/// Connected endpoints work on without RouDi: it makes memory and connections, messages do not pass
+/// through it. New endpoints are refused, even when the next RouDi serves.
 #[test]
 fn a_roudi_that_dies_leaves_what_is_connected_and_connects_nothing_more() {
     isolated("a_roudi_that_dies_leaves_what_is_connected_and_connects_nothing_more", || {
@@ -387,7 +387,7 @@ fn a_roudi_that_dies_leaves_what_is_connected_and_connects_nothing_more() {
     });
 }
 
-/// Not a test: the process of the next one, which iceoryx ends.
+/// Not a test: the process of the next test, which iceoryx ends.
 #[test]
 #[ignore]
 fn child_that_makes_a_reader_after_its_roudi_died() {
@@ -403,7 +403,7 @@ fn child_that_makes_a_reader_after_its_roudi_died() {
         100,
         dds_stream_opcode_DDS_OP_RTS,
     ];
-    // SAFETY: the C API as its manual has it; a structure of 100 octets.
+    // SAFETY: the C API as in its manual; a structure of 100 octets.
     unsafe {
         let mut octets: dds_topic_descriptor = std::mem::zeroed();
         (octets.m_size, octets.m_align, octets.m_flagset) = (100, 1, DDS_TOPIC_FIXED_SIZE);
@@ -422,8 +422,8 @@ fn child_that_makes_a_reader_after_its_roudi_died() {
     }
 }
 
-/// The library's fault that makes the worker refuse. When this test fails, the library was repaired
-/// and `Domain::check_roudi` can go.
+/// The library's fault because of which the worker refuses. When this test fails, the library was
+/// repaired and `Domain::check_roudi` can be removed.
 #[test]
 fn reproducer_an_endpoint_after_its_roudi_died_ends_the_process() {
     isolated("reproducer_an_endpoint_after_its_roudi_died_ends_the_process", || {

@@ -1,5 +1,5 @@
 //! A relay that Cyclone's own thread calls: that thread takes acknowledgements, and a writer that
-//! keeps all may have to wait for some; one of keep_last never waits.
+//! keeps all may have to wait for some; a keep_last writer never waits.
 
 mod network;
 
@@ -69,7 +69,7 @@ fn a_relay_that_may_wait_for_acknowledgements_is_not_called_back() {
     node.subscription(&config("in", Wait::Block), waited).unwrap();
 }
 
-/// What it is kept from: to be run by hand, and read.
+/// This shows what the refusal prevents: run it by hand, and read its output.
 #[test]
 #[ignore = "it waits for a lease to run out"]
 fn surprise_a_relay_of_keep_all_in_the_receive_thread_waits_for_its_own_acknowledgements() {

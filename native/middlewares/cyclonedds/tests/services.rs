@@ -1,5 +1,5 @@
-//! Services as rmw_cyclonedds has them: names, header and USER_DATA on the wire, and who gets which
-//! reply.
+//! Services as in rmw_cyclonedds: names, header and USER_DATA on the wire, and which client gets
+//! which reply.
 
 mod network;
 
@@ -32,8 +32,8 @@ impl Handler for Echo {
     }
 }
 
-/// Reliable and keep all: with ROS 2's default other clients' replies push out one's own, which is
-/// a test of its own.
+/// Reliable and keep all: with ROS 2's default, other clients' replies push a client's own reply
+/// out, which another test shows.
 fn service(endpoint: u32, name: &str) -> EndpointConfig {
     let (message_type, reply) = MessageType::service_bytes(REQUEST_BYTES, REPLY_BYTES);
     let mut config = network::endpoint(name, REQUEST_BYTES);
@@ -57,7 +57,8 @@ fn each_client_gets_its_own_replies_and_counts_those_of_others() {
             let echo = Arc::new(Echo::default());
             let with_wait = |endpoint| {
                 let mut config = EndpointConfig { wait, ..service(endpoint, "sum") };
-                // Deep enough for all: one that keeps all may wait, which no callback may.
+                // The queue is deep enough for all: a keep-all writer may wait, and a callback must
+                // not.
                 if wait == Wait::Callback {
                     (config.qos.history, config.qos.depth) = (History::KeepLast, 100);
                 }
@@ -72,7 +73,7 @@ fn each_client_gets_its_own_replies_and_counts_those_of_others() {
             wait_until("all matches", || {
                 service.matched() == 2 && clients.iter().all(|client| client.matched() == 1)
             });
-            // Both ask without waiting for answers, in turns.
+            // Both clients send requests in turns without waiting for answers.
             for k in 0..30_u8 {
                 clients[0].publish(&[k; REQUEST_BYTES as usize]).unwrap();
                 if k % 3 == 0 {
@@ -110,9 +111,9 @@ fn each_client_gets_its_own_replies_and_counts_those_of_others() {
     }
 }
 
-/// What ROS 2's default (keep last 10) makes of one topic for the replies to everybody: a client
-/// that does not take for a while loses its own reply to those of others, reliable or not, and
-/// nothing tells.
+/// The effect of ROS 2's default (keep last 10) on one topic for the replies to all clients: a
+/// client that does not take for a while loses its own reply to those of others, reliable or not,
+/// and no counter shows it.
 #[test]
 fn surprise_replies_to_others_push_out_ones_own() {
     let network = Network::new();
@@ -127,7 +128,7 @@ fn surprise_replies_to_others_push_out_ones_own() {
     let service = server.service(&service(1, "pushed"), Arc::new(Echo::default())).unwrap();
     let (slow, quick) = (Memory::new(), Memory::new());
     let mut waits = callers.client(&by_default(2), slow.clone()).unwrap();
-    // Of its own thread: the slow one's does not hold it up.
+    // Each client has its own thread: the slow one's does not delay it.
     let mut asks = callers
         .client(
             &EndpointConfig { wait: Wait::Callback, ..self::service(3, "pushed") },
@@ -194,8 +195,9 @@ fn a_service_without_reply_type_is_invalid() {
     assert!(error.message.contains("reply_type"), "{error}");
 }
 
-/// A replier on the bare C API stands for rmw_cyclonedds: it reads the names, the header and the
-/// USER_DATA that rmw_cyclonedds reads, and its answer, made as rmw_cyclonedds makes it, is taken.
+/// A replier on the bare C API takes the place of rmw_cyclonedds: it reads the names, the header
+/// and the USER_DATA that rmw_cyclonedds reads, and its answer, in the form of rmw_cyclonedds, is
+/// accepted.
 #[test]
 fn a_client_speaks_to_a_service_of_rmw_cyclonedds() {
     let network = Network::new();
@@ -204,7 +206,7 @@ fn a_client_speaks_to_a_service_of_rmw_cyclonedds() {
     let mut node = asking.node("caller").unwrap();
     let heard = Memory::new();
     let mut client = node.client(&service(0x0102_0304, "add_two_ints"), heard.clone()).unwrap();
-    // SAFETY: the C API as its manual has it; entities go with their participant.
+    // SAFETY: the C API as in its manual; entities are deleted with their participant.
     unsafe {
         let participant =
             dds_create_participant(network.domains[1], std::ptr::null(), std::ptr::null());
@@ -231,8 +233,8 @@ fn a_client_speaks_to_a_service_of_rmw_cyclonedds() {
         wait_until("the client's writer", || {
             dds_get_matched_publications(reader, &mut request_writer, 1) == 1
         });
-        // The client knows both of ours; our writer has to know its reader, too, or what it writes
-        // is for nobody.
+        // The client has matched both of our endpoints; our writer has to match its reader, too, or
+        // its message goes to no reader.
         let mut reply_reader = 0;
         wait_until("the client's reader", || {
             dds_get_matched_subscriptions(writer, &mut reply_reader, 1) == 1
@@ -282,7 +284,7 @@ fn a_client_speaks_to_a_service_of_rmw_cyclonedds() {
 
         let mut sertype = std::ptr::null();
         assert_eq!(dds_get_entity_sertype(writer, &mut sertype), 0);
-        // The second is answered first; one is another client's.
+        // The second request is answered first; one reply is another client's.
         for (header, byte) in [(&seen[1][..20], 2_u8), (&[0; 20][..], 7), (&seen[0][..20], 1)] {
             let mut reply =
                 [&[0, 1, 0, 0], &header[4..20], &REPLY_BYTES.to_le_bytes(), &reply_to(byte)]

@@ -1,5 +1,6 @@
-//! What the conformance suite cannot see from outside a worker: answers to bad input, QoS read
-//! back, what stands on the wire, and that nothing is delivered after a subscription was dropped.
+//! Properties that the conformance suite cannot see from outside a worker: answers to bad input,
+//! QoS read back, the bytes on the wire, and that nothing is delivered after a subscription was
+//! dropped.
 
 mod network;
 
@@ -97,7 +98,7 @@ fn what_cyclone_lacks_is_unsupported_and_what_makes_no_sense_invalid() {
     let unsupported = [
         with(&|c| c.loan = true),
         with(&|c| c.publish_mode = PublishMode::Async),
-        with(&|c| c.qos.content_filter = Some("x > 1".into())), // not the portable one
+        with(&|c| c.qos.content_filter = Some("x > 1".into())), // not the portable expression
         with(&|c| c.qos.instance_key = Some("id".into())),
     ];
     for config in unsupported {
@@ -142,7 +143,7 @@ fn granted_qos_is_read_back_from_cyclone() {
                 for granted in [&publisher, &subscription] {
                     let mut expected = config.qos.clone();
                     if history == History::KeepAll {
-                        expected.depth = granted.qos.depth; // without meaning
+                        expected.depth = granted.qos.depth; // has no meaning
                     }
                     assert_eq!(granted.qos, expected);
                     assert!(
@@ -174,7 +175,7 @@ fn names_and_bytes_on_the_wire(kind: &str) {
     config.message_type.cdr_suffix = vec![0xEE];
     let mut node = writing.node("wire").unwrap();
     let mut publisher = node.publisher(&config).unwrap();
-    // SAFETY: the C API as its manual has it; entities go with their participant.
+    // SAFETY: the C API as in its manual; entities are deleted with their participant.
     unsafe {
         let participant =
             dds_create_participant(network.domains[1], std::ptr::null(), std::ptr::null());
@@ -376,8 +377,7 @@ fn description_answers_every_capability_and_its_profiles_open() {
         description.profiles.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(),
         ["untouched", "tuned", "shm"]
     );
-    // Only the tuned one stays on loopback: the others are opened in namespaces, by the conformance
-    // suite.
+    // Only the tuned one stays on loopback: the conformance suite opens the others in namespaces.
     let tuned = &description.profiles[1];
     CycloneDds.open(&session(219, &tuned.text)).unwrap();
 }
@@ -392,9 +392,9 @@ fn the_features_are_told_and_change_nothing_as_installed() {
     );
 }
 
-/// The library's fault that makes the worker refuse such a profile: with the content of samples
-/// traced, a blob topic's first message ends the process. When this test fails, the library was
-/// repaired and the refusal in `profile.rs` can go.
+/// The library's fault because of which the worker refuses such a profile: with the content of
+/// samples traced, a blob topic's first message ends the process. When this test fails, the library
+/// was repaired and the refusal in `profile.rs` can be removed.
 #[test]
 fn reproducer_tracing_the_content_of_a_blob_sample_crashes_cyclone() {
     const CHILD: &str = "RMWBENCH_REPRODUCER_CHILD";
@@ -412,7 +412,7 @@ fn reproducer_tracing_the_content_of_a_blob_sample_crashes_cyclone() {
     }
     let text = c"<CycloneDDS><Domain><General><Interfaces><NetworkInterface name='lo'/></Interfaces></General><Tracing>\
         <Verbosity>finest</Verbosity><OutputFile>/dev/null</OutputFile></Tracing></Domain></CycloneDDS>";
-    // SAFETY: the C API as its manual has it.
+    // SAFETY: the C API as in its manual.
     unsafe {
         assert!(dds_create_domain(222, text.as_ptr()) > 0);
         let participant = dds_create_participant(222, std::ptr::null(), std::ptr::null());

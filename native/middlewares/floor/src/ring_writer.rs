@@ -248,7 +248,7 @@ impl RingWriter {
         loop {
             self.say_when_to_wake();
             let armed = eventcount::arm(ring.pool.space());
-            fence(Ordering::SeqCst); // pairs with the reader's fence, between its progress and its read of the word
+            fence(Ordering::SeqCst); // pairs with that of the reader, before it reads the word
             self.take_up_changes();
             let step = self.prepare();
             let left = deadline - now_ns();
@@ -263,7 +263,7 @@ impl RingWriter {
 
     fn say_when_to_wake(&mut self) {
         if self.readers_have_room() {
-            self.readers.iter().for_each(|r| r.queue.wake_at_once()); // then no slot is free, and any reader may hold one
+            self.readers.iter().for_each(|r| r.queue.wake_at_once()); // here no slot is free
         } else {
             self.readers.iter_mut().for_each(|r| r.queue.wake_when_half_empty());
         }

@@ -1,8 +1,8 @@
 //! A Cyclone domain, made from the effective configuration before any participant exists.
 //!
 //! `dds_create_domain` is used rather than the environment variable: it takes the text itself,
-//! holds for exactly one domain id and tells when the text is wrong. A process can have a domain id
-//! only once, so sessions of the same domain and text share it.
+//! applies to exactly one domain id and reports a wrong text. A process can have a domain id only
+//! once, so sessions of the same domain and text share it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -14,32 +14,33 @@ use crate::log::Capture;
 use crate::sockets::{self, Socket};
 use crate::sys;
 
-/// What profile and modes come to.
+/// The settings of profile and modes together.
 pub trait Settings: Send + Sync + Sized + 'static {
     /// The domains that are open in this process.
     fn domains() -> &'static Domains<Self>;
 
-    /// `config` has a profile of Cyclone's format.
+    /// Reads the settings; `config` has a profile in Cyclone's format.
     fn asked(config: &SessionConfig) -> Result<Self, Error>;
 
-    /// The configuration in force, as Cyclone takes it.
+    /// The configuration in force, in the form that Cyclone takes.
     fn text(&self) -> &str;
 
-    /// It configures shared memory, so that a RouDi must serve.
+    /// Whether it configures shared memory, so that a RouDi must serve.
     fn shared_memory(&self) -> bool;
 
-    /// Called before the domain is made. Errors: what would not work.
+    /// Called before the domain is made. Errors: settings that cannot work.
     fn begin(&mut self, config: &SessionConfig) -> Result<(), Error>;
 
-    /// Called with the sockets of the domain that was made: notes on it. Errors: what was not
-    /// granted.
+    /// Called with the sockets of the new domain; returns notes on it. Errors: settings that were
+    /// not granted.
     fn made(&self, config: &SessionConfig, sockets: &[Socket]) -> Result<Vec<String>, Error>;
 }
 
 pub type Domains<S> = Mutex<BTreeMap<u32, Weak<Domain<S>>>>;
 
 pub struct Domain<S> {
-    /// What Cyclone and the kernel said while it was made, for the notes of its endpoints.
+    /// The messages of Cyclone and the kernel while the domain was made, for the notes of its
+    /// endpoints.
     pub notes: Vec<String>,
     pub settings: S,
     _entity: Entity,
@@ -81,8 +82,8 @@ impl<S: Settings> Domain<S> {
         if handle < 0 {
             let object = format!("profile {} in domain {}", config.profile.name, config.domain_id);
             let message = if said.is_empty() { words(handle) } else { said.join("; ") };
-            // Cyclone answers ERROR to everything; its own words tell a wrong text from a machine
-            // that cannot.
+            // Cyclone returns ERROR for every failure; its log shows whether the text is wrong or
+            // the machine lacks something.
             let wrong_text = said
                 .iter()
                 .any(|line| line.starts_with("config:") || line.contains("configuration file"));

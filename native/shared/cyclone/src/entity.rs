@@ -1,4 +1,4 @@
-//! A DDS entity that is deleted when dropped, and Cyclone's return codes as words.
+//! A DDS entity that is deleted when dropped, and Cyclone's return codes as text.
 
 use std::ffi::{CStr, CString};
 
@@ -28,15 +28,15 @@ impl Entity {
 
 impl Drop for Entity {
     fn drop(&mut self) {
-        // SAFETY: the handle is ours; a handle whose parent went first is only reported as unknown.
+        // SAFETY: the handle is ours; after its parent is deleted, it is only unknown.
         unsafe { sys::dds_delete(self.0) };
     }
 }
 
-/// Zeros where it has none.
+/// The entity's GUID; zeros if it has none.
 pub fn guid(entity: Handle) -> [u8; 16] {
     let mut guid = [0; 16];
-    // SAFETY: fills as many bytes.
+    // SAFETY: fills as many bytes as a GUID has.
     unsafe { sys::dds_get_guid(entity, &mut guid) };
     guid
 }

@@ -1,10 +1,10 @@
-//! A reader takes messages, one at a time, and does with each what the API's users get done.
+//! A reader takes messages, one at a time, and treats each as users of the API do.
 //!
-//! `take: typed` copies the body into memory of the reader's own and gives Cyclone's buffer back
-//! before the message is handed over: what the deserialiser of a type of octets does. `take: raw`
-//! hands out a pointer into that buffer. Cyclone reassembles fragments into one block per message
-//! before the take, so it is always contiguous. A message from shared memory is the chunk that its
-//! writer filled, and it is read there: lent.
+//! `take: typed` copies the body into the reader's own memory and returns Cyclone's buffer before
+//! the message is delivered, as the deserialiser of a type of octets does. `take: raw` hands out a
+//! pointer into that buffer. Cyclone reassembles fragments into one block per message before the
+//! take, so it is always contiguous. A message from shared memory is the chunk that its writer
+//! filled, and is read there, as a loan.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,45 +19,46 @@ use crate::entity::Entity;
 use crate::sys::{self, Handle};
 use crate::wire::Wire;
 
-/// A message in the reader's hands; dropping it gives it back.
+/// A message that the reader holds; dropping it returns it.
 pub trait Message: Sized + 'static {
-    /// What a reader finds out of the messages that it takes.
+    /// What a reader records about the messages that it takes.
     type Heard: Send + Sync;
 
     fn take(reader: Handle) -> Taken<Self>;
 
     fn hear(&self, heard: &Self::Heard);
 
-    /// The message less its encapsulation, a service's header included.
+    /// The message without its encapsulation, including a service's header.
     fn body(&self) -> &[u8];
 
-    /// It lies in shared memory.
+    /// Whether it is in shared memory.
     fn is_lent(&self) -> bool;
 }
 
 pub enum Taken<M> {
-    /// Nothing is there, or the reader is being deleted.
+    /// There is no message, or the reader is being deleted.
     Nothing,
-    /// Something that tells of a writer and has no data.
+    /// A sample without data, which reports a change of a writer.
     NoData,
     Message(M),
 }
 
-/// What is done with a message: its body, in which a service finds its header, and what the sink
-/// gets.
+/// Delivers a message: its body, in which a service finds its header, and the delivery for the
+/// sink.
 pub type Deliver = Box<dyn Fn(&[u8], &Delivery<'_>) + Send + Sync>;
 
-/// From a reader's cache to whoever it is for.
+/// Takes messages from a reader's cache and delivers them.
 pub struct Intake<M: Message> {
     deliver: Deliver,
-    /// The reader's own memory, of the size of a whole message; None for `take: raw`.
+    /// The reader's own memory, with the size of a whole message; None for `take: raw`.
     own: Option<OwnMemory>,
     payload_at: usize,
     payload_bytes: usize,
     pub heard: M::Heard,
-    /// Messages read in shared memory.
+    /// The number of messages read in shared memory.
     pub shared: AtomicU64,
-    /// Messages too short to hold even the CDR before the payload: another type under our name.
+    /// The number of messages too short to hold even the CDR before the payload: they have another
+    /// type under our name.
     pub malformed: AtomicU64,
 }
 
@@ -74,7 +75,7 @@ impl<M: Message> Intake<M> {
         }
     }
 
-    /// Takes one message and delivers it; whether there was one. `notified_ns`: see
+    /// Takes one message and delivers it; returns whether there was one. `notified_ns`: see
     /// [`Source::take`].
     #[inline]
     fn take(&self, reader: Handle, notified_ns: i64) -> bool {
@@ -86,14 +87,14 @@ impl<M: Message> Intake<M> {
         true
     }
 
-    // Always: measured, both calls out of line cost 10 ns a message.
+    // This is always inlined: measured, both calls out of line cost 10 ns a message.
     #[inline(always)]
     fn receive(&self, message: M, notified_ns: i64) {
         message.hear(&self.heard);
         let lent = message.is_lent();
         match &self.own {
             Some(own) if !lent => {
-                // SAFETY: one take of a reader at a time: by its session's thread, or by its
+                // SAFETY: a reader has one take at a time: in its session's thread, or in its
                 // listener, which Cyclone calls once at a time for one reader (it waits while the
                 // reader's m_cb_count is not 0).
                 let body = unsafe { own.copy(message.body()) };
@@ -120,7 +121,7 @@ impl<M: Message> Intake<M> {
     }
 }
 
-/// A reader in its session's thread.
+/// A reader that its session's thread watches.
 pub struct Watched<M: Message> {
     reader: Handle,
     /// Triggered while the reader's cache holds any message; deleted after the thread has detached
@@ -177,10 +178,10 @@ impl Drop for Listener {
 
 unsafe extern "C" fn on_data<M: Message>(reader: Handle, intake: *mut c_void) {
     let mut notified_ns = now_ns();
-    // SAFETY: the argument is the intake that `Listener::new` was given.
+    // SAFETY: the argument is the intake which `Listener::new` was given.
     let intake = unsafe { &*intake.cast::<Intake<M>>() };
-    // A message that came meanwhile calls again; one that was there before the listener was set
-    // does not.
+    // A message that came meanwhile calls the listener again; one that was there before the
+    // listener was set does not.
     while intake.take(reader, notified_ns) {
         notified_ns = now_ns();
     }

@@ -1,8 +1,8 @@
-//! What the workers of both releases of Cyclone DDS are made of.
+//! The common part of the workers for both releases of Cyclone DDS.
 //!
-//! `middlewares/cyclonedds` (11, through the crate cyclors) and `rare/cyclonedds-0.10`
-//! (Debian's) link different libraries with the same C functions ([`sys`]) and bring what differs
-//! as a type with the traits [`Settings`](domain::Settings) (the configuration),
+//! `middlewares/cyclonedds` (11, through the crate cyclors) and `rare/cyclonedds-0.10` (Debian's)
+//! link different libraries with the same C functions ([`sys`]); each implements what differs as a
+//! type with the traits [`Settings`](domain::Settings) (the configuration),
 //! [`Message`](intake::Message) (taking), [`Types`](session::Types) and
 //! [`Release`](release::Release) (topics, writing, QoS, shared memory). All of it is generic:
 //! nothing in the path of a message is looked up.

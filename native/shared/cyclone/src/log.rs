@@ -1,5 +1,5 @@
-//! Cyclone's warnings and errors, kept while a domain opens: the only place where it says what is
-//! wrong with a configuration.
+//! Cyclone's warnings and errors, kept while a domain opens: only its log shows what is wrong with
+//! a configuration.
 //!
 //! Everything still goes to stderr, which the orchestrator captures.
 
@@ -11,8 +11,8 @@ use crate::sys;
 static KEPT: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static OPENING: Mutex<()> = Mutex::new(());
 
-/// While it lives, Cyclone's messages are kept; one at a time in the process, since Cyclone's sink
-/// is global.
+/// Keeps Cyclone's messages while it lives; only one exists at a time in the process, since
+/// Cyclone's sink is global.
 pub struct Capture(#[allow(dead_code)] MutexGuard<'static, ()>);
 
 impl Capture {
@@ -24,7 +24,7 @@ impl Capture {
         Capture(guard)
     }
 
-    /// What Cyclone said since `begin`, a message per item.
+    /// Cyclone's messages since `begin`, one per item.
     pub fn lines(&self) -> Vec<String> {
         KEPT.lock().unwrap().clone()
     }

@@ -1,4 +1,4 @@
-//! A session, which makes nodes, which make endpoints.
+//! A session makes nodes, and nodes make endpoints.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! QoS in ROS 2's words to Cyclone's and back, set as rmw_cyclonedds sets it.
+//! Translates QoS between ROS 2's terms and Cyclone's, as rmw_cyclonedds does.
 //!
 //! That is: a reliable writer blocks without limit when its cache is full, resource limits are
 //! unlimited, a writer's end does not dispose its data, and transient-local data is kept with the
@@ -32,9 +32,9 @@ impl DdsQos {
         qos
     }
 
-    /// What an endpoint asks for, its content filter aside; a reliable writer waits for
-    /// `max_blocking_ns` at most. Errors: what Cyclone lacks is unsupported, a history without
-    /// depth invalid.
+    /// The QoS that an endpoint requests, without its content filter; a reliable writer waits for
+    /// `max_blocking_ns` at most. Errors: unsupported for what Cyclone lacks, invalid for a history
+    /// without depth.
     pub fn asked(config: &EndpointConfig, max_blocking_ns: i64) -> Result<Self, Error> {
         let asked = &config.qos;
         let object = || format!("endpoint {}", config.endpoint);
@@ -61,7 +61,7 @@ impl DdsQos {
             Reliability::BestEffort => (sys::BEST_EFFORT, 0),
         };
         let qos = DdsQos::new();
-        // SAFETY: the pointer is ours and every value lies within its enumeration.
+        // SAFETY: the pointer is ours and every value is within its enumeration.
         unsafe {
             sys::dds_qset_history(qos.0, history, depth);
             sys::dds_qset_reliability(qos.0, reliability, max_blocking_ns);
@@ -117,7 +117,7 @@ pub fn granted(entity: Handle, config: &EndpointConfig) -> Result<Qos, Error> {
             _ => History::KeepLast,
         },
         depth: depth.max(0) as u32,
-        // No QoS of DDS: who has a filter set it on the topic.
+        // This is no QoS of DDS: a worker with a filter sets it on the topic.
         content_filter: config.qos.content_filter.clone(),
         instance_key: None,
     })

@@ -1,4 +1,4 @@
-//! A reader: its entity, what it was granted, and where its messages are taken.
+//! A reader: its entity, its granted settings, and the place where its messages are taken.
 
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const RAW: &str = "take raw: read in Cyclone DDS's receive buffer, no deserialis
 const TYPED: &str = "take typed: the payload is copied into the reader's own memory before it is taken, as a deserialiser does";
 
 pub struct Reader<R: Release> {
-    /// Dropped first: no take follows. None where Cyclone's own threads deliver.
+    /// This is dropped first: no take follows. None if Cyclone's own threads deliver.
     _registration: Option<Registration<Watched<R::Message>>>,
     /// Dropped before `intake` and `topic`, whose addresses Cyclone holds: deleting a reader waits
     /// for its listener to return.
@@ -31,15 +31,16 @@ pub struct Reader<R: Release> {
     topic: Topic<R>,
     intake: Arc<Intake<R::Message>>,
     granted: Granted,
-    /// Cyclone counts what is lost on the way to its cache; not in the queues of shared memory.
+    /// Cyclone counts messages lost on the way to its cache, but not those lost in the queues of
+    /// shared memory.
     counts_drops: bool,
     parents: Arc<Parents<R>>,
 }
 
-/// Errors: `wait: callback` of a reader whose delivering writes in a call that may wait for
-/// acknowledgements. A listener runs in Cyclone's receive thread, which alone could take them.
-/// Only a writer that keeps all waits: for one of keep_last Cyclone has no watermark
-/// (`whc_high` of `ddsi_endpoint.c`).
+/// Errors: `wait: callback` of a reader whose delivery writes in a call that may wait for
+/// acknowledgements. A listener runs in Cyclone's receive thread, and only that thread could take
+/// them. Only a keep_all writer waits: for a keep_last writer Cyclone has no watermark (`whc_high`
+/// of `ddsi_endpoint.c`).
 pub fn refuse_waiting_in_the_receive_thread(
     config: &EndpointConfig,
     may_wait: bool,
@@ -101,7 +102,7 @@ impl<R: Release> Reader<R> {
             Wait::Callback => None,
             wait => Some(session.watch(wait, Watched::new(reader.handle(), intake.clone())?)?),
         };
-        // It holds no writer up there.
+        // It does not make writers wait there.
         let when_full =
             held.map_or(WhenFull::of_dds_reader(&qos), |_| Some(WhenFull::DropsAtReader));
         let granted = Granted {
@@ -124,7 +125,7 @@ impl<R: Release> Reader<R> {
         })
     }
 
-    /// Writers matched now.
+    /// The number of writers matched now.
     pub fn matched(&self) -> u32 {
         let mut status = Matched::default();
         // SAFETY: fills a plain struct.
@@ -145,20 +146,20 @@ impl<R: Release> Reader<R> {
             sys::dds_get_sample_rejected_status(self.reader.handle(), &mut rejected);
         }
         let (lost, rejected) = (lost.total_count, rejected.total_count);
-        // Cyclone counts what never reached the reader's cache, not what keep-last overwrote there:
-        // that only the ledger shows.
+        // Cyclone counts messages that never reached the reader's cache, not those that keep-last
+        // overwrote there: only the ledger shows these.
         counters.insert("sample_lost".into(), lost.into());
         counters.insert("sample_rejected".into(), rejected.into());
         counters.insert("malformed".into(), self.intake.malformed.load(Ordering::Relaxed) as i64);
         counters.extend(R::reader_counters(&self.topic.own));
-        // Also when none came that way: what Cyclone does not vouch for then went elsewhere,
-        // whatever segments are mapped.
+        // The evidence is given even if no message came that way: messages for which Cyclone gives
+        // none went another way, whatever segments are mapped.
         let shared = self.parents.session.domain.settings.shared_memory().then(|| Evidence {
             path: "shm".into(),
             messages: self.intake.shared.load(Ordering::Relaxed),
             note: "read in the chunk of shared memory that the writer filled".into(),
         });
-        // What a reliable reader has no room for is sent again.
+        // A message for which a reliable reader has no room is sent again.
         let refused = match self.granted.qos.reliability {
             Reliability::Reliable => 0,
             Reliability::BestEffort => u64::from(rejected),

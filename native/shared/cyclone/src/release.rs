@@ -1,4 +1,4 @@
-//! What the releases of Cyclone DDS do differently: the worker of each says it here.
+//! The differences between the releases of Cyclone DDS, which the worker of each implements.
 
 use std::ffi::c_void;
 
@@ -31,15 +31,15 @@ pub struct Topic<R: Release> {
 
 pub trait Release: Types {
     type Topic: Send + Sync;
-    /// What a writer keeps besides; dropped before it.
+    /// Release-specific data of a writer; it is dropped before the writer.
     type Writer: Send + Sync;
 
-    /// What a reader of callback numbers must know.
+    /// The note for readers of results that were measured with a callback.
     const IN_WRITERS_THREAD: &'static str;
     /// Whether `other_clients_reply_bytes` counts the request headers.
     const OTHERS_WITH_HEADERS: bool;
 
-    /// The QoS of an endpoint, once it may be made.
+    /// Checks that the endpoint is possible; returns its QoS.
     fn qos(parents: &Parents<Self>, config: &EndpointConfig, side: Side) -> Result<DdsQos, Error>;
 
     fn topic(
@@ -52,21 +52,20 @@ pub trait Release: Types {
     /// Sets the USER_DATA of an endpoint.
     fn set_user_data(_qos: &DdsQos, _text: &str) {}
 
-    /// What keeps an endpoint out of the shared memory that is configured.
+    /// Why an endpoint does not use the shared memory that is configured.
     fn not_shared(parents: &Parents<Self>, config: &EndpointConfig, side: Side) -> String;
 
-    /// What shared memory makes of a QoS that it accepts, where that is not what Cyclone does over
-    /// the network.
+    /// How this QoS behaves differently in shared memory.
     fn surprises(config: &EndpointConfig) -> Vec<String>;
 
-    /// How many messages a reader holds in shared memory; what comes beyond is lost there, whatever
-    /// the QoS. None: its history is what it is over the network.
+    /// How many messages a reader holds in shared memory; further ones are lost there, whatever the
+    /// QoS. None: its history is the same as over the network.
     const HELD_IN_SHARED_MEMORY: Option<u32> = None;
 
-    /// Whether a writer is lent its samples.
+    /// Whether a writer lends samples.
     fn lends(parents: &Parents<Self>, writer: Handle) -> bool;
 
-    /// Called with a writer that was made, and its notes so far.
+    /// Completes a new writer; may add to its notes.
     fn writer(
         parents: &Parents<Self>,
         config: &EndpointConfig,
@@ -82,26 +81,26 @@ pub trait Release: Types {
     /// Writes the concatenated parts as one message, by one copy.
     ///
     /// # Safety
-    /// A live writer and its type; the parts outlive the call.
+    /// The writer is live and has that type; the parts outlive the call.
     unsafe fn write(writer: Handle, written_as: *const c_void, parts: &[Part]) -> i32;
 
     /// # Safety
-    /// A live writer, which lends.
+    /// The writer is live and lends.
     unsafe fn loan(writer: Handle, sample: *mut *mut c_void) -> i32;
 
-    /// For a new reader.
+    /// What a new reader records about its messages.
     fn heard(parents: &Parents<Self>) -> Heard<Self>;
 
     fn evidence(_heard: &Heard<Self>) -> Option<Evidence> {
         None
     }
 
-    /// Counters of a reader besides.
+    /// Release-specific counters of a reader.
     fn reader_counters(_topic: &Self::Topic) -> Vec<(String, i64)> {
         Vec::new()
     }
 
-    /// The number that names a client to its service, by the writer of its requests.
+    /// The number that identifies a client to its service, from the writer of its requests.
     fn client(writer: Handle) -> u64;
 
     /// The USER_DATA of a client's or service's endpoints, under rmw_cyclonedds's key.
@@ -109,7 +108,7 @@ pub trait Release: Types {
         None
     }
 
-    /// What a client was granted, by what its two endpoints were.
+    /// The granted settings of a client, from those of its two endpoints.
     fn client_granted(requests: &Granted, replies: &Granted) -> Granted;
 
     fn service_granted(requests: &Granted, replies: &Granted) -> Granted;
@@ -122,7 +121,7 @@ pub fn in_shared_memory<R: Release>(parents: &Parents<R>, endpoint: Handle) -> b
         && unsafe { sys::dds_is_shared_memory_available(endpoint) }
 }
 
-/// What a reader of an endpoint's numbers must know; how it stands to shared memory if that is
+/// Notes for interpreting this endpoint's results, including its use of shared memory if that is
 /// configured.
 pub fn notes<R: Release>(
     parents: &Parents<R>,

@@ -1,8 +1,8 @@
-//! Services as rmw_cyclonedds has them: a pair of topics, on which every client reads every reply.
+//! Services as in rmw_cyclonedds: a pair of topics, on which every client reads every reply.
 //!
-//! A client knows its replies by the header that comes back and drops the others, which reached it
-//! all the same: they are counted. A service replies within the callback of the request, in the
-//! thread that took it.
+//! A client knows its replies by the header that the service returns. It drops the others, which
+//! were sent to it all the same, and counts them. A service replies within the callback of the
+//! request, in the thread that took it.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::Arc;
@@ -19,19 +19,19 @@ use crate::session::Parents;
 use crate::wire::{RequestHeader, Wire, HEADER_BYTES};
 use crate::writer::Writer;
 
-/// What no client of this process has asked before: rmw_cyclonedds numbers the requests of a
-/// process through.
+/// The last request number of this process: rmw_cyclonedds numbers the requests of a process
+/// consecutively.
 static LAST_REQUEST: AtomicI64 = AtomicI64::new(0);
 
 pub struct CycloneClient<R: Release> {
-    /// Dropped first: nothing is delivered after that.
+    /// This is dropped first: nothing is delivered after that.
     replies: Reader<R>,
     requests: Writer<R>,
     name: u64,
     foreign: Arc<Foreign>,
 }
 
-/// Replies to other clients.
+/// Counts of replies to other clients.
 #[derive(Default)]
 struct Foreign {
     replies: AtomicU64,
@@ -87,7 +87,7 @@ impl<R: Release> Publisher for CycloneClient<R> {
 }
 
 impl<R: Release> Endpoint for CycloneClient<R> {
-    /// Services that both get the requests and send replies.
+    /// The number of services that both get the requests and send replies.
     fn matched(&self) -> u32 {
         self.requests.matched().min(self.replies.matched())
     }
@@ -106,7 +106,7 @@ impl<R: Release> Endpoint for CycloneClient<R> {
 }
 
 pub struct CycloneService<R: Release> {
-    /// Dropped first: nothing is handled after that.
+    /// This is dropped first: nothing is handled after that.
     requests: Reader<R>,
     replies: Arc<Writer<R>>,
 }
@@ -134,7 +134,7 @@ impl<R: Release> CycloneService<R> {
 }
 
 impl<R: Release> Endpoint for CycloneService<R> {
-    /// Clients that both send requests and get the replies.
+    /// The number of clients that both send requests and get the replies.
     fn matched(&self) -> u32 {
         self.requests.matched().min(self.replies.matched())
     }

@@ -1,5 +1,5 @@
-//! What the endpoints of a session share: a participant in a domain, and the receive loops; and
-//! those of a node, a DDS publisher and subscriber that carry its name.
+//! The data that the endpoints of a session share: a participant in a domain, and the receive
+//! loops; and the data that those of a node share: a DDS publisher and subscriber with its name.
 
 use std::sync::Arc;
 
@@ -17,14 +17,15 @@ use crate::wait_set::WaitSet;
 pub trait Types: Sized + Send + Sync + 'static {
     type Settings: Settings;
     type Message: Message;
-    /// What a session keeps besides.
+    /// Release-specific data of a session.
     type Session: Send + Sync;
 
-    /// Called before the domain opens. Errors: options that make no sense.
+    /// Called before the domain opens. Errors: invalid options.
     fn session(config: &SessionConfig) -> Result<Self::Session, Error>;
 }
 
-/// Dropped when the last node and endpoint are gone. The fields' order is the order of closing.
+/// Dropped when the last node and endpoint are gone. The order of the fields is the order of
+/// closing.
 pub struct Shared<T: Types> {
     pumps: Pumps<Watched<T::Message>>,
     pub own: T::Session,
@@ -46,7 +47,7 @@ impl<T: Types> Shared<T> {
         Ok(Shared { pumps: Pumps::default(), own, participant, domain })
     }
 
-    /// Has the loop for `wait` take for a reader until what this returns is dropped.
+    /// From now on the loop for `wait` takes for a reader, until the result is dropped.
     pub fn watch(
         &self,
         wait: Wait,
@@ -56,8 +57,8 @@ impl<T: Types> Shared<T> {
     }
 }
 
-/// What the endpoints of a node need to outlive them: its writers and readers are children of these
-/// two.
+/// The entities that must outlive the endpoints of a node: its writers and readers are children of
+/// these two.
 pub struct Parents<T: Types> {
     pub publisher: Entity,
     pub subscriber: Entity,

@@ -1,7 +1,9 @@
-//! The sockets behind a domain: which address Cyclone picked and which buffers the kernel granted.
+//! The sockets of a domain: the address that Cyclone selected and the buffers that the kernel
+//! granted.
 //!
-//! Cyclone chooses an interface by its own rules and asks for buffers that `net.core.rmem_max`
-//! cuts; it tells neither in a form that a program can read, but the sockets are ours to ask.
+//! Cyclone selects an interface by its own rules and requests buffers that `net.core.rmem_max`
+//! limits; it reports neither in a form that a program can read, but the process can ask its own
+//! sockets.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,9 +15,9 @@ use std::os::fd::{FromRawFd, RawFd};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Socket {
     pub fd: RawFd,
-    /// None where it listens on every address.
+    /// None if it listens on every address.
     pub address: Option<IpAddr>,
-    /// As the kernel counts buffers: twice what was asked for.
+    /// The size as the kernel counts buffers: twice the requested one.
     pub receive_bytes: i32,
     pub send_bytes: i32,
 }
@@ -40,7 +42,7 @@ pub fn udp() -> Vec<Socket> {
         .collect()
 }
 
-/// A note on `sockets`: the addresses they are bound to and their largest buffers; nothing when
+/// A note on `sockets`: the addresses to which they are bound and their largest buffers; None if
 /// there are none.
 pub fn describe(sockets: &[Socket]) -> Option<String> {
     let receive = sockets.iter().map(|s| s.receive_bytes).max()?;

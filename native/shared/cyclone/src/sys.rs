@@ -69,7 +69,7 @@ pub struct LogData {
 pub struct KeyValue {
     pub name: *const c_char,
     pub kind: u32,
-    /// A union of a 32-bit and a 64-bit value; `kind` tells which.
+    /// A union of a 32-bit and a 64-bit value; `kind` says which it is.
     pub value: u64,
 }
 
@@ -83,13 +83,13 @@ pub struct Statistics {
     pub values: [KeyValue; 0],
 }
 
-/// Any sample, view and instance state.
+/// The mask for any sample, view and instance state.
 pub const ANY_STATE: u32 = 127;
 pub const OUT_OF_RESOURCES: i32 = -5;
 pub const TIMEOUT: i32 = -10;
 pub const INFINITE_NS: i64 = i64::MAX;
 pub const UNLIMITED: i32 = -1;
-/// Of enumerations.
+/// Values of enumerations.
 pub const KEEP_LAST: c_int = 0;
 pub const KEEP_ALL: c_int = 1;
 pub const BEST_EFFORT: c_int = 0;

@@ -1,4 +1,4 @@
-//! A topic's publisher and subscription: a writer, and a reader.
+//! The publisher and the subscription of a topic: a writer, and a reader.
 
 use std::sync::Arc;
 

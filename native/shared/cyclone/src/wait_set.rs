@@ -1,4 +1,4 @@
-//! Cyclone's wait set, as the harness's receive loop blocks on it: a read condition for each
+//! Cyclone's wait set, on which the harness's receive loop blocks: a read condition for each
 //! reader, and a guard condition that wakes.
 
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn waker(woken: &Entity) -> Waker {
 
 impl<M: Message> pump::WaitSet<Watched<M>> for WaitSet {
     fn attach(&mut self, watched: &Arc<Watched<M>>, token: usize) {
-        // SAFETY: both live: the loop holds the reader's condition until it detached it.
+        // SAFETY: both exist: the loop holds the reader's condition until it detached it.
         unsafe {
             sys::dds_waitset_attach(
                 self.set.handle(),

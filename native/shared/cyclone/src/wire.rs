@@ -1,15 +1,16 @@
-//! What an endpoint puts on the wire: DDS topic, layout, and what stands in its USER_DATA.
+//! What an endpoint sends: the DDS topic, the layout, and the content of its USER_DATA.
 //!
-//! A topic is one such thing, a service is two. Requests and replies are the message with a header
-//! before its body, as rmw_cyclonedds has it: a number that names the client, and the number of the
-//! request.
+//! A topic has one wire, a service has two. Requests and replies are the message with a header
+//! before its body, as in rmw_cyclonedds: a number that identifies the client, and the number of
+//! the request.
 
 use rmwbench_harness::message_type::{
     dds_reply_topic_name, dds_request_topic_name, dds_topic_name, MessageType,
 };
 use rmwbench_harness::middleware::{EndpointConfig, Error};
 
-/// Bytes of the encapsulation header, which stand before the body on the wire and not in a sample.
+/// The size of the encapsulation header, which comes before the body on the wire and is not in a
+/// sample.
 pub const ENCAPSULATION_BYTES: usize = 4;
 pub const HEADER_BYTES: usize = 16;
 
@@ -17,9 +18,9 @@ pub const HEADER_BYTES: usize = 16;
 pub struct Wire {
     pub topic: String,
     pub message_type: MessageType,
-    /// Of a service's header, between encapsulation and body.
+    /// The size of a service's header, between encapsulation and body.
     pub header_bytes: usize,
-    /// Names the pair of writer and reader that belong together; read by rmw_cyclonedds.
+    /// Identifies the writer and the reader that belong together; rmw_cyclonedds reads it.
     pub user_data: Option<String>,
 }
 
@@ -56,23 +57,23 @@ impl Wire {
         ))
     }
 
-    /// Of a message with everything around its payload.
+    /// The size of a message with everything around its payload.
     pub fn cdr_bytes(&self) -> usize {
         self.message_type.cdr_bytes() + self.header_bytes
     }
 
-    /// Of a message less its encapsulation: what a sample holds.
+    /// The size of a message without its encapsulation, which is that of a sample.
     pub fn body_bytes(&self) -> usize {
         self.cdr_bytes() - ENCAPSULATION_BYTES
     }
 
-    /// Of a body before its payload.
+    /// The size of a body's part before its payload.
     pub fn payload_at(&self) -> usize {
         self.message_type.cdr_prefix.len().saturating_sub(ENCAPSULATION_BYTES) + self.header_bytes
     }
 }
 
-/// Who asked, and which of its requests.
+/// The client that sent a request, and the request's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestHeader {
     pub client: u64,
@@ -88,7 +89,7 @@ impl RequestHeader {
         bytes
     }
 
-    /// Of a message less its encapsulation; None where that is too short.
+    /// Reads the header of a message without its encapsulation; None if that is too short.
     #[inline]
     pub fn of(body: &[u8]) -> Option<RequestHeader> {
         let eight = |at: usize| body.get(at..at + 8)?.try_into().ok();

@@ -1,9 +1,9 @@
-//! A writer: the CDR around the payload and the payload go to Cyclone as one scatter list, which
-//! Cyclone copies once; or, where Cyclone lends shared memory, into a loan, which is what its own
-//! write of a sample does there too.
+//! A writer: the payload and the CDR around it go to Cyclone as one scatter list, which Cyclone
+//! copies once; or, if Cyclone lends shared memory, into a loan, as Cyclone's own write of a sample
+//! does there, too.
 //!
-//! The list ends in zeros up to a multiple of four bytes, because RTPS pads what it sends to that
-//! and reads past a shorter message for them.
+//! The list ends with zeros up to a multiple of four bytes, because RTPS pads its messages to that
+//! and reads the padding after a shorter message.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -30,16 +30,16 @@ pub struct Writer<R: Release> {
     writer: Entity,
     _topic: Topic<R>,
     written_as: *const c_void,
-    /// Cyclone lends samples in shared memory.
+    /// Whether Cyclone lends samples in shared memory.
     lends: bool,
-    /// The CDR before the payload; a service's header stands behind the encapsulation.
+    /// The CDR before the payload; a service's header follows the encapsulation.
     prefix: Box<[u8]>,
     /// The CDR after the payload, padding included.
     tail: Box<[u8]>,
     suffix_bytes: usize,
     payload_bytes: usize,
     granted: Granted,
-    /// Loans that Cyclone refused: its pool was empty.
+    /// The number of loans that Cyclone refused because its pool was empty.
     refused: AtomicU64,
     /// Failed writes by Cyclone's (negated) return code.
     failures: [AtomicU64; 16],
@@ -90,7 +90,8 @@ impl<R: Release> Writer<R> {
         let written_as = R::written_as(writer.handle(), &topic.own)
             .map_err(|code| Error::failed(format!("{}: type", object()), words(code)))?;
         let qos = qos::granted(writer.handle(), config)?;
-        // Shared memory acknowledges nothing that a writer could wait for: its readers lose.
+        // In shared memory there are no acknowledgements for which a writer could wait: its readers
+        // lose messages.
         let waits_for_nobody = R::HELD_IN_SHARED_MEMORY.is_some()
             && release::in_shared_memory(&parents, writer.handle());
         let when_full = match WhenFull::of_dds_writer(&qos) {
@@ -125,11 +126,11 @@ impl<R: Release> Writer<R> {
         })
     }
 
-    /// Writes a copy of `payload`, of a service behind `header`.
+    /// Writes a copy of `payload`; for a service, after `header`.
     #[inline]
     pub fn write(&self, header: &[u8], payload: &[u8]) -> Result<(), PublishError> {
         if payload.len() != self.payload_bytes {
-            return Err(PublishError::Failed); // the length stands in the CDR before it
+            return Err(PublishError::Failed); // the CDR before it has the length
         }
         if self.lends {
             return self.write_loan(header, &mut |place| place.copy_from_slice(payload));
@@ -171,7 +172,7 @@ impl<R: Release> Writer<R> {
         let before = &self.prefix[ENCAPSULATION_BYTES..];
         let after = &self.tail[..self.suffix_bytes];
         let mut loan = std::ptr::null_mut();
-        // SAFETY: the loan is as long as the type; writing it gives it back.
+        // SAFETY: the loan is as long as the type; writing it returns it.
         let code = unsafe {
             if R::loan(self.writer.handle(), &mut loan) != 0 {
                 self.refused.fetch_add(1, Ordering::Relaxed);
@@ -208,7 +209,7 @@ impl<R: Release> Writer<R> {
         self.writer.handle()
     }
 
-    /// Readers matched now.
+    /// The number of readers matched now.
     pub fn matched(&self) -> u32 {
         let mut status = Matched::default();
         // SAFETY: fills a plain struct.

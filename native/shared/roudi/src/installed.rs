@@ -1,6 +1,6 @@
 //! RouDi of iceoryx 2.0 as distributions install it: Debian's, and ROS 2's `iox-roudi`.
 //!
-//! The worker on rclcpp is C++ and has this from here through the harness's C library.
+//! The worker on rclcpp is in C++ and uses this code through the harness's C library.
 
 use std::ffi::{c_char, c_int, CStr};
 
@@ -10,7 +10,7 @@ use rmwbench_harness::middleware::Error;
 use crate::{listens, Few, Pool, Rules, NAME};
 
 pub const RULES: Rules = Rules { multiple_bytes: 32, few: Few::LeftOut };
-/// Where it listens.
+/// The socket on which it listens.
 pub const SOCKET: &str = "/tmp/roudi";
 
 /// The configuration file of a RouDi with these pools, in TOML.
@@ -59,7 +59,7 @@ mod tests {
         let told = |pools: &CStr, room: usize| {
             let mut error = raw::Error { kind: -1, object: [0; 128], message: [0; 1920] };
             let mut file = vec![1 as c_char; room];
-            // SAFETY: each has the room that is told, and every text ends with a NUL.
+            // SAFETY: each has the stated room, and every text ends with a NUL.
             unsafe {
                 let told = rmwbench_roudi_file(pools.as_ptr(), file.as_mut_ptr(), room, &mut error);
                 let text = if told == 1 { file.as_ptr() } else { error.object.as_ptr() };

@@ -1,10 +1,10 @@
-//! RouDi, the daemon that owns iceoryx's shared memory, as far as every iceoryx has it alike: its
-//! pools, asked for by option or mode, and whether one serves. Starting one is for the worker that
-//! links it.
+//! RouDi, the daemon that owns iceoryx's shared memory: the parts that are equal for every iceoryx,
+//! which are its pools, set by option or mode, and whether one serves. The worker that links a
+//! RouDi starts it.
 //!
 //! As installed its largest pools are 30 chunks of 1 MiB and 10 of 4 MiB, headers included, and
-//! iceoryx takes the smallest pool whose chunks fit and never a larger one: images exhaust them at
-//! once. So workers have pools sized for robots' messages.
+//! iceoryx takes the smallest pool whose chunks fit and never a larger one, so images exhaust them
+//! at once. Therefore workers have pools sized for robots' messages.
 
 pub mod installed;
 
@@ -13,21 +13,22 @@ use std::os::unix::net::UnixDatagram;
 
 use rmwbench_harness::middleware::{Error, SessionConfig};
 
-/// Of the daemon, for [`rmwbench_harness::middleware::Middleware::daemons`].
+/// The name of the daemon, for [`rmwbench_harness::middleware::Middleware::daemons`].
 pub const NAME: &str = "roudi";
-/// The option that sizes its pools one by one.
+/// The option that sets the size of each pool.
 pub const POOLS: &str = "roudi_pools";
-/// The mode that sizes them in a portable way.
+/// The mode that sets their sizes in a portable way.
 pub const MODE: &str = "shm_pool_bytes";
 /// Message size and count: 468 MiB. A reader that does not take holds its history's depth in
-/// iceoryx and may hold as many in its middleware's cache: 24 of a size is one of ROS 2's default
-/// depth, and the writer's next messages.
+/// iceoryx and may hold as many in its middleware's cache: 24 chunks of a size are one reader with
+/// ROS 2's default depth, and the writer's next messages.
 const DEFAULT_POOLS: &str = "1K:4096 4K:2048 16K:2048 64K:256 256K:64 1M:48 2M:24 4M:24 8M:24";
-/// Room in each chunk beyond the message size, for the parts of a message around its payload and
-/// the middleware's headers.
+/// The room in each chunk beyond the message size, for the parts of a message around its payload
+/// and the middleware's headers.
 const MARGIN_BYTES: u64 = 1024;
 
-/// Chunks of one size; also as C takes it (`struct rmwbench_pool` in the worker of Cyclone DDS).
+/// Chunks of one size; C uses the same struct (`struct rmwbench_pool` in the worker of Cyclone
+/// DDS).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
@@ -41,24 +42,24 @@ impl Pool {
     }
 }
 
-/// How a release of iceoryx has its pools.
+/// The rules of an iceoryx release for pools.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// What a chunk's size is a multiple of.
+    /// A chunk's size is a multiple of this.
     pub multiple_bytes: u64,
-    /// What is asked of a total in which not every pool has a chunk.
+    /// What happens if the total is so small that not every pool has a chunk.
     pub few: Few,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Few {
-    /// It is not supported.
+    /// Such a total is not supported.
     Refused,
     /// Pools without a chunk are left out.
     LeftOut,
 }
 
-/// Errors: a daemon of another name.
+/// Refuses a daemon with another name.
 pub fn named(name: &str) -> Result<(), Error> {
     match name {
         NAME => Ok(()),
@@ -69,15 +70,15 @@ pub fn named(name: &str) -> Result<(), Error> {
     }
 }
 
-/// Whether a RouDi listens at `socket`, in this host. Without one iceoryx waits for a minute and
+/// Whether a RouDi listens at `socket`, in this host. Without one, iceoryx waits for a minute and
 /// then ends the process.
 pub fn listens(socket: &str) -> bool {
     let connected = UnixDatagram::unbound().and_then(|own| own.connect(socket));
-    // A socket that we may not connect to has an owner too.
+    // A socket to which this process may not connect has an owner, too.
     connected.map_or_else(|error| error.kind() == ErrorKind::PermissionDenied, |()| true)
 }
 
-/// Errors: a RouDi serves already.
+/// Refuses to start if a RouDi already serves.
 pub fn refuse_second(socket: &str) -> Result<(), Error> {
     if listens(socket) {
         let message = format!("another RouDi serves this host already ({socket})");
@@ -91,7 +92,7 @@ impl Rules {
         self.listed(DEFAULT_POOLS).expect("written here")
     }
 
-    /// The pools that option or mode asks for, smallest first; None where neither does.
+    /// The pools that option or mode requests, smallest first; None if neither does.
     pub fn asked(&self, config: &SessionConfig) -> Result<Option<Vec<Pool>>, Error> {
         let text: Option<String> = config.option(POOLS, None)?;
         match (text, config.mode(MODE)?) {
@@ -106,7 +107,7 @@ impl Rules {
     }
 
     /// The default's sizes in the default's proportions: `bytes` in all, headers included, or less
-    /// by what no whole chunk fits in.
+    /// by the rest that no whole chunk fits.
     fn scaled(&self, bytes: u64) -> Result<Vec<Pool>, Error> {
         let mut pools = self.default_pools();
         let whole: u64 = pools.iter().map(Pool::bytes).sum();

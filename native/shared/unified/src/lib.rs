@@ -1,1 +1,1 @@
-//! No code: the manifest beside this is about features.
+//! This crate has no code: its manifest unifies features.

@@ -1,6 +1,6 @@
-//! Two Cyclone domains of the test's process that pose as one on the network (`ExternalDomainId`),
-//! so messages really cross UDP, on loopback only; a tag per test keeps other processes on the same
-//! machine out.
+//! Two Cyclone domains of the test's process with one id on the network (`ExternalDomainId`), so
+//! that messages really go over UDP, on loopback only; a tag per test excludes other processes on
+//! the same machine.
 #![allow(dead_code)] // each test binary uses its part
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,7 +10,7 @@ use rmwbench_cyclonedds::CycloneDds;
 use rmwbench_harness::middleware::*;
 use serde_json::{json, Value};
 
-/// Two domain ids of this process and a profile under which they meet each other and nobody else.
+/// Two domain ids of this process and a profile with which they match each other and nobody else.
 pub struct Network {
     pub domains: [u32; 2],
     pub text: String,
@@ -25,7 +25,8 @@ impl Network {
                  <General><Interfaces><NetworkInterface name="lo" multicast="true"/></Interfaces></General>
                  <Discovery><ExternalDomainId>{}</ExternalDomainId><Tag>test{}-{k}</Tag></Discovery>
                </Domain></CycloneDDS>"#,
-            // Ports below 32768 (7400 + 250 × domain): from there on the kernel gives them to anybody.
+            // Ports below 32768 (7400 + 250 × domain): the kernel may give higher ports to any
+            // process.
             50 + k % 50,
             std::process::id(),
         );
