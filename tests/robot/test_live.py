@@ -274,6 +274,7 @@ def test_variables_that_an_rmw_ignores(libraries, env, level):
     ("env", "level"),
     [
         ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF"}, "red"),
+        ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT"}, None),
         ({"ROS_LOCALHOST_ONLY": "1"}, "yellow"),
         ({"ROS_LOCALHOST_ONLY": "0"}, None),
     ],

@@ -463,13 +463,14 @@ def _rmw(process: LiveProcess) -> str | None:
 
 
 def _range(process: LiveProcess) -> str | None:
-    """The discovery range of a process, None without an RMW that has one; ROS_LOCALHOST_ONLY=1 is
-    LOCALHOST, and has priority."""
+    """The discovery range of a process, None without an RMW that has one, and where its middleware's
+    own files decide; ROS_LOCALHOST_ONLY=1 is LOCALHOST, and has priority."""
     if not process.rmw or process.rmw == ZENOH:
         return None
     if _requests(LOCALHOST_ONLY, process.environment.get(LOCALHOST_ONLY, "")):
         return "LOCALHOST"
-    return process.environment.get(RANGE) or "SUBNET"
+    value = process.environment.get(RANGE) or "SUBNET"
+    return None if value == "SYSTEM_DEFAULT" else value
 
 
 def _by_domain(
