@@ -1,5 +1,5 @@
-//! Compiles the C++ shim against an installed Fast DDS: Debian's, or a ROS 2 install's named by
-//! FASTDDS_PREFIX.
+//! Compiles the C++ shim against an installed Fast DDS: Debian's, or that of the ROS 2 installation
+//! that FASTDDS_PREFIX names.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,8 @@ fn main() {
     let mut build = cc::Build::new();
     build.cpp(true).std("c++17").warnings(true).include("../../harness/include");
     for include in &includes {
-        // A system directory to the compiler: the library's own warnings are not ours.
+        // To the compiler it is a system directory, so that the library's own warnings are not
+        // shown.
         build.flag("-isystem").flag(include);
     }
     let Some((version, library)) = found(&build) else { fail(prefix.as_deref()) };
@@ -62,13 +63,13 @@ fn main() {
     let libraries = prefix.as_deref().map(libraries).unwrap_or_default();
     for directory in &libraries {
         println!("cargo:rustc-link-search=native={}", directory.display());
-        // RPATH and not RUNPATH: it also serves the libraries that Fast DDS needs itself.
+        // RPATH and not RUNPATH: it also applies to the libraries that Fast DDS needs itself.
         println!("cargo:rustc-link-arg=-Wl,--disable-new-dtags,-rpath,{}", directory.display());
     }
     println!("cargo:rustc-link-lib={library}");
     println!("cargo:rustc-link-lib=fastcdr");
-    // For the bench, whose bare program uses the same install (read as DEP_FASTDDS_INCLUDES and
-    // DEP_FASTDDS_LIBRARIES).
+    // For the bench, whose bare program uses the same installation (read as DEP_FASTDDS_INCLUDES
+    // and DEP_FASTDDS_LIBRARIES).
     let joined = |paths: &[PathBuf]| {
         paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(":")
     };
@@ -76,8 +77,8 @@ fn main() {
     println!("cargo:libraries={}", joined(&libraries));
 }
 
-/// Directories to search besides the compiler's own: PREFIX/include, and the nested ones that ROS 2
-/// uses (include/fastcdr/fastcdr/…).
+/// The directories to search besides the compiler's own: PREFIX/include, and the nested ones that
+/// ROS 2 uses (include/fastcdr/fastcdr/…).
 fn includes(prefix: Option<&Path>) -> Vec<PathBuf> {
     let Some(prefix) = prefix else { return Vec::new() };
     let include = prefix.join("include");
@@ -85,15 +86,16 @@ fn includes(prefix: Option<&Path>) -> Vec<PathBuf> {
         .iter()
         .map(|nested| include.join(nested));
     let found: Vec<PathBuf> = places.chain(multiarch(&include)).filter(|d| d.is_dir()).collect();
-    // Else the compiler would quietly take another install's headers from its own directories.
+    // Otherwise the compiler would silently take another installation's headers from its own
+    // directories.
     if !found
         .iter()
         .any(|d| d.join("fastdds/config.hpp").is_file() || d.join("fastrtps/config.h").is_file())
     {
         fail(Some(prefix));
     }
-    // The compiler's own directory must keep its place: libstdc++ looks for the C headers behind
-    // its own.
+    // The compiler's own directory must keep its place: libstdc++ searches the C headers after its
+    // own.
     found.into_iter().filter(|d| d != Path::new("/usr/include")).collect()
 }
 
@@ -102,14 +104,14 @@ fn libraries(prefix: &Path) -> Vec<PathBuf> {
     std::iter::once(lib.clone()).chain(multiarch(&lib)).filter(|d| d.is_dir()).collect()
 }
 
-/// Debian's `x86_64-linux-gnu` and the like below `directory`.
+/// The directories below `directory` such as Debian's `x86_64-linux-gnu`.
 fn multiarch(directory: &Path) -> Vec<PathBuf> {
     let entries = directory.read_dir().into_iter().flatten().flatten().map(|e| e.path());
     entries.filter(|p| p.to_string_lossy().ends_with("-linux-gnu")).collect()
 }
 
-/// Version and library name, asked of the preprocessor, because where the configuration header lies
-/// differs between 2.x, 3.x and Debian.
+/// The version and the library's name, from the preprocessor, because the place of the
+/// configuration header differs between 2.x, 3.x and Debian.
 fn found(build: &cc::Build) -> Option<(String, &'static str)> {
     let probe = Path::new(&env::var("OUT_DIR").expect("cargo sets OUT_DIR")).join("probe.cpp");
     let text = "#if __has_include(<fastdds/config.hpp>)\n#include <fastdds/config.hpp>\nfound fastdds FASTDDS_VERSION_STR\n\
@@ -132,16 +134,16 @@ fn found(build: &cc::Build) -> Option<(String, &'static str)> {
     Some((words.next()?.trim_matches('"').to_string(), library))
 }
 
-/// What a prefix says that it was built from: the first line of a file that `rmwbench middlewares
-/// build fastdds --newest` leaves in it.
+/// The source from which a prefix was built: the first line of a file that `rmwbench middlewares
+/// build fastdds --newest` writes into it.
 fn origin(prefix: &Path) -> Option<String> {
     let text = std::fs::read_to_string(prefix.join("share/rmwbench/origin")).ok()?;
     text.lines().next().map(str::to_string)
 }
 
-/// ` (Debian 2.9.1+ds-1+deb12u2)`, so that a report can name the very build; empty where there is
-/// no dpkg. Installed for several kinds of machine, the package has a line for each, all of one
-/// version.
+/// ` (Debian 2.9.1+ds-1+deb12u2)`, so that a report can name the exact build; empty if there is no
+/// dpkg. If the package is installed for several kinds of machine, it has a line for each, all with
+/// one version.
 fn debian_revision() -> String {
     let query =
         Command::new("dpkg-query").args(["-W", "-f=${Version}\\n", "libfastrtps-dev"]).output();

@@ -1,4 +1,4 @@
-//! Hands the compiler's name to `--describe`: Cargo tells it to build scripts only.
+//! Passes the compiler's name to `--describe`: Cargo gives it to build scripts only.
 
 use std::process::Command;
 

@@ -31,7 +31,8 @@ struct Setting {
       if (value == level.first) return level.second;
       names += (names.empty() ? "" : ", ") + std::string(level.first);
     }
-    // The harness has checked modes against the vocabulary: such a level exists, elsewhere.
+    // The harness has checked modes against the vocabulary: such a level exists for another
+    // middleware.
     if (object.rfind("mode ", 0) == 0) unsupported(value + ": Fast DDS has one of " + names);
     invalid("one of " + names);
   }
@@ -63,7 +64,7 @@ struct Setting {
     return all;
   }
 
-  // "image:-5 status:3"
+  // Parses "image:-5 status:3".
   std::map<std::string, std::string> by_topic(double least, double most) const {
     std::map<std::string, std::string> all;
     for (const std::string &word : words()) {

@@ -1,6 +1,6 @@
-// What an arm asks of Fast DDS beyond its profile: modes (the portable vocabulary) and options
-// (Fast DDS's own settings), typed and checked once, when the session opens. What is absent stays
-// as the profile has it.
+// The settings that an arm requests of Fast DDS beyond its profile: modes (the portable vocabulary)
+// and options (Fast DDS's own settings), typed and checked once, when the session opens. An absent
+// setting stays as in the profile.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ enum class Discovery { multicast, peers, server };
 enum class Congestion { drop, block };
 enum class DataSharing { off, on, automatic };
 
-// A flow controller is named after nothing: an arm has one, and says which topics go through it.
+// A flow controller. It has no name of its own: an arm has one, and lists the topics that go
+// through it.
 struct Flow {
   std::string scheduler;
   int32_t max_bytes_per_period = 0;  // 0: no limit

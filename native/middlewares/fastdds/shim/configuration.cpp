@@ -10,7 +10,7 @@
 namespace rmwbench {
 namespace {
 
-// Elements by nesting; nothing here needs attributes but the names of profiles.
+// Writes elements by nesting; only the names of profiles need attributes.
 class Xml {
  public:
   explicit Xml(std::ostringstream &out) : out_(out) {}
@@ -182,7 +182,8 @@ void builtin(Xml &xml, const rtps::BuiltinAttributes &config) {
   });
 }
 
-/// What the participant says of its own host and process (2.9 and later), which no file sets.
+/// Whether the participant sets this property about its own host and process (2.9 and later), which
+/// no file sets.
 bool of_the_host(const rtps::Property &property) {
   return property.name().rfind("fastdds.physical_data.", 0) == 0;
 }

@@ -1,5 +1,5 @@
 // The configuration in force, as XML that Fast DDS reads: profile, modes and options together, read
-// back from the participant. What its XML has no element for stands in comments, and so do the
+// back from the participant. Settings for which its XML has no element are comments, and so are the
 // socket buffers that the kernel granted.
 #pragma once
 

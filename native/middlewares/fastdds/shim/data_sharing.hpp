@@ -1,5 +1,5 @@
-// Whether a message was read in place in its writer's data-sharing segment: the address tells,
-// since those segments are files in /dev/shm with a name of their own.
+// Whether a message was read in place in its writer's data-sharing segment. The address decides
+// this, since those segments are files in /dev/shm with names of their own.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ class DataSharingSegments {
   bool contain(const void *address) {
     const auto at = reinterpret_cast<uintptr_t>(address);
     if (known(at)) return true;
-    // A writer's segment is mapped once, when it is matched: what is still unknown after a look at
-    // the maps is private memory. There are several such (two writers, an arena and a block of its
-    // own), and a look costs tens of microseconds.
+    // A writer's segment is mapped once, when it is matched: an address that is still unknown after
+    // reading the maps is private memory. There are several such ranges (two writers, an arena and
+    // a block of its own), and reading the maps costs tens of microseconds.
     for (const auto &range : private_) {
       if (at >= range.first && at < range.second) return false;
     }
@@ -44,7 +44,7 @@ class DataSharingSegments {
       if (std::strstr(line, "/dev/shm/fast_datasharing") != nullptr) {
         segments_.emplace_back(begin, end);
       } else if (at >= begin && at < end) {
-        if (private_.size() == most_private) private_.clear();  // memory that comes and goes
+        if (private_.size() == most_private) private_.clear();  // this memory comes and goes
         private_.emplace_back(begin, end);
       }
     }

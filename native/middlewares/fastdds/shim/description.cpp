@@ -53,7 +53,7 @@ const rmwbench_pair modes[] = {
     {"executor", "no: Fast DDS has no executor; `wait` says how a subscription learns of data"},
 };
 
-// The last is left out where it is not known.
+// The last one is left out if it is not known.
 const rmwbench_pair build_facts[] = {
     {"source", RMWBENCH_FASTDDS_SOURCE},
     {"compiler", RMWBENCH_FASTDDS_COMPILER},

@@ -1,5 +1,5 @@
-// What the worker tells of itself: version, capabilities, modes. The profiles are embedded by the
-// Rust side, where include_str! is.
+// The worker's description of itself: version, capabilities, modes. The Rust side embeds the
+// profiles, because it has include_str!.
 #pragma once
 
 #include <rmwbench_worker.h>

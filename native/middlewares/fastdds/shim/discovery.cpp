@@ -22,9 +22,9 @@ namespace {
 
 using Protocol = rtps::DiscoveryProtocol;
 
-constexpr uint16_t first_port = 11811;  // as ROS 2's
+constexpr uint16_t first_port = 11811;  // the same as in ROS 2
 
-// What the orchestrator names where a trial has several hosts; else this host's loopback.
+// The address that the orchestrator sets if a trial has several hosts; else this host's loopback.
 std::string named(const char *variable) {
   const char *text = std::getenv(variable);
   return text && *text ? text : "127.0.0.1";
@@ -55,8 +55,8 @@ bool has_only_shared_memory(const fd::TransportConfigQos &config) {
   return true;
 }
 
-// Nothing is announced by multicast; participants are asked for at the ports that the first `range`
-// of a host have.
+// Nothing is announced by multicast; participants are searched for at the ports that the first
+// `range` participants of a host have.
 void by_peers(const Asked &asked, fd::DomainParticipantQos &qos) {
   if (has_only_shared_memory(qos.transport())) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode discovery",
@@ -118,9 +118,9 @@ void add_server(uint32_t number, fd::DomainParticipantQos &qos) {
 
 std::string server_address() { return named("RMWBENCH_DAEMON_ADDRESS"); }
 
-// On a shared host ROS 2's own port may be a robot's.
+// On a shared host, a robot may use ROS 2's own port.
 uint16_t server_port(uint32_t number) {
-  constexpr uint16_t offset = 20;  // as in src/lib.rs
+  constexpr uint16_t offset = 20;  // the same as in src/lib.rs
   const char *first = std::getenv("RMWBENCH_FIRST_PORT");
   const int start = first && *first ? std::atoi(first) + offset : first_port;
   return static_cast<uint16_t>(start + number);
@@ -139,7 +139,7 @@ void apply_discovery(const Asked &asked, fd::DomainParticipantQos &qos) {
     }
     if (has_only_shared_memory(qos.transport())) unreachable_server("option server_added_s");
     if (asked.server_added_by_file) {
-      // The file makes it a client; it does so with none but these.
+      // The file makes it a client only if it has these settings.
       builtin.discovery_config.discoveryProtocol = Protocol::SIMPLE;
       builtin.discovery_config.m_DiscoveryServers.clear();
       return;
@@ -177,15 +177,14 @@ void become_server(uint32_t number, bool persistent, fd::DomainParticipantQos &q
   name_server(number, wire.prefix);
   wire.builtin.discovery_config.discoveryProtocol =
       persistent ? Protocol::BACKUP : Protocol::SERVER;
-  // Not every address: where the host has none but loopback, 2.9.1 takes that for a port that it
-  // could not get.
+  // Not every address: if the host has only loopback, 2.9.1 reports that it could not get the port.
   wire.builtin.metatrafficUnicastLocatorList.push_back(
       udp_at(named("RMWBENCH_ADDRESS").c_str(), server_port(number)));
 }
 
 uint32_t servers_listening(uint32_t count) {
   if (named("RMWBENCH_DAEMON_ADDRESS") != named("RMWBENCH_ADDRESS"))
-    return count;  // on another host, out of sight
+    return count;  // on another host, where it cannot be seen
   uint32_t found = 0;
   for (uint32_t number = 0; number < count; ++number) {
     char port[8];

@@ -1,8 +1,8 @@
 // One spelling for Fast DDS 2.x and 3.x.
 //
 // 3.0 renamed the library, moved `fastrtps` headers and namespaces to `fastdds`, and made return
-// codes plain integers. Every difference that the shim touches is bridged here, in raw_type.hpp and
-// in qos.cpp, so that the rest reads as one API.
+// codes plain integers. Every difference that concerns the shim is handled here, in raw_type.hpp
+// and in qos.cpp, so that the rest reads as one API.
 //
 // Built and tested: 2.9.1 (Debian 12) and 3.6.2; with the tests of modes and options also 2.14.6
 // (Jazzy). Checked by the compiler against the headers, never run, before modes, services and
@@ -38,7 +38,7 @@
 namespace rmwbench {
 
 namespace fd = eprosima::fastdds::dds;
-namespace transports = eprosima::fastdds::rtps;  // of the descriptors, which lie here in both
+namespace transports = eprosima::fastdds::rtps;  // the descriptors' namespace in both
 
 #if RMWBENCH_FASTDDS_MAJOR >= 3
 namespace rtps = eprosima::fastdds::rtps;

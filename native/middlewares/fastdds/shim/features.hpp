@@ -7,11 +7,12 @@
 
 namespace rmwbench {
 
-// Built-in plugins PKI-DH, Access-Permissions and AES-GCM-GMAC with the files in
+// Sets the built-in plugins PKI-DH, Access-Permissions and AES-GCM-GMAC, with the files in
 // asked.security_directory.
 void apply_security(const Asked &asked, eprosima::fastdds::dds::DomainParticipantQos &qos);
 
-// Every topic of the statistics module. Nothing is counted by us: what it costs is the question.
+// Enables every topic of the statistics module. This worker counts none of them: they are enabled
+// to measure their cost.
 void apply_statistics(const Asked &asked, eprosima::fastdds::dds::DomainParticipantQos &qos);
 
 }  // namespace rmwbench

@@ -9,7 +9,7 @@
 namespace rmwbench {
 namespace {
 
-// Of the harness's header (native/harness/src/payload.rs).
+// The magic number of the harness's header (native/harness/src/payload.rs).
 constexpr uint32_t magic = 0x42574D52;
 constexpr size_t header_bytes = 64, sequence_at = 16, phase_at = 48;
 constexpr uint32_t probe = 0;
@@ -21,7 +21,7 @@ struct Filter : fd::IContentFilter {
 
   bool evaluate(const SerializedPayload &payload, const FilterSampleInfo &info,
                 const GUID_t &) const override {
-    // Samples of one writer are evaluated one at a time, under its lock.
+    // Samples of one writer are evaluated one at a time, under the writer's lock.
     if (!tally->known.load(std::memory_order_relaxed)) {
       tally->writer = info.sample_identity.writer_guid();
       tally->known.store(true, std::memory_order_release);
@@ -95,7 +95,7 @@ ReturnCode Filters::create_content_filter(const char *, const char *, const fd::
                                           const char *expression, const ParameterSeq &parameters,
                                           fd::IContentFilter *&instance) {
   const auto tally = for_reader != nullptr ? *for_reader : std::make_shared<Tally>();
-  // An expression that stays is announced anew with its parameters alone.
+  // An expression that does not change is announced again with its parameters alone.
   if (expression == nullptr || parameters.length() < 1) return ok;
   uint32_t percent;
   Filter *made = nullptr;

@@ -1,8 +1,8 @@
-// Content filters. Fast DDS's own language reads fields of typed samples, and our samples are raw,
-// so the worker registers a filter class of its own, which Fast DDS treats as it does its own: the
-// reader announces it, and a writer that knows the class filters before it sends. Two expressions:
-// `percent < N` of the harness's header (worker-protocol.md), and `reply to GUID` for the replies
-// of a service.
+// Content filters. Fast DDS's own language reads fields of typed samples, and this worker's samples
+// are raw, so the worker registers a filter class of its own, which Fast DDS treats as its own
+// class: the reader announces it, and a writer that knows the class filters before it sends. There
+// are two expressions: `percent < N` of the harness's header (worker-protocol.md), and `reply to
+// GUID` for the replies of a service.
 #pragma once
 
 #include <atomic>
@@ -19,10 +19,10 @@
 
 namespace rmwbench {
 
-// What one filter decided, on the side where it stands.
+// The decisions of one filter, on the side where it is.
 struct Tally {
   bool at_reader = false;
-  rtps::GUID_t writer;  // at the writer: whose samples; known with the first
+  rtps::GUID_t writer;  // at the writer: the samples' writer, known with the first sample
   std::atomic<bool> known{false};
   std::atomic<int64_t> evaluated{0}, refused{0};
 };
@@ -31,7 +31,7 @@ class Filters : public fd::IContentFilterFactory {
  public:
   static constexpr char class_name[] = "rmwbench";
 
-  // Throws Fault where `expression` is not `percent < N`. `object` names whose it is.
+  // Throws Fault if `expression` is not `percent < N`. `object` names its endpoint.
   static void check(const std::string &expression, const std::string &object);
 
   ReturnCode create_content_filter(const char *, const char *, const fd::TopicDataType *,
@@ -39,8 +39,8 @@ class Filters : public fd::IContentFilterFactory {
                                    fd::IContentFilter *&instance) override;
   ReturnCode delete_content_filter(const char *, fd::IContentFilter *instance) override;
 
-  // Fast DDS does not say for which side it makes a filter. While `make` runs, this thread makes
-  // the reader's.
+  // Fast DDS does not tell a filter on which side it is. While `make` runs, this thread makes the
+  // reader's filters.
   template <typename Make>
   std::shared_ptr<Tally> of_reader(Make make) {
     const auto tally = std::make_shared<Tally>();
@@ -51,15 +51,15 @@ class Filters : public fd::IContentFilterFactory {
     return tally;
   }
 
-  // Sums over the filters of remote readers that saw samples of `writer`: evaluated, refused. False
-  // when there were none.
+  // Sums over the filters of remote readers that evaluated samples of `writer`: evaluated, refused.
+  // Returns false if there are none.
   bool at_writer(const rtps::GUID_t &writer, int64_t &evaluated, int64_t &refused);
 
  private:
   static thread_local const std::shared_ptr<Tally> *for_reader;
 
   std::mutex mutex_;
-  std::vector<std::shared_ptr<Tally>> tallies_;  // kept when their reader leaves: they are counters
+  std::vector<std::shared_ptr<Tally>> tallies_;  // kept after their reader leaves
 };
 
 }  // namespace rmwbench

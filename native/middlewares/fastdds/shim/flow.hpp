@@ -1,4 +1,5 @@
-// Flow controllers: what schedules asynchronous writers, and how many bytes may leave in a period.
+// Flow controllers: they schedule asynchronous writers, and limit how many bytes may be sent in a
+// period.
 #pragma once
 
 #include <fastdds/dds/domain/qos/DomainParticipantQos.hpp>
@@ -13,7 +14,7 @@ namespace rmwbench {
 void apply_flow(const Asked &asked, eprosima::fastdds::dds::DomainParticipantQos &qos);
 
 // A writer whose topic goes through the controller becomes asynchronous: synchronous ones are not
-// scheduled. Throws Fault when the suite asked for synchronous publishing.
+// scheduled. Throws Fault if the suite requested synchronous publishing.
 void apply_flow(const Asked &asked, const rmwbench_endpoint_config &config,
                 eprosima::fastdds::dds::DataWriterQos &qos);
 

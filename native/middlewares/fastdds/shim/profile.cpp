@@ -16,8 +16,8 @@
 namespace rmwbench {
 namespace {
 
-// Keeps what Fast DDS logs as an error while it reads a profile: its return code is also "ok" for a
-// profile that it skipped in part.
+// Keeps the errors that Fast DDS logs while it reads a profile: its return code is also "ok" for a
+// profile of which it skipped a part.
 class Complaints : public fd::LogConsumer {
  public:
   struct Kept {

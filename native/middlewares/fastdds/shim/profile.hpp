@@ -1,10 +1,10 @@
-// Profiles are Fast DDS's own XML, with Fast DDS's own rules: what is marked
+// Profiles are Fast DDS's own XML, with Fast DDS's own rules: a profile marked
 // is_default_profile="true" applies to every participant, writer and reader, and a writer or reader
 // profile named after a topic ("/camera") applies to that topic, as with rmw_fastrtps.
 //
-// A process holds one profile: Fast DDS keeps what it loaded for good and for everyone. A session
-// without a profile is unaffected, because the defaults are looked up by name here and not left to
-// Fast DDS.
+// A process has one profile: Fast DDS keeps a loaded profile for ever and for all sessions. A
+// session without a profile is unaffected, because this code looks the defaults up by name and does
+// not leave this to Fast DDS.
 #pragma once
 
 #include <string>
@@ -21,17 +21,17 @@
 
 namespace rmwbench {
 
-// Fast DDS's log goes to stderr whole (it writes information to stdout by itself).
+// Sends Fast DDS's whole log to stderr (by itself it writes information to stdout).
 void log_to_stderr();
 
-// Environment variables and files in the working directory that Fast DDS would read besides: an arm
-// is its profile.
+// Disables environment variables and files in the working directory that Fast DDS would also read:
+// an arm is its profile.
 void shut_out_the_environment();
 
 class Profile {
  public:
-  // Loads the text, if there is any. Throws Fault: INVALID with the parser's own words. Shuts out
-  // the environment, but for the file named here.
+  // Loads the text, if there is one. Throws Fault: INVALID with the parser's own text. Disables the
+  // environment, except for the file named here.
   Profile(const rmwbench_profile &profile, const std::string &environment_file);
 
   fd::DomainParticipantQos participant() const;
@@ -40,7 +40,7 @@ class Profile {
 
  private:
   bool loaded_ = false;
-  // Names of the profiles marked as default; empty where there is none.
+  // The names of the profiles marked as default; empty if there is none.
   std::string participant_, writer_, reader_;
   std::string text_;
 };

@@ -1,8 +1,9 @@
-// The names in a Fast DDS profile file: which profile of a kind is the default, and whether one of
-// a name exists.
+// The names in a Fast DDS profile file: which profile of a kind is the default, and whether there
+// is one with a given name.
 //
-// Fast DDS 2.x has no public way to ask, and logs an error when it is asked for a profile that does
-// not exist. A scan of the tags is enough, because the text was accepted by its parser before.
+// Fast DDS 2.x has no public function for this, and logs an error when it is asked for a profile
+// that does not exist. A scan of the tags is enough, because the text was accepted by its parser
+// before.
 #pragma once
 
 #include <string>

@@ -63,7 +63,7 @@ size_t Pumps::wait(bool block, size_t *ready, size_t room) {
     if (found == tokens_.end()) {
       woken_.set_trigger_value(false);
     } else if (count < room) {
-      ready[count++] = found->second;  // what finds no room is announced by the next wait again
+      ready[count++] = found->second;  // the next wait announces again what finds no room
     }
   }
   return count;

@@ -1,4 +1,4 @@
-// The harness's receive loops, and Fast DDS's WaitSet as the one that blocks needs it.
+// The harness's receive loops, and a Fast DDS WaitSet for the one that blocks.
 #pragma once
 
 #include <unordered_map>
@@ -20,7 +20,7 @@ class Pumps {
   ~Pumps() { stop(); }
   Pumps(const Pumps &) = delete;
 
-  // `wait` is RMWBENCH_WAIT_BLOCK or _POLL. The reader is taken for until
+  // `wait` is RMWBENCH_WAIT_BLOCK or _POLL. The loop takes for the reader until
   // rmwbench_registration_end(). Throws Fault.
   rmwbench_registration *add(int32_t wait, Reader &reader);
   void stop();
@@ -32,7 +32,7 @@ class Pumps {
 
   fd::WaitSet set_;
   fd::GuardCondition woken_;
-  // The loop's thread alone touches these two.
+  // Only the loop's thread uses these two.
   std::unordered_map<const fd::Condition *, size_t> tokens_;
   fd::ConditionSeq active_;
   rmwbench_pumps *pumps_;

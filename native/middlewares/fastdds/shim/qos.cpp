@@ -13,12 +13,12 @@
 namespace rmwbench {
 namespace {
 
-// Plain types reserve every place of a history in full, before the first message; this is what a
-// history may reserve.
+// The most bytes that a history may reserve: plain types reserve every place of a history in full,
+// before the first message.
 constexpr size_t plain_history_bytes = size_t{512} << 20;
 
-// Makes a plain type's memory fit: as installed, a keep_all history of megabytes would reserve 5000
-// of them.
+// Limits a plain type's memory: as installed, a keep_all history would reserve 5000 samples of
+// megabytes.
 template <typename Qos>
 void reserve_plain(size_t bytes, Qos &qos) {
   const auto places = static_cast<int32_t>(std::max<size_t>(plain_history_bytes / bytes, 16));
@@ -78,7 +78,7 @@ void apply_common(const rmwbench_endpoint_config &config, const Asked &asked, si
     }
     qos.history().kind = fd::KEEP_LAST_HISTORY_QOS;
     qos.history().depth = depth;
-    // The limits are below a large depth by default (5000, 400 for an instance), and would silently
+    // By default the limits are below a large depth (5000, 400 for an instance), and would silently
     // cut it.
     auto &limits = qos.resource_limits();
     if (limits.max_samples > 0) limits.max_samples = std::max(limits.max_samples, depth);
@@ -90,8 +90,8 @@ void apply_common(const rmwbench_endpoint_config &config, const Asked &asked, si
     reserve_plain(plain_bytes, qos);
     share_data(asked, qos.data_sharing());
   } else {
-    // As rmw_fastrtps sets them for every endpoint: unbounded types need memory that grows, and
-    // data sharing does not take them.
+    // The same as rmw_fastrtps sets for every endpoint: unbounded types need memory that grows, and
+    // data sharing does not accept them.
     qos.endpoint().history_memory_policy = rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
     qos.data_sharing().off();
   }
@@ -124,7 +124,7 @@ std::string milliseconds(const Duration &duration) {
   return words.str();
 }
 
-// 2.x keeps the reader's representation within its type consistency; 3.x beside it.
+// 2.x has the reader's representation within its type consistency; 3.x has it separately.
 #if RMWBENCH_FASTDDS_MAJOR >= 3
 fd::DataRepresentationQosPolicy &representation(fd::DataReaderQos &qos) {
   return qos.representation();
@@ -140,7 +140,7 @@ fd::DataRepresentationQosPolicy &representation(fd::DataReaderQos &qos) {
 void apply(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes,
            fd::DataWriterQos &qos) {
   apply_common(config, asked, plain_bytes, qos);
-  // As rmw_fastrtps, whose type support writes XCDR1.
+  // The same as rmw_fastrtps, whose type support writes XCDR1.
   qos.representation().m_value.assign(1, fd::XCDR_DATA_REPRESENTATION);
   if (config.publish_mode == RMWBENCH_PUBLISH_SYNC)
     qos.publish_mode().kind = fd::SYNCHRONOUS_PUBLISH_MODE;
@@ -159,8 +159,8 @@ void apply_times(const Asked &asked, fd::DataWriterQos &qos) {
     times.heartbeatPeriod = seconds(*asked.heartbeat_period_ms);
 #endif
   }
-  // Of a keep_all history; one of keep_last has its depth. A room for one instance is all of it:
-  // ROS 2's topics have no keys.
+  // The limit of a keep_all history; a keep_last history has its depth. The limit of one instance
+  // is the whole limit: ROS 2's topics have no keys.
   if (asked.max_samples && qos.history().kind == fd::KEEP_ALL_HISTORY_QOS) {
     auto &limits = qos.resource_limits();
     limits.max_samples = limits.max_samples_per_instance = *asked.max_samples;

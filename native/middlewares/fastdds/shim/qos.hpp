@@ -1,4 +1,4 @@
-// ROS 2's words for quality of service to Fast DDS's and back, as rmw_fastrtps translates them.
+// Translates quality of service from ROS 2's terms to Fast DDS's and back, as rmw_fastrtps does.
 #pragma once
 
 #include <fastdds/dds/publisher/qos/DataWriterQos.hpp>
@@ -10,18 +10,17 @@
 
 namespace rmwbench {
 
-// `qos` comes in as the profile has it; what the suite asks stands above the profile, the rest of
-// the profile stays. `plain_bytes` is the size of the type's samples where it is plain, 0 where it
-// is not.
+// On entry `qos` is that of the profile; settings of the suite override the profile, the rest of
+// the profile stays. `plain_bytes` is the size of the type's samples if it is plain, else 0.
 void apply(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes,
            eprosima::fastdds::dds::DataWriterQos &qos);
 void apply(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes,
            eprosima::fastdds::dds::DataReaderQos &qos);
 
-// Settings of an arm that hold for every writer.
+// Sets the settings of an arm that apply to every writer.
 void apply_times(const Asked &asked, eprosima::fastdds::dds::DataWriterQos &qos);
 
-// What the entity has; tells in notes what its numbers do not say.
+// Reports the QoS of the entity, with notes about what its values do not show.
 void tell(const eprosima::fastdds::dds::DataWriterQos &qos, const Asked &asked,
           rmwbench_granted &granted);
 void tell(const eprosima::fastdds::dds::DataReaderQos &qos, const Asked &asked,

@@ -5,9 +5,9 @@
 
 namespace rmwbench {
 
-// What Fast DDS reserves per message before it has seen one. ROS 2's own type support gives
-// unbounded types (Image, PointCloud2) no more than their bounded part; the payload pool then grows
-// each place to what it carried, once.
+// The bytes that Fast DDS reserves per message before it has had one. ROS 2's own type support
+// reserves only the bounded part for unbounded types (Image, PointCloud2); the payload pool then
+// grows each place to its message's size, once.
 constexpr uint32_t reserved_bytes = 1024;
 
 uint8_t *Layout::construct(uint8_t *sample, size_t bytes) const {
@@ -66,7 +66,7 @@ bool RawType::write(const void *data, rtps::SerializedPayload_t &payload) {
 
 bool RawType::read(rtps::SerializedPayload_t &payload, void *data) {
   auto *sample = static_cast<Incoming *>(data);
-  // Seen in the field: a reader that is overrun is handed payloads without data.
+  // This happens in practice: a reader that is overrun gets payloads without data.
   if (sample == nullptr || sample->layout == nullptr) {
     return false;
   }

@@ -1,14 +1,14 @@
 // One data type for every topic: bytes that are already laid out, so that no IDL and no generated
-// code stand in the path.
+// code is in the path.
 //
 // Fast DDS forces exactly one copy on each side, in serialize and in deserialize; that is the
 // memcpy here, and nothing is added to it. The layout travels with the sample and not with the
 // type, because types of one name share one registration per participant while `Bytes(64)` and
 // `Bytes(1024)` differ in their prefix.
 //
-// A plain type is one whose samples Fast DDS may lend and share between processes as they are: it
-// has one size. As one name is one object here, that size is set for as long as an endpoint of the
-// type is made or a sample is lent.
+// Fast DDS may lend samples of a plain type and share them between processes as they are, because
+// the type has one size. As there is one object per name here, that size is set while an endpoint
+// of the type is made or a sample is lent.
 #pragma once
 
 #include <atomic>
@@ -38,8 +38,8 @@ struct Layout {
   size_t around() const { return prefix.size() + suffix.size(); }
   size_t size(size_t payload_bytes) const { return around() + payload_bytes; }
 
-  // A lent sample is the message behind its encapsulation, which Fast DDS writes itself. Writes
-  // what stands around `bytes` of payload and returns where the payload begins.
+  // A lent sample is the message after its encapsulation, which Fast DDS writes itself. Writes the
+  // CDR around `bytes` of payload and returns where the payload begins.
   uint8_t *construct(uint8_t *sample, size_t bytes) const;
   const uint8_t *payload_of(const uint8_t *sample) const {
     return sample + prefix.size() - encapsulation_bytes;
@@ -51,18 +51,18 @@ struct Layout {
   static constexpr size_t encapsulation_bytes = 4;
 };
 
-// What a writer hands to Fast DDS: the caller's payload, in place.
+// The data that a writer passes to Fast DDS: the caller's payload, in place.
 struct Outgoing {
   const Layout *layout;
   const uint8_t *payload;
   size_t bytes;
 };
 
-// What a reader gets from Fast DDS: a buffer that is reused from message to message and grows when
-// it must.
+// The data that a reader gets from Fast DDS: a buffer that is used again for each message and grows
+// if necessary.
 struct Incoming {
   const Layout *layout = nullptr;
-  size_t expected = 0;                      // bytes of payload that the type has
+  size_t expected = 0;                      // bytes of payload in the type
   std::atomic<int64_t> *refused = nullptr;  // messages too short to hold their own layout
   std::unique_ptr<uint8_t[]> buffer;
   size_t capacity = 0;
@@ -76,8 +76,8 @@ struct Incoming {
     }
   }
 
-  // Before the first message, whose memory is not to be the kernel's first gift of each page: the
-  // other workers' readers have theirs written once, too.
+  // Called before the first message, so that its copy does not fault pages in: the other workers'
+  // readers also write their memory once.
   void prefault(size_t size) {
     reserve(size);
     if (size > 0) std::memset(buffer.get(), 0, size);
@@ -88,8 +88,8 @@ class RawType : public fd::TopicDataType {
  public:
   RawType(const char *name, bool plain);
 
-  // Holds the type at `bytes`, encapsulation included, until the lock goes; nothing where the type
-  // is not plain.
+  // Holds the type's size at `bytes`, encapsulation included, until the lock is released; does
+  // nothing if the type is not plain.
   std::unique_lock<std::mutex> sized(size_t bytes);
 
   bool is_bounded() const override { return plain_; }

@@ -84,8 +84,8 @@ void Reader::close() {
 }
 
 void Reader::on_data_available(fd::DataReader *reader) {
-  // `reader` and not `reader_`: the first call may come before create_datareader returned. Fast
-  // DDS's thread, which calls, catches nothing.
+  // `reader` and not `reader_`: the first call may come before create_datareader returned. The
+  // caller is Fast DDS's thread, which catches no exception.
   const int64_t notified_ns = rmwbench_now_ns();
   told([&] {
     std::lock_guard<std::mutex> lock(callback_);
@@ -95,8 +95,8 @@ void Reader::on_data_available(fd::DataReader *reader) {
 
 namespace {
 
-// One message and its stamp, which is taken as soon as Fast DDS has handed it over: what this
-// worker looks up afterwards is not the middleware's time.
+// One message and its stamp, which is taken as soon as Fast DDS has delivered the message: the time
+// of this worker's later look-ups is not the middleware's.
 rmwbench_delivery taken(int64_t notified_ns, int64_t taken_ns, const uint8_t *payload, size_t bytes,
                         int32_t zero_copy) {
   return {notified_ns == 0 ? taken_ns : notified_ns, taken_ns, payload, bytes, zero_copy, 0};
@@ -105,8 +105,7 @@ rmwbench_delivery taken(int64_t notified_ns, int64_t taken_ns, const uint8_t *pa
 }  // namespace
 
 void Reader::drain(fd::DataReader &reader, int64_t notified_ns) {
-  // What came while the last message was being consumed was not announced by the wake-up that we
-  // answer.
+  // The wake-up did not announce a message that came while the last one was being consumed.
   while (take(reader, notified_ns)) notified_ns = rmwbench_now_ns();
 }
 
@@ -117,8 +116,9 @@ bool Reader::take(fd::DataReader &reader, int64_t notified_ns) {
 bool Reader::take_copy(fd::DataReader &reader, int64_t notified_ns) {
   sample_.length(0);
   info_.length(0);
-  // The call of rmw_fastrtps, one message at a time into memory of ours. (take_next_sample() of
-  // 2.9.1 would return early from an empty history without lowering the status condition.)
+  // The call that rmw_fastrtps uses, one message at a time into memory of the worker.
+  // (take_next_sample() of 2.9.1 would return early from an empty history without lowering the
+  // status condition.)
   if (reader.take(sample_, info_, 1) != ok) return false;
   const int64_t taken_ns = rmwbench_now_ns();
   if (info_[0].valid_data) {
@@ -134,8 +134,8 @@ bool Reader::take_loan(fd::DataReader &reader, int64_t notified_ns) {
   if (lent_info_[0].valid_data) {
     const uint8_t *payload = layout_.payload_of(&lent_[0].first);
     const bool in_place = segments_.contain(payload);
-    // A writer waits for nobody before it writes again where it wrote: Fast DDS asks its users to
-    // look whether a sample still stands.
+    // A writer does not wait before it overwrites a sample: Fast DDS asks its users to check
+    // whether a sample is still valid.
     const auto stands = [&] {
       return !in_place || reader.is_sample_valid(&lent_[0], &lent_info_[0]);
     };

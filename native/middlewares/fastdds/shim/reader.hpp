@@ -1,6 +1,6 @@
-// A DataReader of raw CDR: a subscription's, a service's for requests, a client's for replies. Who
-// takes is the wait mode: the harness's loop that blocks, the one that spins, or Fast DDS's own
-// thread.
+// A DataReader of raw CDR: of a subscription, of a service for requests, or of a client for
+// replies. The wait mode decides which thread takes: that of the harness's blocking loop, of its
+// spinning loop, or Fast DDS's own thread.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@ namespace rmwbench {
 
 class Reader : private fd::DataReaderListener {
  public:
-  // Takes and delivers one message, if there is one; whether it took one. `notified_ns` is when the
-  // wait returned that announced it; 0 where nobody waits (polling).
+  // Takes and delivers one message, if there is one; returns whether it took one. `notified_ns` is
+  // when the wait that announced it returned; 0 if no thread waits (polling).
   bool take(int64_t notified_ns) { return take(*reader_, notified_ns); }
 
   uint32_t matched() const;
@@ -34,24 +34,24 @@ class Reader : private fd::DataReaderListener {
   const rtps::GUID_t &guid() const { return reader_->guid(); }
 
  protected:
-  // `topic` and `type` are DDS's; the rest is as `config` has it. Throws Fault. `may_wait`:
-  // delivering publishes in a call that may wait for acknowledgements, which is refused in Fast
-  // DDS's receiving thread: it alone could take them. Only keep_all waits (try_remove_change of
-  // DataWriterHistory).
+  // `topic` and `type` are DDS's; the rest is as in `config`. Throws Fault. `may_wait`: a delivery
+  // publishes in a call that may wait for acknowledgements, which is refused in Fast DDS's
+  // receiving thread, because only that thread could take them. Only keep_all waits
+  // (try_remove_change of DataWriterHistory).
   Reader(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic,
          const rmwbench_message_type &type, bool may_wait);
   ~Reader() override;
   Reader(const Reader &) = delete;
 
-  // Delivery begins within open() and ends with close(): the derived object must stand for that
-  // long. A filter is set before open().
+  // Delivery begins within open() and ends with close(): the derived object must exist during that
+  // time. A filter is set before open().
   void filter(const std::string &expression, const std::string &parameter);
   void open();
   void close();
   virtual void deliver(const fd::SampleInfo &info, const rmwbench_delivery &delivery) = 0;
 
  private:
-  // A loaned sample: what the pointer points at is the message behind its encapsulation.
+  // A loaned sample: the pointer points at the message after its encapsulation.
   struct Lent {
     uint8_t first;
   };
@@ -66,21 +66,21 @@ class Reader : private fd::DataReaderListener {
   const uint32_t endpoint_;
   const int32_t wait_;
   const uint32_t payload_bytes_;
-  const std::string content_filter_;  // as asked; empty: none
+  const std::string content_filter_;  // as requested; empty: none
   Layout layout_;
   std::atomic<int64_t> refused_{0};
-  // One place each, owned by us: Fast DDS deserialises into it, and its buffer is kept from message
-  // to message.
+  // One place each, owned by the reader: Fast DDS deserialises into it, and its buffer is used
+  // again for each message.
   fd::LoanableSequence<Incoming> sample_;
   fd::SampleInfoSeq info_;
-  // Plain types: places that Fast DDS fills with its own memory.
+  // For plain types: places that Fast DDS fills with its own memory.
   fd::LoanableSequence<Lent> lent_;
   fd::SampleInfoSeq lent_info_;
   DataSharingSegments segments_;
   std::atomic<int64_t> in_place_{0}, overwritten_unread_{0}, overwritten_reading_{0};
-  // Callbacks only: each transport has its own receiving thread, and they share the sample. Fast
-  // DDS calls with the reader's own lock held, so nothing that takes that lock may be done while
-  // this one is held outside a callback.
+  // For callbacks only: each transport has its own receiving thread, and they share the sample.
+  // Fast DDS calls with the reader's own lock held, so outside of a callback nothing that takes
+  // that lock may be done while this one is held.
   std::mutex callback_;
   bool closed_ = false;
   fd::DataReaderQos qos_;
@@ -89,7 +89,7 @@ class Reader : private fd::DataReaderListener {
   fd::ContentFilteredTopic *filtered_ = nullptr;
   std::shared_ptr<Tally> tally_;
   fd::DataReader *reader_ = nullptr;
-  rmwbench_registration *registration_ = nullptr;  // with the loop that takes; none for callbacks
+  rmwbench_registration *registration_ = nullptr;  // in the loop that takes; NULL for callbacks
 };
 
 }  // namespace rmwbench
@@ -99,7 +99,8 @@ struct rmwbench_subscription : rmwbench::Reader {
                         const rmwbench_sink &sink)
       : Reader(session, config, config.dds_topic, config.type, sink.publish_may_wait != 0),
         sink_(sink) {
-    // Where the payload begins: a writer that filters for us has only the serialised message.
+    // Where the payload begins: a writer that filters for this reader has only the serialised
+    // message.
     if (config.qos.content_filter != nullptr)
       filter(config.qos.content_filter, std::to_string(config.type.cdr_prefix_bytes));
     open();

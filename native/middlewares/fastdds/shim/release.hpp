@@ -1,7 +1,7 @@
-// When each version was released (the dates of the tagged commits of eProsima/Fast-DDS, up to
-// August 2026), because reports flag comparisons of old with new; and until when eProsima supports
-// each series (RELEASE_SUPPORT.md of the same repository at that time), because a report does not
-// name what has no support any more by the middleware's bare name.
+// The release date of each version (the dates of the tagged commits of eProsima/Fast-DDS, up to
+// August 2026), because reports flag comparisons of old with new versions; and the date until which
+// eProsima supports each series (RELEASE_SUPPORT.md of the same repository at that time), because a
+// report does not use the middleware's bare name for a version that is no longer supported.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ constexpr Release releases[] = {
     {"3.6.1", "2026-04-21"},  {"3.6.2", "2026-07-01"},
 };
 
-// The month of the column "EOL Date", by series; eProsima may still extend what lies ahead.
+// The month in the column "EOL Date", by series; eProsima may still extend future ones.
 constexpr Release ends_of_life[] = {
     {"2.5", "2022-06"},  {"2.6", "2027-05"},  {"2.7", "2023-01"},  {"2.8", "2023-03"},
     {"2.9", "2023-07"},  {"2.10", "2025-06"}, {"2.11", "2024-01"}, {"2.12", "2024-03"},
@@ -52,8 +52,8 @@ constexpr Release ends_of_life[] = {
     {"3.6", "2027-03"},
 };
 
-// What the table says of the release or series that `version` is or belongs to; empty where it
-// knows neither. Some tags have a fourth number (3.6.2.0), which names the same release.
+// The table's entry for the release or series that `version` is or belongs to; empty if there is
+// none. Some tags have a fourth number (3.6.2.0), which names the same release.
 template <size_t count>
 const char *dated(const Release (&table)[count], const char *version) {
   for (const Release &release : table) {

@@ -18,7 +18,7 @@ using namespace rmwbench;
 
 namespace {
 
-// "server" is 0, "server-3" is 3.
+// The number in a daemon's name: "server" is 0, "server-3" is 3.
 uint32_t number_of(const std::string &name) {
   const std::string first = "server";
   if (name == first) return 0;
@@ -39,13 +39,13 @@ rmwbench_daemon::rmwbench_daemon(const std::string &name, const rmwbench_session
   const Asked asked(config.modes, config.mode_count, config.options, config.option_count);
   shut_out_the_environment();
   log_to_stderr();
-  // Its own and not the arm's profile, which makes clients.
+  // The QoS is the server's own and not that of the arm's profile, which makes clients.
   fd::DomainParticipantQos qos = fd::PARTICIPANT_QOS_DEFAULT;
   qos.name("rmwbench " + name);
   become_server(number, asked.server_persistence, qos);
   keep_to_loopback(qos);
   apply_security(asked, qos);
-  // Where a server that persists writes what it knows; private to the host.
+  // The directory where a persistent server stores its data; it is private to the host.
   const char *directory = std::getenv("TMPDIR");
   if (asked.server_persistence && chdir(directory && *directory ? directory : "/tmp") != 0) {
     throw Fault{RMWBENCH_ERROR_FAILED, "daemon " + name,

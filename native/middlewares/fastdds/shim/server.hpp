@@ -1,6 +1,6 @@
-// A discovery server of the host, as a daemon in a process of its own: what `fast-discovery-server`
-// is, without the package that brings it. Several may serve one trial: `server`, `server-1`,
-// `server-2` …
+// A discovery server of the host, as a daemon in a process of its own: it does the same as
+// `fast-discovery-server`, without that program's package. Several may serve one trial: `server`,
+// `server-1`, `server-2` …
 #pragma once
 
 #include <string>

@@ -19,8 +19,8 @@ void ServerList::write() const {
         (number == 0 ? "" : ";") + server_address() + ":" + std::to_string(server_port(number));
   }
   const std::string text = "{\"ROS_DISCOVERY_SERVER\": \"" + servers + "\"}\n";
-  // In one piece over the old text, which is shorter: Fast DDS reads when it is told of a change,
-  // and must not find half of it.
+  // One write replaces the old, shorter text: Fast DDS reads the file when it is notified of a
+  // change, and must not find half of the text.
   const int file = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   const bool written =
       file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
@@ -32,7 +32,7 @@ void ServerList::write() const {
 
 ServerList::ServerList(uint32_t count) : count_(count) {
   if (count == 0) return;
-  // Private to the host, and the process's own.
+  // The directory is private to the host, and the file to the process.
   const char *directory = std::getenv("TMPDIR");
   path_ = std::string(directory && *directory ? directory : "/tmp") + "/rmwbench-fastdds-servers-" +
           std::to_string(getpid()) + ".json";
@@ -44,8 +44,7 @@ void ServerList::extend() {
   try {
     write();
   } catch (const Fault &) {
-    // The file was there a moment ago; without its change nothing is found, and that is what the
-    // trial shows.
+    // The file existed before; without its change no server is found, and the trial shows that.
   }
 }
 

@@ -20,7 +20,8 @@ rmwbench_client::rmwbench_client(rmwbench_session &session, const rmwbench_endpo
   open();
   reader_ = guid();
   known_.store(true, std::memory_order_release);
-  // Unknown where replies are filtered: the service then takes the identity of the request itself.
+  // If replies are filtered, the reader is unknown: the service then takes the identity of the
+  // request itself.
   if (!filtering_) reply_to_.writer_guid(reader_);
 }
 
@@ -38,7 +39,7 @@ void rmwbench_client::deliver(const fd::SampleInfo &info, const rmwbench_deliver
   }
 }
 
-// A service is there when both of its topics are, as in ROS 2's service_is_ready().
+// A service exists if both of its topics do, as in ROS 2's service_is_ready().
 uint32_t rmwbench_client::matched() const {
   return std::min(Reader::matched(), requests_.matched());
 }

@@ -1,11 +1,12 @@
-// Request and reply as rmw_fastrtps has them: two topics, `rq/…Request` and `rr/…Reply`, on which
-// every client and service of that name meet. A request says where its reply is to go (the identity
-// of the client's reader), a reply says what it answers; every client gets every reply and keeps
-// its own.
+// Request and reply as in rmw_fastrtps: two topics, `rq/…Request` and `rr/…Reply`, which every
+// client and service with that name share. A request says where its reply is to go (the identity of
+// the client's reader), a reply says which request it answers; every client gets every reply and
+// keeps its own.
 //
 // Option reply_filter: a client filters replies by a content filter, so that a service does not
-// send it the others'. A filter must be known before the reader is, so replies then go by the
-// identity of the request's writer, as in rmw_fastrtps where a client leaves the other one away.
+// send it the replies to others. A filter must be known before the reader is, so replies are then
+// addressed by the identity of the request's writer, as in rmw_fastrtps when a client omits the
+// other identity.
 #pragma once
 
 #include <atomic>
@@ -33,7 +34,8 @@ struct rmwbench_client : private rmwbench::Reader {
   std::atomic<int64_t> others_{0}, other_bytes_{0};
   rmwbench::Writer requests_;
   rmwbench::rtps::SampleIdentity reply_to_;
-  // Replies to others may come before the constructor has learnt who we are; ours cannot.
+  // Replies to others may come before the constructor knows the reader's identity; replies to this
+  // client cannot.
   rmwbench::rtps::GUID_t reader_;
   std::atomic<bool> known_{false};
 };

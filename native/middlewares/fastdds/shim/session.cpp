@@ -24,14 +24,14 @@ bool shares_data(const Profile &profile, const fd::Publisher &publisher) {
   return profile.writer(publisher, "").data_sharing().kind() == fd::ON;
 }
 
-// Whether a participant stays until the process ends. A thread of 2.x's TCP that still receives
-// calls into what the participant's destructor has freed (seven starts of nineteen with 2.9.1);
+// Whether a participant stays until the process ends. A TCP thread of 2.x that still receives calls
+// into memory that the participant's destructor has freed (seven starts of nineteen with 2.9.1);
 // 3.6.2 waits for its threads.
 bool is_never_deleted(const Asked &asked) {
   return RMWBENCH_FASTDDS_MAJOR < 3 && asked.transport == Transport::tcp;
 }
 
-// The destructors of static objects would delete it after all.
+// Otherwise the destructors of static objects would delete it.
 void end_without_static_destructors() {
   static const int once = on_exit(
       [](int status, void *) {
@@ -93,8 +93,8 @@ void rmwbench_session::add_server_now() {
   if (asked.server_added_by_file) return servers.extend();
   fd::DomainParticipantQos qos = participant->get_qos();
   add_server(asked.server_count, qos);
-  // It answers with success what it then does without a word; whether it did is seen in who is
-  // found.
+  // The call returns success even if it does nothing; whether it worked is visible in the
+  // participants that are found.
   participant->set_qos(qos);
 }
 

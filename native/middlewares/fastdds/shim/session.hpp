@@ -1,6 +1,6 @@
-// A session is one DomainParticipant with one Publisher and one Subscriber, as rmw_fastrtps has it:
-// a ROS 2 node is a name in the ROS graph and no DDS entity, so nodes share them and cost nothing
-// here either.
+// A session is one DomainParticipant with one Publisher and one Subscriber, as in rmw_fastrtps: a
+// ROS 2 node is a name in the ROS graph and no DDS entity, so nodes share these entities and cost
+// nothing here either.
 #pragma once
 
 #include <cstdint>
@@ -27,20 +27,20 @@ struct rmwbench_session {
   rmwbench_session(const rmwbench_profile &profile, rmwbench::Asked asked, uint32_t domain_id);
   ~rmwbench_session();
 
-  // The participant's topic of that name, made on first use; every call is paired with
+  // The participant's topic with that name, made on first use; every call is paired with
   // release_topic().
   rmwbench::fd::Topic *topic(const char *name, const char *type, uint32_t endpoint);
   void release_topic(rmwbench::fd::Topic *topic);
-  // What is granted to every endpoint and has no effect on some.
+  // Reports the settings that are granted to every endpoint and have no effect on some.
   void tell(rmwbench_granted &granted) const;
-  // The type of a topic that was made.
+  // The type of a topic that exists.
   rmwbench::RawType *type(const char *name) const;
 
   const rmwbench::Asked asked;
   rmwbench::ServerList servers;
   const rmwbench::Profile profile;
-  // Whether topics have plain types, which Fast DDS lends and shares (raw_type.hpp). The endpoints
-  // of a trial agree on it, because all of them have its arm.
+  // Whether topics have plain types, which Fast DDS lends and shares (raw_type.hpp). All endpoints
+  // of a trial have the same value, because all have its arm.
   bool plain_types = false;
   // See apply_transports.
   bool memory_beside_sockets = false;

@@ -1,4 +1,4 @@
-// The table that the harness calls. Everything is behind these short functions.
+// The table that the harness calls. All other code is behind these short functions.
 
 #include <rmwbench_worker.h>
 #include <rmwbench_fault.hpp>
@@ -56,7 +56,7 @@ rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_co
 }
 
 const char *const *profile_daemons(const char *) {
-  static const char *const none[] = {nullptr};  // the Rust side has the profiles, and says it
+  static const char *const none[] = {nullptr};  // the Rust side has the profiles, and answers this
   return none;
 }
 
@@ -65,8 +65,8 @@ rmwbench_daemon *daemon_open(const char *name, const rmwbench_session_config *co
   return guarded(error, [&] { return new rmwbench_daemon(name, *config); });
 }
 
-// What concerns profiles is the Rust side's. No endpoint has a message to be written in place: what
-// is published is serialised from any memory.
+// The Rust side has the functions for profiles. No endpoint has a message of its own to write into:
+// a published message is serialised from any memory.
 rmwbench_middleware filled() {
   rmwbench_middleware table = rmwbench::table_of_objects();
   table.describe = rmwbench::description;
@@ -88,8 +88,8 @@ rmwbench_middleware filled() {
 
 extern "C" const rmwbench_middleware rmwbench_fastdds_middleware = filled();
 
-// The sizes of the header's structs as this compiler sees them: the Rust side's test compares them
-// with its own.
+// The sizes of the header's structs in this compiler: the Rust side's test compares them with its
+// own.
 extern "C" const size_t rmwbench_fastdds_struct_bytes[] = {
     sizeof(rmwbench_error),          sizeof(rmwbench_pair),
     sizeof(rmwbench_profile),        sizeof(rmwbench_description),

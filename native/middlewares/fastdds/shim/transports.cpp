@@ -32,7 +32,7 @@ bool has(const std::vector<Descriptor> &all) {
                      [](const Descriptor &d) { return as<Kind>(d) != nullptr; });
 }
 
-// What Fast DDS makes by itself when no profile names transports.
+// The transports that Fast DDS makes by itself if no profile names any.
 void write_out_builtin(fd::TransportConfigQos &config) {
   if (!config.use_builtin_transports) return;
   auto udp = std::make_shared<Udp>();
@@ -48,7 +48,7 @@ void write_out_builtin(fd::TransportConfigQos &config) {
   config.use_builtin_transports = false;
 }
 
-// The profile's descriptors belong to the library and serve its other sessions too.
+// The profile's descriptors belong to the library, and its other sessions use them, too.
 void copy_descriptors(fd::TransportConfigQos &config) {
   for (Descriptor &each : config.user_transports) {
     if (auto *udp = as<Udp>(each))
@@ -68,7 +68,7 @@ void keep_only(std::vector<Descriptor> &all) {
   if (all.empty()) all.push_back(std::make_shared<Kind>());
 }
 
-// A port that is free now. 2.9.1 takes no port 0 for "any".
+// A TCP port that is free now. 2.9.1 does not accept port 0 for "any".
 uint16_t free_tcp_port() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -81,8 +81,8 @@ uint16_t free_tcp_port() {
   return ntohs(address.sin_port);
 }
 
-// Data over TCP, discovery over UDP: Fast DDS's own LARGE_DATA has it so, because TCP has no
-// multicast to discover by.
+// Data over TCP, discovery over UDP: Fast DDS's own LARGE_DATA does the same, because TCP has no
+// multicast for discovery.
 void over_tcp(fd::DomainParticipantQos &qos) {
   auto &all = qos.transport().user_transports;
   all.erase(std::remove_if(all.begin(), all.end(),
@@ -92,8 +92,8 @@ void over_tcp(fd::DomainParticipantQos &qos) {
   if (!has<Tcp>(all)) {
     auto tcp = std::make_shared<Tcp>();
     tcp->add_listener_port(free_tcp_port());
-    // A checksum of our own over a stream that has one already, and Nagle's wait for more to send,
-    // are what 2.x does by default.
+    // By default 2.x adds a checksum to a stream that already has one, and uses Nagle's algorithm,
+    // which waits for more data.
     tcp->calculate_crc = false;
     tcp->check_crc = false;
     tcp->enable_tcp_nodelay = true;
@@ -132,7 +132,7 @@ void choose(const Asked &asked, fd::DomainParticipantQos &qos) {
       over_tcp(qos);
       break;
     case Transport::intra_process:
-      break;  // the transports carry discovery, and what other processes may want
+      break;  // the transports carry discovery and other processes' data
   }
 }
 

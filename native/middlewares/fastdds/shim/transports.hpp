@@ -1,9 +1,9 @@
 // The modes that choose and size transports: transport, congestion, shm_pool_bytes.
 //
-// A profile's own transports are kept where the mode keeps their kind, so that `tuned` with
-// `transport: udp` still has tuned sockets. As installed Fast DDS has a UDP and a shared-memory
-// transport that no descriptor shows; they are written out only when a mode must change them, so
-// that an arm without modes really is untouched.
+// A profile's own transports are kept if the mode keeps their kind, so that `tuned` with
+// `transport: udp` still has tuned sockets. As installed, Fast DDS has a UDP and a shared-memory
+// transport without descriptors; they are written out only if a mode must change them, so that an
+// arm without modes really is untouched.
 #pragma once
 
 #include <fastdds/dds/domain/qos/DomainParticipantQos.hpp>
@@ -13,21 +13,21 @@
 
 namespace rmwbench {
 
-// Whether a mode is about sockets while shared memory carries what stays within the host. Throws
-// Fault: UNSUPPORTED for a size of a transport that the arm does not have.
+// Returns whether a mode concerns sockets while shared memory carries the messages within the host.
+// Throws Fault: UNSUPPORTED for the size of a transport that the arm does not have.
 bool apply_transports(const Asked &asked, fd::DomainParticipantQos &qos);
 
-// On a shared host (RMWBENCH_SHARED_HOST) sockets are 127.0.0.1's alone, whatever the profile says.
+// On a shared host (RMWBENCH_SHARED_HOST) sockets use only 127.0.0.1, whatever the profile says.
 void keep_to_loopback(fd::DomainParticipantQos &qos);
 
 // Delivery within the process without any transport is a setting of the library and not of a
-// participant: on for intra_process, off for the other levels, whose messages would not use their
-// transport between nodes of one process otherwise.
+// participant. It is on for intra_process and off for the other levels, because otherwise messages
+// between nodes of one process would not use their transport.
 void apply_intra_process(const Asked &asked);
 
-// The smallest buffers of the process's UDP sockets, as many bytes as one may ask for to have them
-// (the kernel doubles what it is asked for, and cuts it at net.core.rmem_max and wmem_max); 0
-// without such sockets.
+// The smallest buffers of the process's UDP sockets, as the number of bytes to request for them
+// (the kernel doubles a request, and limits it to net.core.rmem_max and wmem_max); 0 without such
+// sockets.
 struct Buffers {
   uint32_t receive = 0, send = 0;
 };

@@ -54,8 +54,8 @@ Writer::~Writer() {
 
 rmwbench_status Writer::publish(const uint8_t *payload, size_t bytes) {
   Outgoing sample{&layout_, payload, bytes};
-  // The overload with a handle tells why it failed; the shorter one of 2.x says only that it did.
-  // They do the same work.
+  // The overload with a handle returns why it failed; the shorter one of 2.x returns only whether.
+  // Both do the same work.
   return status_of(writer_->write(&sample, fd::HANDLE_NIL));
 }
 
@@ -64,7 +64,8 @@ rmwbench_status Writer::publish(const uint8_t *payload, size_t bytes,
   Outgoing sample{&layout_, payload, bytes};
   rtps::WriteParams params;
   params.related_sample_identity(related);
-  // With parameters, 2.x says only that it failed. As in rmw_fastrtps.
+  // The overload with parameters is used as in rmw_fastrtps; in 2.x it returns only whether it
+  // failed.
 #if RMWBENCH_FASTDDS_MAJOR >= 3
   return status_of(writer_->write(&sample, params));
 #else
@@ -75,7 +76,7 @@ rmwbench_status Writer::publish(const uint8_t *payload, size_t bytes,
 rmwbench_status Writer::loan(size_t bytes, uint8_t **memory) {
   void *sample = nullptr;
   {
-    // Fast DDS lends as much as the type is large, and types of one name share one object.
+    // Fast DDS lends memory of the type's size, and types with one name share one object.
     const auto held = type_->sized(layout_.size(bytes));
     const ReturnCode code = writer_->loan_sample(
         sample, fd::DataWriter::LoanInitializationKind::NO_LOAN_INITIALIZATION);
@@ -88,7 +89,7 @@ rmwbench_status Writer::loan(size_t bytes, uint8_t **memory) {
 rmwbench_status Writer::commit(uint8_t *memory, size_t) {
   void *sample = layout_.sample_of(memory);
   const ReturnCode code = writer_->write(sample, fd::HANDLE_NIL);
-  // What was not sent is still ours to give back.
+  // A loan that was not sent must still be returned.
   if (code != ok) writer_->discard_loan(sample);
   return status_of(code);
 }

@@ -1,4 +1,5 @@
-// A DataWriter of raw CDR: a publisher's, a client's for its requests, a service's for its replies.
+// A DataWriter of raw CDR: of a publisher, of a client for its requests, or of a service for its
+// replies.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ namespace rmwbench {
 
 class Writer {
  public:
-  // `topic` and `type` are DDS's; the rest is as `config` has it. Throws Fault.
+  // `topic` and `type` are DDS's; the rest is as in `config`. Throws Fault.
   Writer(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic,
          const rmwbench_message_type &type);
   ~Writer();
@@ -20,7 +21,7 @@ class Writer {
 
   // The one call that a user of this API makes.
   rmwbench_status publish(const uint8_t *payload, size_t bytes);
-  // As a request or a reply, which name what they are related to.
+  // Publishes a request or a reply, which names the sample to which it is related.
   rmwbench_status publish(const uint8_t *payload, size_t bytes,
                           const rtps::SampleIdentity &related);
   rmwbench_status loan(size_t bytes, uint8_t **memory);
@@ -34,7 +35,7 @@ class Writer {
  private:
   rmwbench_session &session_;
   Layout layout_;
-  const std::string content_filter_;  // as asked of its readers; empty: none
+  const std::string content_filter_;  // as requested for its readers; empty: none
   RawType *type_ = nullptr;
   fd::Topic *topic_ = nullptr;
   fd::DataWriter *writer_ = nullptr;

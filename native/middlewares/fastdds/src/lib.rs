@@ -84,7 +84,7 @@ impl Middleware for FastDds {
 
     fn shared_memory(&self, profile: &str) -> Option<SharedMemory> {
         // A port has a place of 40 bytes per fragment that may wait in it; a participant has three
-        // or four.
+        // or four ports.
         const PORTS: u64 = 1 << 20;
         Some(match profile {
             "tuned" | profiles::SHM => {
@@ -108,7 +108,7 @@ impl Middleware for FastDds {
     }
 }
 
-/// `config`, with the place of the trial's keys where security is asked for.
+/// `config`, with the directory of the trial's keys if security is requested.
 fn with_keys(config: &SessionConfig) -> Result<SessionConfig, Error> {
     if config.options.contains_key(KEYS) {
         return Err(Error::invalid(
@@ -117,7 +117,7 @@ fn with_keys(config: &SessionConfig) -> Result<SessionConfig, Error> {
         ));
     }
     let mut config = config.clone();
-    // The embedded profile names the port where ROS 2 would look for its server 0.
+    // The embedded profile names the port where ROS 2 would search for its server 0.
     config.profile.text = config
         .profile
         .text
@@ -130,13 +130,13 @@ fn with_keys(config: &SessionConfig) -> Result<SessionConfig, Error> {
 }
 
 const SERVER_PORT: &str = "11811";
-/// Behind the first port of a shared host; as in `shim/discovery.cpp`.
+/// The offset from the first port of a shared host; the same as in `shim/discovery.cpp`.
 const SERVER_OFFSET: u16 = 20;
 
-/// What the shim calls the directory of the keys.
+/// The shim's name for the directory of the keys.
 const KEYS: &str = "security_directory";
 
-/// Sizes of the header's structs as the C++ compiler sees them, in the header's order.
+/// The sizes of the header's structs in the C++ compiler, in the header's order.
 pub fn struct_bytes_in_cpp() -> [usize; 14] {
     // SAFETY: a constant of the shim.
     unsafe { STRUCT_BYTES }

@@ -1,27 +1,27 @@
-//! The embedded profiles; their comments say why each setting is there.
+//! The embedded profiles; their comments give the reason for each setting.
 
 use rmwbench_harness::middleware::Profile;
 
 pub const DISCOVERY_SERVER: &str = "discovery_server";
 pub const SHM: &str = "shm";
 
-/// What 3.0 renamed in Fast DDS's XML; it refuses a profile with the old name.
+/// The elements that 3.0 renamed in Fast DDS's XML; it refuses a profile with an old name.
 const RENAMED: [(&str, &str); 3] = [
     ("heartbeatPeriod", "heartbeat_period"),
     ("heartbeatResponseDelay", "heartbeat_response_delay"),
     ("nackResponseDelay", "nack_response_delay"),
 ];
 
-/// Largest message of the profile `shm`. A submessage's length has 16 bits: 2.9.1, 3.3.0 and 3.6.2
-/// leave it out of one that is longer, 3.1.2 delivers it truncated.
+/// The largest message of the profile `shm`. A submessage's length has 16 bits: 2.9.1, 3.3.0 and
+/// 3.6.2 omit the length of a longer submessage, 3.1.2 delivers the message truncated.
 const ONE_PIECE: &str = "<maxMessageSize>8454144</maxMessageSize>";
 
-/// Whether this version delivers what is longer than 64 KiB in one piece; 3.2 was not tried.
+/// Whether this version delivers a message longer than 64 KiB in one piece; 3.2 was not tried.
 pub fn has_long_pieces(version: &str) -> bool {
     !["3.0.", "3.1.", "3.2."].iter().any(|series| version.starts_with(series))
 }
 
-/// `version` is Fast DDS's: 3.x names some settings, and discovery servers, in another way.
+/// `version` is that of Fast DDS: 3.x has other names for some settings, and for discovery servers.
 pub fn profiles(version: &str) -> Vec<Profile> {
     let before_3 = version.starts_with("2.");
     let profile = |name: &str, text: &str, summary: &str| Profile {

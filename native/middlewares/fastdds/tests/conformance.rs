@@ -20,7 +20,7 @@ const SILENT_TCP: &str =
     "a reader over TCP may hear nothing for half a minute at least, though both sides are matched and one connection with empty queues stands between them (on a busy machine 5 of 240 pairs of 2.9.1, and of 3.6.2)";
 const SLOW_REPAIR: &str = "3.1.2 as installed, with a heartbeat of 3 s, does not repair an overrun keep_all history within 30 s; with heartbeats of 2 ms nothing is missing";
 
-/// Of arms that differ in how participants meet or bytes travel, what could differ with that.
+/// The checks whose result could differ between arms that differ in discovery or transport.
 const ESSENTIALS: &[&str] = &[
     "order per writer",
     "payload integrity",
@@ -44,7 +44,7 @@ fn shares_memory(arm: Arm) -> Arm {
     arm.rare_fault("services, the service dies", STALE_PORT)
 }
 
-/// One with the heartbeat that Fast DDS is installed with.
+/// An arm with the heartbeat of Fast DDS as installed.
 fn as_installed(profile: &str) -> Arm {
     let version = rmwbench_fastdds::FastDds::new().describe().version;
     let arm = copying(profile);

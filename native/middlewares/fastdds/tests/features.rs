@@ -1,5 +1,5 @@
-//! Modes and options of Fast DDS: that each does what it says, seen from outside (sockets,
-//! counters, files) where that can be.
+//! Modes and options of Fast DDS: each has its effect, seen from outside if possible (sockets,
+//! counters, files).
 
 use std::fs;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use rmwbench_harness::payload::{Header, Phase};
 use rmwbench_harness::qos::{History, Reliability};
 use serde_json::{json, Value};
 
-/// Sends through the transports what would be delivered within the process.
+/// Makes messages go through the transports that would be delivered within the process.
 const APART: &str =
     "<library_settings><intraprocess_delivery>OFF</intraprocess_delivery></library_settings>";
 
 const OVERRUN: &str = "2.9.1 follows a null pointer in DataSharingListener::process_new_data, or counts through a gap of billions there";
 
-/// Debian builds it with its assertions; eProsima took this one out with 3.2.0.
+/// Debian builds it with its assertions; eProsima removed this one with 3.2.0.
 const QUEUED_TWICE: &str = "3.1.2 asserts that what a flow controller queues is not queued yet";
 
 fn wrapped(xml: &str) -> String {
@@ -49,7 +49,7 @@ fn text_of(session: &dyn Session) -> String {
     session.configuration().expect("Fast DDS tells its configuration").text
 }
 
-/// Bytes that `lo` has carried.
+/// The bytes that `lo` has carried.
 fn loopback_bytes() -> u64 {
     let text = fs::read_to_string("/proc/net/dev").unwrap();
     let line = text.lines().find(|l| l.trim_start().starts_with("lo:")).unwrap();
@@ -187,8 +187,8 @@ fn what_fast_dds_cannot_is_unsupported_with_a_reason() {
     });
 }
 
-/// How many pieces an image of 6.2 MB goes in through the shared memory of an embedded profile, as
-/// Fast DDS's own dump of what it hands to that transport has them.
+/// The number of pieces in which an image of 6.2 MB goes through the shared memory of an embedded
+/// profile, from Fast DDS's own dump of the messages for that transport.
 fn pieces_of_an_image(profile: &str) -> usize {
     const DUMP: &str = "/tmp/pieces";
     const IMAGE: usize = 1920 * 1080 * 3;
@@ -199,8 +199,8 @@ fn pieces_of_an_image(profile: &str) -> usize {
     profile.text = profile.text.replacen("<type>SHM</type>", &dumped, 1);
     profile.text = profile.text.replacen("<profiles>", &format!("{APART}<profiles>"), 1);
     let open = || FastDds::new().open(&pair::session(&profile, 7)).unwrap();
-    // A line has 16 bytes in hexadecimal, an empty one ends a message of RTPS; small ones are not
-    // the image's. 3.x dumps what is received, too: what is sent has no port to come from.
+    // A line has 16 bytes in hexadecimal, an empty one ends a message of RTPS; small messages are
+    // not the image's. 3.x also dumps received messages: a sent one has no source port.
     let count = || {
         let text = fs::read_to_string(DUMP).unwrap_or_default();
         let pieces = text.split("\n\n").filter(|message| message.lines().count() > 500);
@@ -308,8 +308,8 @@ fn a_flow_controller_holds_writers_to_its_bytes() {
             let began = Instant::now();
             (0..10).for_each(|_| pair.writer.publish(&[3; 30_000]).unwrap());
             assert_eq!(pair.memory.wait_for(10).len(), 10, "{scheduler}");
-            // 300 kB at 100 kB in 100 ms: two periods must pass, and a third where the first was
-            // half over.
+            // 300 kB at 100 kB in 100 ms: two periods must pass, and a third if the first was half
+            // over.
             assert!(
                 began.elapsed() > Duration::from_millis(150),
                 "{scheduler}: {:?}",
@@ -338,7 +338,7 @@ fn loans_are_read_where_they_were_written() {
     isolated("loans_are_read_where_they_were_written", || {
         for data_sharing in ["on", "auto", "off"] {
             let options = json!({"data_sharing": data_sharing, "plain_types": true});
-            // Two sizes of one type in one session: each loan has its own.
+            // Two sizes of one type in one session: each loan has its own size.
             for bytes in [1000, 200_000] {
                 let asked = EndpointConfig {
                     loan: true,
@@ -367,7 +367,7 @@ fn loans_are_read_where_they_were_written() {
     });
 }
 
-/// A message of the harness: what a content filter looks at.
+/// A message of the harness, as a content filter evaluates it.
 fn message(seq: u64, phase: Phase) -> Vec<u8> {
     let header = Header {
         writer: 2,
@@ -534,8 +534,8 @@ fn statistics_and_unique_flows_are_on_when_asked() {
     });
 }
 
-/// Publishes `count` messages of 1 kB back to back, to a reader that keeps up: how many arrived,
-/// how many were refused.
+/// Publishes `count` messages of 1 kB back to back, to a reader that keeps up; returns how many
+/// arrived and how many were refused.
 fn burst(mode: PublishMode, history: History, depth: u32, count: u32) -> (usize, usize) {
     let mut asked = endpoint(1, &format!("{mode:?}{history:?}{depth}"), 1000);
     (asked.publish_mode, asked.qos.history, asked.qos.depth) = (mode, history, depth);
@@ -555,8 +555,8 @@ fn burst(mode: PublishMode, history: History, depth: u32, count: u32) -> (usize,
     (heard, refused)
 }
 
-/// The history is the queue of the sending thread: what keep_last pushes out of it before that
-/// thread came is never sent. With `--nocapture` it prints the figures of the page on this
+/// The history is the queue of the sending thread: a message that keep_last pushes out of it before
+/// that thread sent it is never sent. With `--nocapture` it prints the figures of the page on this
 /// middleware.
 #[test]
 fn asynchronous_publishing_sends_what_is_left_in_the_history() {
@@ -578,8 +578,8 @@ fn asynchronous_publishing_sends_what_is_left_in_the_history() {
     });
 }
 
-/// A reader that is overrun by loans of 1 kB is told which messages were overwritten under its
-/// hands, or Fast DDS crashes or stands still.
+/// A reader that is overrun by loans of 1 kB learns which messages were overwritten while it held
+/// them; otherwise Fast DDS crashes or stops.
 #[test]
 fn a_reader_of_loans_counts_what_was_overwritten() {
     isolated_but_may_crash("a_reader_of_loans_counts_what_was_overwritten", OVERRUN, || {
@@ -603,7 +603,7 @@ fn a_reader_of_loans_counts_what_was_overwritten() {
     });
 }
 
-/// Messages of a burst through a relay that Fast DDS's own thread calls, and back.
+/// Sends a burst of messages through a relay that Fast DDS's own thread calls, and back.
 fn relayed(xml: &str, count: u8) -> usize {
     let (mut ends, mut middle) = (open(xml, json!({}), json!({})), open(xml, json!({}), json!({})));
     let (mut ends, mut middle) = (ends.node("ends").unwrap(), middle.node("middle").unwrap());

@@ -1,5 +1,5 @@
-//! What is particular to Fast DDS, on the traits; what every middleware must do is the conformance
-//! suite's.
+//! Properties of Fast DDS alone, on the traits; the conformance suite tests what every middleware
+//! must do.
 
 use std::fs;
 use std::mem::size_of;
@@ -89,7 +89,7 @@ fn a_profile_that_fast_dds_does_not_take_is_refused_in_its_words() {
         let error = refusal("xml", "<dds><profiles><participant");
         assert_eq!(error.kind, ErrorKind::Invalid, "{error}");
         assert!(error.message.contains("Fast DDS says: "), "{error}");
-        // Accepted by the return code, and skipped: only the log tells.
+        // The return code accepts it although it is skipped: only the log shows this.
         let unknown = wrapped(
             "<profiles><data_writer profile_name=\"w\"><no_such_thing/></data_writer></profiles>",
         );
@@ -217,8 +217,8 @@ fn every_size_arrives_whole(xml: &str) {
             let mut writer = talker.publisher(&endpoint(2 * number + 2, &topic, bytes)).unwrap();
             wait_until("the match", || (writer.matched(), reader.matched()) == (1, 1));
             let message: Vec<u8> = (0..bytes as usize).map(|k| (k * 31 + i) as u8).collect();
-            // One at a time: as installed a large one is repaired for seconds, and the next would
-            // push it out of the history.
+            // One at a time: as installed, the repair of a large message takes seconds, and the
+            // next one would push it out of the history.
             wait_until("the first message", || {
                 writer.publish(&message).unwrap();
                 let patience = Instant::now() + Duration::from_secs(10);
@@ -375,7 +375,7 @@ fn a_wait_set_rests_when_nothing_comes() {
         let mut writer = writing.node("w").unwrap().publisher(&endpoint(2, "t", 8)).unwrap();
         wait_until("the match", || (writer.matched(), reader.matched()) == (1, 1));
         until_heard(&mut *writer, &memory, &[0; 8]);
-        // Bursts, so that takes and notifications cross in every way.
+        // Bursts, so that takes and notifications overlap in every order.
         let mut busiest: f64 = 0.0;
         for _ in 0..20 {
             (0..50).for_each(|n| writer.publish(&[n; 8]).unwrap());

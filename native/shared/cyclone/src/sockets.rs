@@ -54,10 +54,10 @@ pub fn describe(sockets: &[Socket]) -> Option<String> {
     Some(format!("UDP on {addresses}; socket buffers in force: receive {receive} bytes (net.core.rmem_max {limit}), send {send} bytes"))
 }
 
-/// How often groups were joined in this network namespace, all processes counted.
+/// How many times groups were joined in this network namespace, by all of its processes.
 pub fn multicast_memberships() -> u32 {
     let table = fs::read_to_string("/proc/self/net/igmp").unwrap_or_default();
-    // A line of a group: its address, the number of sockets that joined it, its timer, and a flag.
+    // A group's line: its address, the number of sockets that joined it, its timer, and a flag.
     let users = table
         .lines()
         .filter(|line| line.starts_with('\t'))
@@ -65,7 +65,7 @@ pub fn multicast_memberships() -> u32 {
     users.sum()
 }
 
-/// The kernel's limit of this name in `net.core`.
+/// The kernel's limit with this name in `net.core`.
 fn limit(name: &str) -> String {
     fs::read_to_string(format!("/proc/sys/net/core/{name}"))
         .map_or("unknown".into(), |text| text.trim().to_string())
