@@ -36,11 +36,11 @@ type Pending = PendingResponse<Port, [u8], (), [u8], ()>;
 type Request = RequestMut<Port, [u8], (), [u8], ()>;
 
 pub struct Iceoryx2Client {
-    /// Dropped first: no delivery follows, and no answer is awaited any more.
+    /// This is dropped first: no delivery follows, and no answer is awaited any more.
     _registration: Registration<Watched>,
     client: Client<Port, [u8], (), [u8], ()>,
     requests: Exclusive<Notifier<ipc::Service>>,
-    /// Has the loop look at what is awaited; None where it does so all the time.
+    /// Makes the loop look at the awaited answers; None if it looks all the time.
     awaiting: Option<Exclusive<Notifier<ipc::Service>>>,
     service: RequestResponse<Port>,
     awaited: Arc<Awaited>,
@@ -53,11 +53,11 @@ pub struct Iceoryx2Client {
 
 #[derive(Default)]
 struct Awaited {
-    /// Sent, and not yet seen by the loop. Locked while a request is sent: its answer must not be
-    /// looked for before it is here.
+    /// Requests that were sent and that the loop has not yet seen. It is locked while a request is
+    /// sent: the loop must not search for its answer before the request is here.
     sent: Mutex<Vec<Pending>>,
     delivered: AtomicU64,
-    /// Requests whose services went without a reply.
+    /// The number of requests whose services ended without a reply.
     unanswered: AtomicI64,
     receive_errors: AtomicI64,
 }
@@ -90,13 +90,13 @@ impl Iceoryx2Client {
                 let replies = replies(client.id().value())?;
                 let listener = replies.listener_builder().create().map_err(|e| failed(&e))?;
                 let notifier = replies.notifier_builder().create().map_err(|e| failed(&e))?;
-                // SAFETY: a notifier of its own, used by whoever has the client.
+                // SAFETY: the notifier is not shared, and the owner of the client uses it.
                 (Some(listener), Some(unsafe { Exclusive::new(notifier) }))
             }
         };
         let requests = requests.notifier_builder().create().map_err(|e| failed(&e))?;
-        // Services map a new client's memory when they next look: have them look now, not when the
-        // first request is waiting.
+        // Services map a new client's memory when they next wake: wake them now, not when the first
+        // request is waiting.
         requests.notify().map_err(|e| failed(&e))?;
         let awaited = Arc::new(Awaited::default());
         let replies =
@@ -115,7 +115,7 @@ impl Iceoryx2Client {
         Ok(Iceoryx2Client {
             _registration: registration,
             client,
-            // SAFETY: a notifier of its own, used by whoever has the client.
+            // SAFETY: the notifier is not shared, and the owner of the client uses it.
             requests: unsafe { Exclusive::new(requests) },
             awaiting,
             service,
@@ -132,7 +132,7 @@ impl Iceoryx2Client {
     fn send(&mut self, request: Request) -> Result<(), PublishError> {
         let mut sent = self.awaited.sent.lock().unwrap_or_else(|e| e.into_inner());
         match request.send() {
-            // As a topic without readers: sent, and nobody heard it.
+            // As with a topic without readers: it was sent, and nobody received it.
             Ok(pending) if pending.number_of_server_connections() == 0 => {
                 self.unheard += 1;
                 return Ok(());
@@ -157,8 +157,8 @@ impl Iceoryx2Client {
         self.requests.get().notify().map(|_| ()).map_err(|_| PublishError::Failed)
     }
 
-    /// What a killed service was asked is never answered, and nobody would wake the loop to notice:
-    /// a client whose requests all wait for it could ask nobody any more.
+    /// A request to a killed service is never answered, and nothing would wake the loop to notice:
+    /// a client whose requests all wait for that service could send no more.
     #[cold]
     fn give_up_the_dead(&self) {
         if self.dead_nodes.sweep() {
@@ -181,7 +181,7 @@ impl trait_::Publisher for Iceoryx2Client {
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> Result<(), PublishError> {
         let request = self.client.loan_slice_uninit(bytes).map_err(loan_error)?;
-        // SAFETY: the chunk lies in mapped shared memory, whose bytes are always initialised, and
+        // SAFETY: the chunk is in mapped shared memory, whose bytes are always initialised, and
         // any byte is a valid u8.
         let mut request = unsafe { request.assume_init() };
         fill(request.payload_mut());
@@ -189,7 +189,7 @@ impl trait_::Publisher for Iceoryx2Client {
     }
 }
 
-/// What the loop holds.
+/// The part of a client that the loop uses.
 struct Replies {
     listener: Option<Listener<ipc::Service>>,
     sink: Arc<dyn Sink>,
@@ -215,7 +215,8 @@ impl Reader for Replies {
         );
         let mut place = 0;
         while let Some((pending, taken)) = open.get_mut(place) {
-            // Asked before the queue is: what a service sent before it let go is found then.
+            // This is read before the queue is: a reply that a service sent before it disconnected
+            // is then found.
             let connected = pending.is_connected();
             match pending.receive() {
                 Ok(Some(reply)) => {

@@ -1,10 +1,5 @@
 //! Removal of what a killed process left: its ports stay registered, and its full queue stays full,
-//! until someone alive cleans up.
-//!
-//! iceoryx2 does it by itself only when a node or a service is opened. A robot that runs on needs
-//! it at three more times, and so does the instrument: when peers are counted (a dead peer is not a
-//! match), when a reader's queue stays full, and when a client has as many requests without an
-//! answer as it may.
+//! until a living process cleans up.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::Arc;
@@ -12,8 +7,8 @@ use std::sync::Arc;
 use iceoryx2::prelude::*;
 use rmwbench_harness::clock::now_ns;
 
-/// Looking at every node costs some file operations each: often enough for a person, too seldom to
-/// matter.
+/// Checking every node costs some file operations each: this period is short enough for a person,
+/// and too long to cost much.
 const PERIOD_NS: i64 = 100_000_000;
 
 #[derive(Clone)]
@@ -27,7 +22,8 @@ impl DeadNodes {
         DeadNodes { config, last_ns: Arc::new(AtomicI64::new(now_ns())) }
     }
 
-    /// Cleans up after dead nodes, unless that was done less than 100 ms ago: whether it did.
+    /// Cleans up after dead nodes, unless that was done less than 100 ms ago; returns whether it
+    /// did.
     pub fn sweep(&self) -> bool {
         let (now, last) = (now_ns(), self.last_ns.load(Ordering::Relaxed));
         if now - last < PERIOD_NS
@@ -40,8 +36,8 @@ impl DeadNodes {
         }
         let _ = Node::<ipc::Service>::list(&self.config, |node| {
             if let NodeState::Dead(view) = node {
-                // Someone else may be at it already, or it may not be ours: either way the next
-                // sweep will tell.
+                // Another process may be cleaning up already, or this one may lack the permission:
+                // the next sweep will show it.
                 let _ = view.try_remove_stale_resources();
             }
             CallbackProgression::Continue

@@ -1,8 +1,8 @@
-//! Moves a port of `ipc::Service` to another thread, whole.
+//! Moves a whole port of `ipc::Service` to another thread.
 //!
-//! Such a port is not `Send` because it shares its state with its samples through an `Rc`. Here a
-//! port and every sample made from it are always in the hands of one thread: a sample never
-//! outlives the call that made it, and a port is moved only between calls.
+//! Such a port is not `Send` because it shares its state with its samples through an `Rc`. Here
+//! only one thread at a time uses a port and every sample made from it: a sample never outlives the
+//! call that made it, and a port is moved only between calls.
 
 pub struct Exclusive<T>(T);
 

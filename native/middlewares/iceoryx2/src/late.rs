@@ -1,11 +1,11 @@
 //! History for late joiners (transient local).
 //!
-//! An iceoryx2 publisher keeps its last messages, but hands them to a new subscriber only when its
-//! own thread publishes again or asks for it (`update_connections`). The way of iceoryx2's users:
-//! the subscriber says that it has come, by an event, and the publisher's process answers. Here an
-//! event service beside the topic says it, and the session's receive loop answers, or the
-//! publishing one if it is at it, which is why such a publisher's ports stand behind a lock. Topics
-//! without history have neither.
+//! An iceoryx2 publisher keeps its last messages, but sends them to a new subscriber only when its
+//! own thread publishes again or calls `update_connections`. iceoryx2's users do this: the
+//! subscriber announces itself by an event, and the publisher's process reacts. Here an event
+//! service beside the topic carries the announcement, and the session's receive loop reacts, or the
+//! publishing thread if it is in a call; therefore such a publisher's ports are behind a lock.
+//! Topics without history have neither.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -27,13 +27,13 @@ use crate::wait_set::{Reader, Watched};
 pub struct Late(pub Events);
 
 impl Late {
-    /// Told by a subscriber after it was created.
+    /// A subscriber calls this after it was created.
     pub fn announce(&self) -> Result<(), String> {
         let notifier = self.0.notifier_builder().create().map_err(|e| e.to_string())?;
         notifier.notify().map(|_| ()).map_err(|e| e.to_string())
     }
 
-    /// Has the receive loop hear of a publisher's late joiners until what it returns is dropped.
+    /// Makes the receive loop handle a publisher's late joiners until the result is dropped.
     pub fn listen(
         &self,
         latched: Arc<Latched>,
@@ -50,9 +50,9 @@ pub struct Ports {
     pub notifier: Notifier<ipc::Service>,
 }
 
-/// A publisher's ports, shared by the thread that publishes and the one that hears of joiners. The
+/// A publisher's ports, shared by the thread that publishes and the one that handles joiners. The
 /// latter never waits for the former, which may be waiting for room that this very thread makes:
-/// whoever has the ports when somebody joins serves it in the end.
+/// the thread that has the ports when a subscriber joins serves it in the end.
 pub struct Latched {
     ports: Mutex<Exclusive<Ports>>,
     joined: AtomicBool,
@@ -75,14 +75,14 @@ impl Latched {
         self.serve();
     }
 
-    /// Looks for joiners once more after each time it has let go of the ports: one who found them
-    /// taken has left it to us.
+    /// Looks for joiners once more each time it has released the ports: a joiner's thread that
+    /// found them taken relies on this.
     #[inline]
     fn serve(&self) {
         while self.joined.load(Ordering::SeqCst) {
             let Ok(ports) = self.ports.try_lock() else { return };
             self.joined.store(false, Ordering::SeqCst);
-            // What fails here fails again at the next publish call, which tells.
+            // An error here occurs again at the next publish call, which reports it.
             let _ = ports.get().publisher.update_connections();
             let _ = ports.get().notifier.notify();
         }

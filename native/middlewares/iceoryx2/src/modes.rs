@@ -1,7 +1,7 @@
-//! The portable modes: what iceoryx2 can be told, and why it has not the others.
+//! The portable modes: those that iceoryx2 supports, and why it does not support the others.
 //!
-//! Its pools are one data segment for each publisher, of chunks of one size; the mode
-//! `shm_pool_bytes` sets how many chunks that has.
+//! Its pools are one data segment for each publisher, with chunks of one size; the mode
+//! `shm_pool_bytes` sets the number of chunks.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rmwbench_harness::middleware::{modes, Error, SessionConfig};
 
-/// What stands in a chunk beside the payload: iceoryx2's header and the alignment.
+/// The bytes in a chunk besides the payload: iceoryx2's header and the alignment.
 const HEADER_BYTES: u64 = 64;
 
 const SHM_ONLY: &str = "iceoryx2 moves messages through shared memory alone";
@@ -25,7 +25,7 @@ pub struct Modes {
     pool_bytes: Option<u64>,
 }
 
-/// The description's map.
+/// The modes for the description.
 pub fn described() -> BTreeMap<String, String> {
     modes(&[
         ("transport", "shm"),
@@ -58,7 +58,7 @@ impl Modes {
         Ok(Modes { pool_bytes: config.mode("shm_pool_bytes")? })
     }
 
-    /// The pool of a publisher of such messages. Errors: one that holds no message.
+    /// The pool of a publisher of such messages. Errors: it holds no message.
     pub fn pool(&self, payload_bytes: u32, object: &str) -> Result<Option<Pool>, Error> {
         let Some(bytes) = self.pool_bytes else { return Ok(None) };
         let chunk_bytes = u64::from(payload_bytes.max(1)) + HEADER_BYTES;
@@ -76,17 +76,18 @@ impl Modes {
     }
 }
 
-/// A publisher's data segment as `shm_pool_bytes` has it.
+/// A publisher's data segment as the mode `shm_pool_bytes` sets it.
 pub struct Pool {
     chunks: usize,
     chunk_bytes: u64,
-    /// Chunks that iceoryx2 reserves of itself, so that no loan ever fails; known when the
-    /// publisher was made.
+    /// The number of chunks that iceoryx2 reserves by default, so that no loan ever fails; known
+    /// after the publisher was made.
     needed: Arc<AtomicUsize>,
 }
 
 impl Pool {
-    /// For iceoryx2: from the number that it needs to the one that it gets, which is never more.
+    /// For iceoryx2: maps the number of chunks that it needs to the number that it gets, which is
+    /// never larger.
     pub fn preallocation(&self) -> impl Fn(usize) -> usize + 'static {
         let (chunks, needed) = (self.chunks, self.needed.clone());
         move |most| {
@@ -95,7 +96,7 @@ impl Pool {
         }
     }
 
-    /// What came of it.
+    /// The note about the resulting pool.
     pub fn note(&self) -> String {
         let needed = self.needed.load(Ordering::Relaxed);
         let chunks = self.chunks.min(needed);

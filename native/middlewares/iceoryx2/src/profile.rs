@@ -19,7 +19,7 @@ pub fn embedded() -> Vec<Profile> {
     }]
 }
 
-/// Parses a profile. iceoryx2 reads configurations from files alone, so the text passes through one
+/// Parses a profile. iceoryx2 reads configurations only from files, so the text is written to one
 /// in the temporary directory.
 pub fn parse(profile: &Profile) -> Result<Config, Error> {
     let object = || format!("profile {}", profile.name);
@@ -54,8 +54,8 @@ pub fn parse(profile: &Profile) -> Result<Config, Error> {
     apart(parsed).map_err(|e| Error::failed(object(), e))
 }
 
-/// On a shared host the names of segments and files are the host's own, whatever the profile says:
-/// no other application is met.
+/// On a shared host the names of segments and files are the host's own, whatever the profile says,
+/// so that no other application is met.
 fn apart(mut config: Config) -> Result<Config, String> {
     if let Some(host) = shared_host::name() {
         config.global.prefix = FileName::new(format!("{host}_").as_bytes())

@@ -1,10 +1,10 @@
-//! Publishing: loan, write, send, notify; what a user of the API writes.
+//! Publishing: loan, write, send, notify, as a user of the API does.
 //!
-//! A reliable publisher waits for room in a full queue that keeps all, or that was told to block
+//! A reliable publisher waits for room in a full queue that keeps all, or that is set to block
 //! ([`crate::service::ReliableKeepLast`]). iceoryx2 would wait forever on a reader that was killed,
-//! so the wait is bounded as DDS bounds it (`max_blocking_time`); after that the call fails, and
-//! what dead processes left is removed for the next one. With several readers the message may then
-//! have reached some of them: the writer's record says failed, the readers' say received.
+//! so the wait is bounded as in DDS (`max_blocking_time`); after that the call fails, and the
+//! remains of dead processes are removed before the next call. With several readers the message may
+//! then have reached some of them: the writer's record says failed, theirs say received.
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::shared::Shared;
 use crate::wait_set::Watched;
 
 pub struct Iceoryx2Publisher {
-    /// Dropped first: it shares the ports.
+    /// This is dropped first: it shares the ports.
     _joiners: Option<Registration<Watched>>,
     ports: Held,
     service: PubSub,
@@ -36,12 +36,12 @@ pub struct Iceoryx2Publisher {
     dead_nodes: DeadNodes,
     granted: Granted,
     sent: u64,
-    /// Sends that some reader's queue did not take.
+    /// The number of sends that some reader's queue did not accept.
     not_delivered: i64,
     timeouts: i64,
 }
 
-/// Ports in the hands of the publishing thread alone, or shared with the thread that hears of late
+/// Ports that only the publishing thread has, or that it shares with the thread that handles late
 /// joiners.
 #[allow(clippy::large_enum_variant)] // one for each publisher
 enum Held {
@@ -79,13 +79,13 @@ impl Iceoryx2Publisher {
             .backpressure_strategy(settings.backpressure);
         if settings.blocks() {
             let max_blocking = shared.max_blocking;
-            // The call that meets a joiner fills its queue with history and may then wait for room
-            // there, while the joiner waits to be told of anything at all: wake it before.
+            // A call that finds a joiner fills its queue with history and may then wait for room
+            // there, while the joiner waits for a first event: wake it before.
             let wake = late
                 .map(|_| events.notifier_builder().create())
                 .transpose()
                 .map_err(|e| failed(&e))?;
-            // SAFETY: a notifier of its own, used within the publish call alone.
+            // SAFETY: the notifier is not shared, and only the publish call uses it.
             let wake = wake.map(|wake| unsafe { Exclusive::new(wake) });
             builder = builder.set_backpressure_handler(move |info| {
                 if let (0, Some(wake)) = (info.retries, &wake) {
@@ -100,8 +100,8 @@ impl Iceoryx2Publisher {
         }
         let publisher = builder.create().map_err(|e| failed(&e))?;
         let notifier = events.notifier_builder().create().map_err(|e| failed(&e))?;
-        // Readers map a new publisher's memory when they next look: have them look now, not when
-        // the first message is waiting.
+        // Readers map a new publisher's memory when they next wake: wake them now, not when the
+        // first message is waiting.
         notifier.notify().map_err(|e| failed(&e))?;
         let mut notes = notes(&settings);
         if settings.blocks() {
@@ -111,7 +111,7 @@ impl Iceoryx2Publisher {
             ));
         }
         notes.extend(pool.as_ref().map(|pool| pool.note()));
-        // SAFETY: used by the publishing thread, or under `Latched`'s lock.
+        // SAFETY: only the publishing thread uses them, or they are under `Latched`'s lock.
         let ports = unsafe { Exclusive::new(Ports { publisher, notifier }) };
         let (ports, joiners) = match late {
             None => (Held::Alone(ports), None),
@@ -144,8 +144,8 @@ impl Iceoryx2Publisher {
         })
     }
 
-    /// Loans, has `write` make a sample of it, hands it to every reader's queue and wakes those
-    /// that block.
+    /// Loans, has `write` make a sample of the loan, sends it to every reader's queue and wakes the
+    /// readers that block.
     #[inline]
     fn send(
         &mut self,
@@ -158,8 +158,8 @@ impl Iceoryx2Publisher {
             let sample = write(ports.publisher.loan_slice_uninit(bytes).map_err(loan_error)?);
             let readers = service.dynamic_config().number_of_subscribers();
             let result = match sample.send() {
-                // Fewer than there were before and are now: a queue was full, or its reader has not
-                // mapped it yet.
+                // The message reached fewer readers than there were before and are now: a queue was
+                // full, or its reader has not mapped it yet.
                 Ok(reached)
                     if reached < readers
                         && reached < service.dynamic_config().number_of_subscribers() =>
@@ -179,7 +179,7 @@ impl Iceoryx2Publisher {
                 Err(SendError::LoanError(e)) => Err(loan_error(e)),
                 Err(_) => Err(PublishError::Failed),
             };
-            // Also after a failure: other readers may have the message.
+            // This is done even after a failure: other readers may have the message.
             let notified = ports.notifier.notify();
             result.and(notified.map(|_| ()).map_err(|_| PublishError::Failed))
         });
@@ -193,7 +193,7 @@ impl Iceoryx2Publisher {
     }
 }
 
-/// Errors: publish mode async.
+/// Refuses the publish mode async.
 pub fn refuse_async(config: &EndpointConfig) -> Result<(), Error> {
     if config.publish_mode != PublishMode::Async {
         return Ok(());
@@ -228,7 +228,7 @@ impl trait_::Publisher for Iceoryx2Publisher {
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> Result<(), PublishError> {
         self.send(bytes, |sample| {
-            // SAFETY: the chunk lies in mapped shared memory, whose bytes are always initialised,
+            // SAFETY: the chunk is in mapped shared memory, whose bytes are always initialised,
             // and any byte is a valid u8.
             let mut sample = unsafe { sample.assume_init() };
             fill(sample.payload_mut());
@@ -249,7 +249,7 @@ impl trait_::Endpoint for Iceoryx2Publisher {
 
     fn account(&self) -> Account {
         Account {
-            reader_drops: None, // a queue that overflows does not say so
+            reader_drops: None, // iceoryx2 does not count overflows of a queue
             counters: [
                 ("not_delivered".to_string(), self.not_delivered),
                 ("timeouts".to_string(), self.timeouts),

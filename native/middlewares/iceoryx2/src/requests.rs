@@ -1,10 +1,11 @@
-//! What a service's QoS means in iceoryx2's terms, and how its request-response service is made.
+//! The meaning of a service's QoS in iceoryx2, and the creation of its request-response service.
 //!
-//! iceoryx2 ties a reply to its request by a connection that both sides hold open: a client has a
-//! fixed number of them, and so many requests without an answer. That number is the depth; DDS
-//! would queue, iceoryx2 refuses one more. Each of a client's connections has a channel for each
-//! such request and a mark for each chunk of the service in each channel: memory and set-up grow
-//! with its square (seconds at a depth of 1000 with room for 64 clients), so an option bounds it.
+//! iceoryx2 connects a reply to its request by a connection that both sides hold open. A client has
+//! a fixed number of connections, and at most that many requests without an answer. That number is
+//! the depth; DDS would queue one more request, iceoryx2 refuses it. Each of a client's connections
+//! has a channel for each such request and a mark for each chunk of the service in each channel:
+//! memory and set-up time grow with the square of the depth (seconds at a depth of 1000 with room
+//! for 64 clients), so an option bounds it.
 
 use iceoryx2::prelude::*;
 use iceoryx2::service::builder::request_response::{
@@ -18,16 +19,16 @@ use rmwbench_harness::qos::{Durability, History, Qos};
 
 use crate::service::{retrying, Refusal, ReliableKeepLast, Settings};
 
-/// The option that bounds the requests of a client without an answer.
+/// The option that limits a client's requests without an answer.
 pub const MOST_ACTIVE: &str = "max_active_requests";
 
 pub type RequestResponse<S> = request_response::PortFactory<S, [u8], (), [u8], ()>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestSettings {
-    /// A full queue gives up its oldest request.
+    /// Whether a full queue drops its oldest request.
     pub safe_overflow: bool,
-    /// Requests that a client may have without an answer.
+    /// How many requests without an answer a client may have.
     pub active: usize,
     pub backpressure: BackpressureStrategy,
 }
@@ -42,7 +43,7 @@ impl RequestSettings {
             let why = "durability transient_local: iceoryx2 keeps no requests for services that come later";
             return Err(Error::unsupported(format!("endpoint {}", config.endpoint), why));
         }
-        // A reliable request is not given up: ROS 2's clients wait for their answer.
+        // A reliable request is not dropped: ROS 2's clients wait for their answer.
         let Settings { safe_overflow, depth, backpressure, .. } =
             Settings::of(config, keep_all_depth, ReliableKeepLast::Block)?;
         Ok(RequestSettings { safe_overflow, active: depth.min(most_active), backpressure })
@@ -74,7 +75,7 @@ impl RequestSettings {
     }
 }
 
-/// The type of a client's or service's replies. Errors: none.
+/// The type of a client's or service's replies. Errors: there is none.
 pub fn reply_type(config: &EndpointConfig) -> Result<&MessageType, Error> {
     let missing = || {
         Error::invalid(
@@ -102,7 +103,8 @@ pub fn request_response<S: Service>(
             .enable_safe_overflow_for_responses(settings.safe_overflow)
             .enable_fire_and_forget_requests(false)
             .max_active_requests_per_client(settings.active)
-            // One answer for each request and server, and it is taken before the next is awaited.
+            // There is one answer for each request and server, and it is taken before the next is
+            // awaited.
             .max_response_buffer_size(1)
             .max_borrowed_responses_per_pending_response(1)
             .open_or_create()

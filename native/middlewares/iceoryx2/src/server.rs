@@ -1,5 +1,5 @@
-//! A service: the waiting thread takes each request, has it handled, and sends the reply from
-//! within the handler's call.
+//! A service: the waiting thread takes each request, calls the handler, and sends the reply within
+//! the handler's call.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -25,8 +25,8 @@ use crate::service::Events;
 use crate::shared::Shared;
 use crate::wait_set::{Reader, Watched};
 
-/// Clients whose notifiers are kept; more than a service admits, so those of the gone are in the
-/// way at last.
+/// How many clients' notifiers are kept; a service admits fewer, so the surplus are those of
+/// clients that are gone.
 const MOST_KNOWN: usize = 256;
 
 /// Opens the event service that wakes a client; None when that fails.
@@ -47,7 +47,7 @@ struct Counts {
     timeouts: AtomicI64,
 }
 
-/// What the loop holds.
+/// The part of a service that the loop uses.
 struct Requests {
     server: Server<ipc::Service, [u8], (), [u8], ()>,
     listener: Option<Listener<ipc::Service>>,
@@ -70,7 +70,7 @@ impl Iceoryx2Service {
         let failed =
             |e: &dyn std::fmt::Display| Error::failed(format!("endpoint {}", config.endpoint), e);
         refuse_async(config)?;
-        // The listener first: no request may arrive that would wake nobody.
+        // The listener comes first: no request may arrive that would wake nobody.
         let listener = match config.wait {
             Wait::Poll => None,
             _ => Some(requests.listener_builder().create().map_err(|e| failed(&e))?),

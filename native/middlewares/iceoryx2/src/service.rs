@@ -1,9 +1,9 @@
 //! A topic is a publish-subscribe service and an event service of the same name.
 //!
-//! iceoryx2 fixes a service's settings when its first participant creates it and refuses one who
-//! asks for more, but not one who asks for less. Every setting is therefore a function of the
-//! endpoint's QoS and the profile alone, and stands in an attribute of the service that all must
-//! agree on, so that it does not matter who comes first.
+//! The first participant of a service fixes its settings; iceoryx2 refuses a later one that
+//! requests more, but not one that requests less. Every setting is therefore a function of the
+//! endpoint's QoS and the profile alone, and is an attribute of the service that all participants
+//! must have in common, so that their order does not matter.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -21,30 +21,31 @@ use serde::Deserialize;
 pub type PubSub = publish_subscribe::PortFactory<ipc::Service, [u8], ()>;
 pub type Events = event::PortFactory<ipc::Service>;
 
-/// Two processes that start together may meet a service that the other is just making or removing.
+/// How long an opening is retried: two processes that start together may find a service that the
+/// other is creating or removing.
 const RETRY_FOR: Duration = Duration::from_secs(5);
 
-/// What a full queue of a reliable topic with history keep_last does.
+/// The behaviour of a full queue of a reliable topic with history keep_last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReliableKeepLast {
-    /// It gives up its oldest message, which is what ROS 2 means by keeping the last; iceoryx2 does
-    /// so as installed, and rmw_iceoryx2 leaves it so.
+    /// It drops its oldest message, which is ROS 2's meaning of keep last; iceoryx2 does so as
+    /// installed, and rmw_iceoryx2 does not change it.
     Overflow,
     /// It makes the publisher wait.
     Block,
 }
 
-/// What a QoS means in iceoryx2's terms.
+/// A QoS in iceoryx2's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// A full queue gives up its oldest message.
+    /// Whether a full queue drops its oldest message.
     pub safe_overflow: bool,
-    /// Messages per publisher that a subscription can hold.
+    /// How many messages per publisher a subscription can hold.
     pub depth: usize,
-    /// For queues that do not overflow.
+    /// The strategy of queues that do not overflow.
     pub backpressure: BackpressureStrategy,
-    /// Messages that a publisher keeps for late joiners.
+    /// How many messages a publisher keeps for late joiners.
     pub history: usize,
 }
 
@@ -84,12 +85,12 @@ impl Settings {
 }
 
 impl Settings {
-    /// Whether a publish call waits where a queue is full.
+    /// Whether a publish call waits if a queue is full.
     pub fn blocks(&self) -> bool {
         self.when_full() == WhenFull::Blocks
     }
 
-    /// In words: what all endpoints of a topic have in common.
+    /// The settings that all endpoints of a topic have in common, as text.
     fn in_common(&self) -> String {
         let reliability = match self.backpressure {
             BackpressureStrategy::RetryUntilDelivered => "reliable",
@@ -99,7 +100,7 @@ impl Settings {
         format!("{reliability}, {full}, depth {}, history {}", self.depth, self.history)
     }
 
-    /// What happens at either end when a reader's queue is full: the queue is the reader's, and the
+    /// The effect of a reader's full queue at either end: the queue is the reader's, and the
     /// publisher writes into it.
     pub fn when_full(&self) -> WhenFull {
         match (self.safe_overflow, self.backpressure) {
@@ -110,7 +111,8 @@ impl Settings {
     }
 }
 
-/// The QoS in force, read back from the service; `asked` supplies what iceoryx2 has no notion of.
+/// The QoS in force, read back from the service; fields that iceoryx2 does not have are those of
+/// `asked`.
 pub fn granted_qos(service: &PubSub, asked: &Qos) -> Qos {
     Qos {
         history: if service.static_config().has_safe_overflow() {
@@ -128,7 +130,7 @@ pub fn granted_qos(service: &PubSub, asked: &Qos) -> Qos {
     }
 }
 
-/// What a reader of the numbers must know about these settings.
+/// Notes about these settings for readers of the results.
 pub fn notes(settings: &Settings) -> Vec<String> {
     let full = match (settings.safe_overflow, settings.backpressure) {
         (true, _) => "a full queue drops its oldest message",
@@ -182,7 +184,7 @@ pub fn pub_sub(
     })
 }
 
-/// What a service is made with, and found by.
+/// The attributes with which a service is created and found.
 fn agreed(settings: &str) -> AttributeVerifier {
     let key = "rmwbench qos".try_into().expect("short enough for a key");
     let value = settings.try_into().expect("short enough for a value");

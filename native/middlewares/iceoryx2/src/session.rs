@@ -1,4 +1,4 @@
-//! Sessions and nodes; iceoryx2 itself knows only nodes.
+//! Sessions and nodes; iceoryx2 itself has only nodes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,7 +69,7 @@ impl trait_::Session for Iceoryx2Session {
         let node = NodeBuilder::new()
             .name(&node_name)
             .config(&self.shared.config)
-            // The worker's signals are the orchestrator's: iceoryx2 would swallow SIGTERM.
+            // The orchestrator handles the worker's signals: iceoryx2 would ignore SIGTERM.
             .signal_handling_mode(SignalHandlingMode::Disabled)
             .create::<ipc::Service>()
             .map_err(|e| Error::failed(object(), e))?;
@@ -81,7 +81,7 @@ impl trait_::Session for Iceoryx2Session {
         }))
     }
 
-    /// iceoryx2's modes are settings of ports: the file is the profile's.
+    /// iceoryx2's modes are settings of ports, so the file is that of the profile.
     fn configuration(&self) -> Option<trait_::Configuration> {
         Some(trait_::Configuration { format: "toml".into(), text: self.profile.text.clone() })
     }
@@ -109,7 +109,8 @@ impl Iceoryx2Node {
             .map_err(|e| Error::invalid(format!("topic {name}"), e.to_string()))
     }
 
-    /// Where late joiners of a topic with history announce themselves. `@` is in no ROS name.
+    /// The event service by which late joiners of a topic with history announce themselves. `@` is
+    /// in no ROS name.
     fn late(
         &self,
         config: &EndpointConfig,
@@ -246,13 +247,13 @@ fn refuse_callback(config: &EndpointConfig) -> Result<(), Error> {
     Ok(())
 }
 
-/// The event service that wakes a service.
+/// The name of the event service that wakes a service.
 fn request_events(topic: &str) -> String {
     format!("{topic}@request")
 }
 
-/// The event service that wakes one client: each has its own, or every reply would wake all
-/// clients.
+/// The name of the event service that wakes one client: each has its own, or every reply would wake
+/// all clients.
 fn reply_events(topic: &str, client: u128) -> String {
     format!("{topic}@reply{client:x}")
 }

@@ -1,4 +1,4 @@
-//! What the endpoints of a process share: the configuration and the receive loops.
+//! The data that the endpoints of a process share: the configuration and the receive loops.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::modes::Modes;
 use crate::service::ReliableKeepLast;
 use crate::wait_set::Waiters;
 
-/// What endpoints need of their session.
+/// The data that endpoints need from their session.
 #[derive(Clone)]
 pub struct Shared {
     pub config: Arc<Config>,

@@ -1,5 +1,5 @@
-//! A subscription is a subscriber and a listener in the hands of the receive loop; this side keeps
-//! only what can be asked of it.
+//! A subscription is a subscriber and a listener that the receive loop uses; this side keeps only
+//! its counters.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::shared::Shared;
 use crate::wait_set::{Reader, Watched};
 
 pub struct Iceoryx2Subscription {
-    /// Dropping it takes the reader out of the loop; it comes first so that no delivery follows.
+    /// Dropping it removes the reader from the loop; it comes first so that no delivery follows.
     _registration: Registration<Watched>,
     service: PubSub,
     dead_nodes: DeadNodes,
@@ -30,12 +30,12 @@ pub struct Iceoryx2Subscription {
 
 #[derive(Default)]
 struct Counts {
-    /// Written by the loop's thread alone.
+    /// Only the loop's thread writes it.
     delivered: AtomicU64,
     receive_errors: AtomicU64,
 }
 
-/// What the loop holds.
+/// The part of a subscription that the loop uses.
 struct Messages {
     subscriber: Subscriber<ipc::Service, [u8], ()>,
     listener: Option<Listener<ipc::Service>>,
@@ -56,7 +56,7 @@ impl Iceoryx2Subscription {
         let failed =
             |e: &dyn std::fmt::Display| Error::failed(format!("endpoint {}", config.endpoint), e);
         let counts = Arc::new(Counts::default());
-        // The listener first: no message may arrive that would wake nobody.
+        // The listener comes first: no message may arrive that would wake nobody.
         let listener = match config.wait {
             Wait::Poll => None,
             _ => Some(events.listener_builder().create().map_err(|e| failed(&e))?),

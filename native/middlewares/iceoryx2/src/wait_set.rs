@@ -1,4 +1,4 @@
-//! iceoryx2's wait set, as the harness's receive loop blocks on it: the listener of each reader,
+//! iceoryx2's wait set, on which the harness's receive loop blocks: the listener of each reader,
 //! and a socket pair that wakes.
 
 use std::collections::HashMap;
@@ -18,16 +18,16 @@ use rmwbench_harness::pump::{self, Pumps, Registration, Source, Waker};
 
 use crate::exclusive::Exclusive;
 
-/// What the loop holds: ports and where what they receive goes.
+/// The part of a reader that the loop uses: its ports and the destination of its messages.
 pub trait Reader {
-    /// None for polling.
+    /// None if the reader polls.
     fn listener(&self) -> Option<&Listener<ipc::Service>>;
 
     /// Takes one message, if there is one, and delivers it: see [`Source::take`].
     fn take(&self, notified_ns: i64) -> bool;
 }
 
-/// A reader in the loop.
+/// A reader that a loop watches.
 pub struct Watched(Exclusive<Box<dyn Reader>>);
 
 /// The receive loops of a session.
@@ -35,14 +35,13 @@ pub struct Watched(Exclusive<Box<dyn Reader>>);
 pub struct Waiters(Pumps<Watched>);
 
 impl Waiters {
-    /// Has the loop that waits in the manner of `wait` take for `reader` until what this returns is
-    /// dropped.
+    /// From now on the loop for `wait` takes for `reader`, until the result is dropped.
     pub fn add(
         &self,
         wait: Wait,
         reader: impl Reader + 'static,
     ) -> Result<Registration<Watched>, Error> {
-        // SAFETY: the reader is touched by the loop's thread alone until it is removed, and dropped
+        // SAFETY: only the loop's thread uses the reader until it is removed, and it is dropped
         // after that.
         let watched = Watched(unsafe { Exclusive::new(Box::new(reader)) });
         self.0.add(wait, Arc::new(watched), WaitSet::new)
@@ -60,7 +59,7 @@ type Guard = WaitSetGuard<'static, 'static, ipc::Service>;
 
 struct WaitSet {
     attached: HashMap<WaitSetAttachmentId<ipc::Service>, Attached>,
-    // Guards point to what is declared after them.
+    // Guards point to fields that are declared after them.
     _woken: Guard,
     wake: Arc<Wake>,
     set: Rc<Set<ipc::Service>>,
@@ -89,7 +88,7 @@ impl WaitSet {
         // SAFETY: both stay where they are and outlive the guard, which is declared before them.
         let guard = unsafe { (*Rc::as_ptr(&set)).attach_notification(&*Arc::as_ptr(&wake)) }
             .map_err(|e| failed(&e))?;
-        let waker = move || drop((&caller).write(&[1])); // full: it is being woken already
+        let waker = move || drop((&caller).write(&[1])); // full: a wake-up is already pending
         Ok((WaitSet { attached: HashMap::new(), _woken: guard, wake, set }, Box::new(waker)))
     }
 }
@@ -118,9 +117,9 @@ impl pump::WaitSet<Watched> for WaitSet {
     fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
         let told = |id| {
             match self.attached.get(&id) {
-                // The listener is emptied before messages are taken, as iceoryx2's manual has it: a
-                // message sent after this wakes us again. (Taking messages first and looking twice
-                // would hide about 2 of 15 µs from the latency; it is not what its users write.)
+                // The listener is emptied before messages are taken, as in iceoryx2's manual: a
+                // message sent after this wakes the loop again. (Taking messages first and looking
+                // twice would hide about 2 of 15 µs from the latency; its users do not write that.)
                 Some(attached) => {
                     let _ = attached.listener.try_wait(|_| {});
                     ready.push(attached.token);
@@ -134,15 +133,15 @@ impl pump::WaitSet<Watched> for WaitSet {
             false => self.set.wait_and_process_once_with_timeout(told, Duration::ZERO),
         };
         if let Err(why) = waited {
-            // No reader of this session can hear any more: say so, and keep additions and removals
-            // going.
+            // No reader of this session can be woken any more: print the error, and keep additions
+            // and removals working.
             eprintln!("iceoryx2 wait set: {why}");
             thread::sleep(Duration::from_millis(100));
         }
     }
 }
 
-/// The end of the socket pair that a wait set can hear.
+/// The end of the socket pair that a wait set can watch.
 #[derive(Debug)]
 struct Wake {
     woken: UnixStream,

@@ -6,7 +6,7 @@ fn main() -> std::process::ExitCode {
         &rmwbench_iceoryx2::Iceoryx2,
         &[
             Arm::profile("untouched"),
-            // What a full queue does is all that differs.
+            // The only difference is the behaviour of a full queue.
             Arm::profile("untouched").option("reliable_keep_last", "block").checks(&[
                 "ledger under overrun, reliable keep last",
                 "a depth is the same room",

@@ -1,5 +1,5 @@
-//! Late joiners: the publisher's last messages reach them, and a publisher that is silent since
-//! then sends them all the same.
+//! Late joiners: the publisher's last messages reach them, even if the publisher sends no further
+//! message.
 
 use std::sync::Arc;
 
@@ -42,8 +42,8 @@ fn a_late_joiner_gets_exactly_the_last_depth_messages_of_a_silent_publisher() {
                 let mut writer = node.publisher(&config(1)).unwrap();
                 assert_eq!(writer.granted().qos.durability, Durability::TransientLocal);
                 (0..7).for_each(|k| writer.publish(&byte(k)).unwrap());
-                // One after the other, so that the second too finds a publisher that has served a
-                // joiner.
+                // One after the other, so that the second one, too, finds a publisher that has
+                // served a joiner.
                 for k in 2..4 {
                     let memory = Memory::new();
                     let _reader = node.subscription(&config(k), memory.clone()).unwrap();
@@ -81,9 +81,9 @@ fn a_late_joiner_gets_what_there_is_of_every_publisher_and_then_what_comes() {
     });
 }
 
-/// The publisher's waiting thread is held up in a delivery, so that its next publish call is the
-/// one that meets the joiner: it fills the joiner's queue with history and waits for room there,
-/// while the joiner has heard of nothing.
+/// A delivery blocks the publisher's waiting thread, so that its next publish call finds the
+/// joiner: it fills the joiner's queue with history and waits for room there, while the joiner has
+/// received nothing.
 #[test]
 fn a_publish_call_wakes_the_joiner_whose_queue_it_has_filled() {
     isolated("a_publish_call_wakes_the_joiner_whose_queue_it_has_filled", || {
@@ -155,7 +155,7 @@ fn joining_does_not_stop_a_reader_that_makes_room() {
     });
 }
 
-/// Whoever comes first: iceoryx2 alone takes who asks for less than there is.
+/// In either order: iceoryx2 alone accepts a participant that requests less than there is.
 #[test]
 fn endpoints_of_another_qos_do_not_mix_on_a_topic() {
     isolated("endpoints_of_another_qos_do_not_mix_on_a_topic", || {
@@ -175,7 +175,7 @@ fn endpoints_of_another_qos_do_not_mix_on_a_topic() {
                 let mut session = open(35 + 2 * case as u32 + turn as u32);
                 let mut node = session.node("mixed").unwrap();
                 let second = EndpointConfig { endpoint: 2, ..second.clone() };
-                // The reader asks for what the writer has not, and the other way round.
+                // The reader requests what the writer does not have, and the other way round.
                 let writer = node.publisher(first).unwrap();
                 let reads = node.subscription(&second, Memory::new()).map(drop);
                 let reads = reads.expect_err(&format!("case {case}, turn {turn}"));

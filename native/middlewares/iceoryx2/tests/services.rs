@@ -1,5 +1,5 @@
-//! Request-response: who gets which reply, how many may be awaited, and what remains when the other
-//! side is gone.
+//! Request-response: which client gets which reply, how many may be awaited, and what remains when
+//! the other side is gone.
 
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use rmwbench_iceoryx2::Iceoryx2;
 
 const REPLY_BYTES: u32 = 5_000;
 
-/// Answers each request with its first byte, repeated; holds back while its gate is locked.
+/// Answers each request with its first byte, repeated; waits while its gate is locked.
 #[derive(Default)]
 struct Echo {
     gate: Mutex<()>,
@@ -120,7 +120,7 @@ fn a_client_has_as_many_requests_without_answer_as_its_depth() {
         assert_eq!(client.account().counters["too_many_requests"], 1);
         drop(gate);
         assert_eq!(memory.wait_for(4), (0..4).map(reply).collect::<Vec<_>>());
-        // Answered is answered: the client asks on, for as long as it likes.
+        // Answered requests do not count: the client may send further ones, without a limit.
         for k in 5..50 {
             wait_until("room for a request", || client.publish(&request(k)).is_ok());
         }
@@ -219,7 +219,7 @@ fn what_makes_no_service_is_refused_in_words() {
     });
 }
 
-/// Not a test: the other process of the next one, whose service answers nothing.
+/// Not a test: the other process of the next test, whose service answers nothing.
 #[test]
 #[ignore]
 fn child_service() {
@@ -280,8 +280,8 @@ fn a_pool_of_a_few_chunks_is_one() {
             std::fs::read_dir("/dev/shm").unwrap().flatten().map(|f| f.metadata().unwrap().len());
         let largest = segments.max().unwrap();
         assert!((8 << 20..10 << 20).contains(&largest), "{largest} bytes in the largest segment");
-        // The reader holds one and queues others: a pool of eight is empty before its queue of ten
-        // is full.
+        // The reader holds one message and queues others: a pool of eight is empty before its queue
+        // of ten is full.
         overrun(&mut *writer, &memory, 7);
         assert_eq!(writer.publish(&vec![1; 1 << 20]), Err(PublishError::Full));
         memory.open_gate();

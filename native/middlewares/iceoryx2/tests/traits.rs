@@ -1,5 +1,5 @@
-//! What is particular to iceoryx2, on the traits; what every middleware must do is the conformance
-//! suite's.
+//! Properties of iceoryx2 alone, on the traits; the conformance suite tests what every middleware
+//! must do.
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn open(domain_id: u32) -> Box<dyn Session> {
     Iceoryx2.open(&untouched(domain_id)).unwrap()
 }
 
-/// What is reliable waits for room, whatever its history.
+/// A reliable publisher waits for room, whatever its history.
 fn blocking(domain_id: u32) -> SessionConfig {
     let mut config = untouched(domain_id);
     config.options.insert("reliable_keep_last".into(), "block".into());
@@ -113,7 +113,7 @@ fn reliable_loses_nothing_that_it_accepted() {
     });
 }
 
-/// As ROS 2's keep_last means it, and rmw_iceoryx2 leaves it.
+/// The meaning of keep_last in ROS 2, which rmw_iceoryx2 does not change.
 #[test]
 fn reliable_keep_last_overflows_unless_told_to_block() {
     isolated("reliable_keep_last_overflows_unless_told_to_block", || {
@@ -240,8 +240,8 @@ fn twenty_nodes_on_one_topic_need_one_waiting_thread() {
             writers.push(node.publisher(&endpoint(i + 1, "t", 8)).unwrap());
             nodes.push(node);
         }
-        // Other tests of this binary may start or end their own thread meanwhile, hence not an
-        // exact count.
+        // Other tests of this binary may start or end their own threads meanwhile, hence the count
+        // is not exact.
         assert!(threads() < before + 15, "{} threads", threads());
         for (i, writer) in writers.iter_mut().enumerate() {
             assert_eq!(writer.matched(), 20);
@@ -331,7 +331,7 @@ fn profiles_and_options_are_checked() {
     });
 }
 
-/// Not a test: the other process of the next one.
+/// Not a test: the other process of the next test.
 #[test]
 #[ignore]
 fn child_reader() {
@@ -361,7 +361,7 @@ fn a_killed_reader_is_forgotten_and_blocks_nobody_for_long() {
             .unwrap();
         wait_until("a match with the child's reader", || writer.matched() == 1);
         for n in 0..3 {
-            let _ = writer.publish(&byte(n)); // one is held at the gate, two fill the queue
+            let _ = writer.publish(&byte(n)); // one waits at the gate, two fill the queue
         }
         child.kill().unwrap();
         child.wait().unwrap();

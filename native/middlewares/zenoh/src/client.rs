@@ -1,7 +1,7 @@
 //! A service's client: a querier. Each request is a query of its own, so that any number may be on
-//! their way, and a reply goes to nobody but the client that asked.
+//! their way, and a reply goes only to the client that sent the request.
 //!
-//! As rmw_zenoh has it: every matching service is asked, and replies are not consolidated.
+//! As in rmw_zenoh, every matching service gets the query, and replies are not consolidated.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,18 +36,18 @@ pub struct ZenohClient {
 
 struct Replies {
     receive: Receive,
-    /// Requests that nobody answered in time.
+    /// The number of requests that nobody answered in time.
     timeouts: AtomicU64,
-    /// Requests that ended without an answer: no service was there, or it ended or dropped the
-    /// request.
+    /// The number of requests that ended without an answer: there was no service, or it ended or
+    /// dropped the request.
     unanswered: AtomicU64,
-    /// Answers that were errors.
+    /// The number of answers that were errors.
     errors: AtomicU64,
-    /// Answers beyond the first of a request.
+    /// The number of answers to a request after the first one.
     further: AtomicU64,
 }
 
-/// One request on its way; dropped by Zenoh when no more answers can come.
+/// One request on its way; Zenoh drops it when no more answers can come.
 struct Request {
     replies: Arc<Replies>,
     answers: AtomicU64,
@@ -61,7 +61,7 @@ impl Request {
         }
         match reply.into_result() {
             Ok(sample) => (replies.receive)(Arrival::now(What::Sample(sample))),
-            // Zenoh's own word, in place of an answer.
+            // Zenoh's own message, in place of an answer.
             Err(error) if *error.payload().to_bytes() == *b"Timeout" => {
                 replies.timeouts.fetch_add(1, Ordering::Relaxed);
             }
@@ -107,7 +107,7 @@ impl ZenohClient {
         });
         let (intake, receive) = Intake::open(config, shared, deliver)?;
         let reliable = config.qos.reliability == Reliability::Reliable;
-        // As for publishers. Zenoh's own default blocks.
+        // The same as for publishers. Zenoh's own default blocks.
         let default = if reliable { CongestionControl::Block } else { CongestionControl::Drop };
         let querier = shared
             .session

@@ -1,9 +1,9 @@
-//! Who is there: a liveliness token per endpoint, and one liveliness subscriber per session that
-//! keeps count.
+//! The present endpoints: there is a liveliness token per endpoint, and one liveliness subscriber
+//! per session that counts them.
 //!
-//! Tokens travel on the same links as declarations and after them: who sees a subscription's token
-//! has its declaration already, so that a publisher whose count is right also routes right. A
-//! killed process's tokens end with its link. rmw_zenoh counts the same way.
+//! Tokens travel on the same links as declarations and after them: a session that sees a
+//! subscription's token already has its declaration, so that a publisher whose count is right also
+//! routes right. A killed process's tokens end with its link. rmw_zenoh counts the same way.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -39,7 +39,7 @@ impl Side {
     }
 }
 
-/// Endpoints on one side of a topic.
+/// The numbers of endpoints on one side of a topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// In this session.
@@ -67,7 +67,7 @@ struct Tokens(Mutex<HashMap<(Side, String), Seen>>);
 
 #[derive(Default)]
 struct Seen {
-    /// Token keys; a set, because a token may be announced twice.
+    /// The keys of tokens; a set, because a token may be announced twice.
     now: HashSet<String>,
     /// The sessions that ever had an endpoint here.
     sessions: HashSet<String>,
@@ -92,8 +92,7 @@ impl Graph {
         })
     }
 
-    /// Announces an endpoint until the token is dropped. To be called after the endpoint is
-    /// declared.
+    /// Announces an endpoint until the token is dropped. Call it after the endpoint is declared.
     pub fn announce(
         &self,
         side: Side,
@@ -120,7 +119,8 @@ impl Graph {
         self.sort(seen.into_iter().flat_map(|seen| &seen.now).filter_map(|key| session_of(key)))
     }
 
-    /// Sessions that have, or once had, an endpoint here: of what was heard, any may be the sender.
+    /// The sessions that have, or once had, an endpoint here: any of them may be the sender of a
+    /// received message.
     pub fn ever(&self, side: Side, topic: &str) -> Count {
         let tokens = self.tokens.0.lock().expect("a liveliness callback panicked");
         let seen = tokens.get(&(side, topic.to_string()));
@@ -137,7 +137,7 @@ impl Graph {
 
 impl Tokens {
     fn note(&self, key: &str, kind: SampleKind) {
-        // @rmwbench / domain / side / session / node / endpoint / topic, which may have slashes
+        // @rmwbench / domain / side / session / node / endpoint / topic; the topic may have slashes
         // itself
         let mut parts = key.splitn(7, '/');
         let Some(side) = parts.nth(2).and_then(Side::of) else { return };

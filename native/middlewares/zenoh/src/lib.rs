@@ -1,4 +1,4 @@
-//! Zenoh 1.10 through its Rust API: one session per process, as an rmw has it.
+//! Zenoh 1.10 through its Rust API: one session per process, as in an rmw.
 //!
 //! Decisions, each in the module that carries it out:
 //! - [`publisher`]: reliable blocks on congestion, best effort drops; a loan comes from a

@@ -1,11 +1,12 @@
-//! How much memory this process may lock: Zenoh locks its pools, and where it may not it goes
-//! without them, saying so in its log alone.
+//! How much memory this process may lock: Zenoh locks its pools. If it may not, it works without
+//! them and reports it only in its log.
 
 use std::fs;
 
-/// The limit in bytes; None where there is none, or this process is above it.
+/// The limit in bytes; None if there is none, or if it does not apply to this process.
 pub fn limit_bytes() -> Option<u64> {
-    // A root of its own user namespace is none to the kernel, whatever its capabilities say.
+    // To the kernel, the root of a user namespace is an ordinary user, whatever its capabilities
+    // say.
     let everyone = |map: String| {
         map.split_whitespace().map(str::to_string).eq(["0", "0", "4294967295"].map(str::to_string))
     };
@@ -16,7 +17,7 @@ pub fn limit_bytes() -> Option<u64> {
     soft_limit(&fs::read_to_string("/proc/self/limits").ok()?)
 }
 
-/// The limit in bytes, where this process may not lock so many bytes beside what it has locked.
+/// The limit in bytes if this process may not lock this many bytes more; else None.
 pub fn refuses(bytes: usize) -> Option<u64> {
     let locked = locked_bytes(&fs::read_to_string("/proc/self/status").unwrap_or_default());
     limit_bytes().filter(|limit| locked + bytes as u64 > *limit)
@@ -39,7 +40,7 @@ fn soft_limit(limits: &str) -> Option<u64> {
     first_word_after("Max locked memory", limits)?.parse().ok()
 }
 
-/// Of the line that begins so.
+/// The first word of the line that begins with `name`.
 fn first_word_after<'a>(name: &str, text: &'a str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()
 }

@@ -1,5 +1,5 @@
 //! The portable modes in Zenoh's terms: each becomes settings of the configuration, in place of
-//! what the profile says.
+//! those of the profile.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -14,10 +14,10 @@ use zenoh::Config;
 
 use crate::rendezvous::{own_address, Link, Rendezvous};
 
-/// Bytes from which a payload goes to shared memory when that is the transport asked for: all but
+/// The size from which a payload goes to shared memory if that is the requested transport: all but
 /// empty ones.
 const SHM_THRESHOLD_BYTES: u32 = 1;
-/// What a profile's publication settings are about, and ours.
+/// The keys to which a profile's publication settings apply, and those of the harness.
 const KEYS: &str = "rmwbench/**";
 
 pub fn described() -> BTreeMap<String, String> {
@@ -93,7 +93,7 @@ impl Modes {
         Ok(modes)
     }
 
-    /// Refuses what contradicts itself.
+    /// Refuses modes that contradict each other.
     fn agree(&self) -> Result<(), Error> {
         match self.transport {
             Some(Transport::Udp | Transport::Unix | Transport::Shm | Transport::IntraProcess)
@@ -118,8 +118,8 @@ impl Modes {
         }
     }
 
-    /// On a shared host nothing is looked for by multicast: peers are found as with `discovery:
-    /// peers`. Errors: it was asked for.
+    /// On a shared host sessions do not use multicast to find each other: peers are found as with
+    /// `discovery: peers`. Errors: multicast was requested.
     pub fn keep_to_loopback(&mut self, profile: &str) -> Result<(), String> {
         if self.discovery == Some(Discovery::Multicast) {
             return Err(
@@ -137,7 +137,7 @@ impl Modes {
         } else {
             profile.replace("{router}", &Link::Tcp.router())
         };
-        // What cannot be read is refused where it is read for good.
+        // A text that cannot be parsed here is refused where it is really read.
         let scouts = |config: Config| {
             config.get_json("scouting/multicast/enabled").is_ok_and(|enabled| enabled != "false")
         };
@@ -147,7 +147,7 @@ impl Modes {
         Ok(())
     }
 
-    /// The link that the modes ask for, whatever the profile has.
+    /// The link that the modes request, whatever the profile has.
     pub fn link(&self) -> Option<Link> {
         match self.transport {
             _ if self.security => Some(Link::Tls),
@@ -158,8 +158,8 @@ impl Modes {
         }
     }
 
-    /// Replaces the profile's settings. `link` is what the session listens on, where that is not
-    /// left to the profile's own text.
+    /// Replaces the profile's settings. `link` is the link on which the session listens, unless the
+    /// profile's own text decides that.
     pub fn apply(
         &self,
         config: &mut Config,
@@ -188,8 +188,8 @@ impl Modes {
                     json!(SHM_THRESHOLD_BYTES),
                 )?;
             }
-            // Encrypted links and plain memory beside them would not be secure; the transports
-            // named are what they say.
+            // Encrypted links with unencrypted memory beside them would not be secure; the named
+            // transports carry all messages.
             Some(_) => set.json("transport/shared_memory/enabled", json!(false))?,
             None if self.security => set.json("transport/shared_memory/enabled", json!(false))?,
             None => {}
@@ -202,16 +202,16 @@ impl Modes {
         }
         if let Some(batching) = self.batching {
             set.json("transport/link/tx/queue/batching/enabled", json!(batching))?;
-            // Express travels with the message, so that a router does not batch it either.
+            // The message carries the flag express, so that a router does not batch it either.
             set.publications(|settings| drop(settings.insert("express".into(), json!(!batching))))?;
         }
         if let Some(compression) = self.compression {
-            // LZ4 over what a batch holds, where both ends of a link ask for it; a batch that would
-            // not shrink goes as it is.
+            // LZ4 over the content of a batch, if both ends of a link request it; a batch that
+            // would not shrink is sent as it is.
             set.json("transport/unicast/compression/enabled", json!(compression))?;
         }
         if self.congestion.is_some() {
-            // Ours to set, by endpoint: the profile should not overwrite it.
+            // The harness sets it, by endpoint: the profile must not overwrite it.
             set.publications(|settings| drop(settings.remove("congestion_control")))?;
         }
         if let Some(bytes) = self.shm_pool_bytes {
@@ -230,7 +230,7 @@ impl Modes {
         self.threads.map_or(Ok(()), start_threads)
     }
 
-    /// The part of the effective configuration that is not in Zenoh's file, as comments of it.
+    /// The part of the effective configuration that is not in Zenoh's file, as comments in it.
     pub fn beside_the_file(&self) -> String {
         self.threads.map_or_else(String::new, |threads| {
             format!("// environment: ZENOH_RUNTIME='{}'\n", runtime(threads))
@@ -251,7 +251,7 @@ impl Setter<'_> {
             .map_err(|e| Error::failed(format!("configuration {key}"), e))
     }
 
-    /// Where the session listens, and how it finds others.
+    /// Sets where the session listens, and how it finds others.
     fn links(
         &mut self,
         discovery: Option<Discovery>,
@@ -283,15 +283,15 @@ impl Setter<'_> {
                 self.json("scouting/multicast/enabled", json!(true))
             }
             Some(Discovery::Server) => {
-                // As rmw_zenoh does it: the router tells peers of each other, and they connect
-                // among themselves.
+                // As in rmw_zenoh: the router informs peers of each other, and they connect among
+                // themselves.
                 self.json("mode", json!("peer"))?;
                 self.json("listen/endpoints", json!([local(link).unwrap_or(anywhere)]))?;
                 self.json("connect/endpoints", json!([link.router()]))?;
                 self.json("scouting/multicast/enabled", json!(false))?;
                 self.json("scouting/gossip/enabled", json!(true))
             }
-            // Only the link is asked for: the profile's way to find others stays, over that link.
+            // Only the link is requested: the profile's discovery stays, over that link.
             None => {
                 if !endpoints(self.0, "connect").is_empty() {
                     self.json("connect/endpoints", json!([link.router()]))?;
@@ -304,8 +304,8 @@ impl Setter<'_> {
         }
     }
 
-    /// Changes the settings of all publications: those that the profile has, and one that is about
-    /// all of ours.
+    /// Changes the settings of all publications: those that the profile has, and one for all of the
+    /// harness's keys.
     fn publications(
         &mut self,
         change: impl Fn(&mut serde_json::Map<String, Value>),
@@ -330,7 +330,8 @@ impl Setter<'_> {
     }
 }
 
-/// Zenoh's `transport/link/tls`: both ends of a link show a certificate of the trial's authority.
+/// Zenoh's `transport/link/tls`: both ends of a link present a certificate of the trial's
+/// authority.
 fn tls(keystore: &Keystore) -> Value {
     let enclave = keystore.enclave();
     let file = |name: &str| enclave.join(name).display().to_string();
@@ -341,17 +342,18 @@ fn tls(keystore: &Keystore) -> Value {
         "connect_private_key": file("key.pem"),
         "connect_certificate": file("cert.pem"),
         "enable_mtls": true,
-        // One certificate for all processes of a host, which have an address each.
+        // All processes of a host, each with an address of its own, have one certificate.
         "verify_name_on_connect": false,
     })
 }
 
-/// A port of the system's choice at this host's address, for peers that are told of each other.
+/// A port that the system selects at this host's address, for peers that are informed of each
+/// other.
 fn local(link: Link) -> Option<String> {
     (link != Link::Unix).then(|| format!("{}/{}:0", link.scheme(), own_address()))
 }
 
-/// `connect` or `listen` endpoints of a configuration, whether it has one list or one for each
+/// The `connect` or `listen` endpoints of a configuration, whether it has one list or one for each
 /// mode.
 pub fn endpoints(config: &Config, key: &str) -> Vec<String> {
     let value: Value = config
@@ -372,13 +374,13 @@ pub fn endpoints(config: &Config, key: &str) -> Vec<String> {
         .collect()
 }
 
-/// Zenoh's threads belong to the process and read their number from the environment when the first
-/// session opens.
+/// Zenoh's threads belong to the process, and their number is read from the environment when the
+/// first session opens.
 fn start_threads(threads: usize) -> Result<(), Error> {
     static ASKED: OnceLock<usize> = OnceLock::new();
     let asked = *ASKED.get_or_init(|| {
-        // Sound while no thread reads the environment through C: a worker has only those of the
-        // control socket until its session opens.
+        // Sound while no thread reads the environment through C: until its session opens, a worker
+        // has only the threads of the control socket.
         std::env::set_var("ZENOH_RUNTIME", runtime(threads));
         threads
     });

@@ -1,10 +1,10 @@
-//! Payloads that are given away: written in place, moved into Zenoh, and used again when Zenoh and
-//! its readers have let go of them.
+//! Payloads that are passed to Zenoh: written in place, moved into Zenoh, and used again when Zenoh
+//! and its readers have released them.
 //!
-//! A put of a slice would copy it, since Zenoh must own what it sends; its users give it memory
-//! instead. Its examples make a `Vec` for each message; rmw_zenoh serialises into a buffer of a
-//! pool, moves it into the put and gets it back when Zenoh drops it. Here it is the pool, whose
-//! buffers were written once before a message needs them.
+//! A put of a slice would copy it, since Zenoh must own the memory that it sends; its users pass it
+//! memory instead. Its examples make a `Vec` for each message; rmw_zenoh serialises into a buffer of
+//! a pool, moves it into the put and gets it back when Zenoh drops it. This module has such a pool,
+//! whose buffers are written once before a message needs them.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -12,17 +12,17 @@ use std::sync::Arc;
 
 use zenoh::bytes::ZBytes;
 
-/// Free buffers that a sender keeps at most. More than these are on their way only where readers of
-/// the same session hold them; then each message has new memory, as in Zenoh's examples.
+/// The most free buffers that a sender keeps. More are on their way only if readers of the same
+/// session hold them; then each message has new memory, as in Zenoh's examples.
 const KEPT: usize = 16;
 
 pub const NOTE: &str =
     "a message is written into a buffer that the put takes over, as in Zenoh's examples and rmw_zenoh; it comes back when Zenoh drops it, and while all are away a new one is made";
 
-/// Memory of one payload, shared with the Zenoh that sends it.
+/// The memory of one payload, shared with Zenoh, which sends it.
 type Buffer = Arc<Box<[u8]>>;
 
-/// What Zenoh holds of a buffer.
+/// Zenoh's handle of a buffer.
 struct Given(Buffer);
 
 impl AsRef<[u8]> for Given {
@@ -35,13 +35,13 @@ impl AsRef<[u8]> for Given {
 #[derive(Default)]
 pub struct Outgoing {
     sent: Vec<Buffer>,
-    /// The message that is being written.
+    /// The buffer of the message that is being written.
     message: Option<Buffer>,
 }
 
 impl Outgoing {
-    /// The payload of the next message, to be written until [`Outgoing::payload`] is called with
-    /// it. None: an empty one needs no memory.
+    /// The payload of the next message; the caller writes it until [`Outgoing::payload`] is called
+    /// with it. None: an empty payload needs no memory.
     pub fn message(&mut self, bytes: usize) -> Option<NonNull<[u8]>> {
         if bytes == 0 {
             return None;
@@ -53,17 +53,19 @@ impl Outgoing {
         Some(NonNull::from(&mut message[..]))
     }
 
-    /// One that came back, the last first since it may still be in the cache; else a new one.
+    /// A buffer that came back, the last one first since it may still be in the cache; else a new
+    /// one.
     fn buffer(&mut self, bytes: usize) -> Buffer {
         let is_back = |buffer: &mut Buffer| buffer.len() == bytes && Arc::get_mut(buffer).is_some();
         match self.sent.iter_mut().rposition(is_back) {
             Some(place) => self.sent.remove(place),
-            // Not zeros, for which the allocator might bring pages that nobody has touched.
+            // Not zeros, for which the allocator might supply pages that nobody has touched.
             None => Arc::new(vec![0xA5; bytes].into()),
         }
     }
 
-    /// `payload` as Zenoh takes it: the message itself where it was written into ours, else a copy.
+    /// `payload` in the form that Zenoh takes: the message itself if the payload was written into
+    /// it, else a copy.
     #[inline]
     pub fn payload(&mut self, payload: &[u8]) -> ZBytes {
         match self.message.take_if(|message| std::ptr::eq(&message[..], payload)) {
@@ -92,7 +94,7 @@ pub fn sending<T>(call: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Whether this thread is in such a call: what a reader is given is then the sender's own memory.
+/// Whether this thread is in such a call: then a reader gets the sender's own memory.
 #[inline]
 pub fn is_sending() -> bool {
     SENDING.get()
@@ -102,7 +104,8 @@ pub fn is_sending() -> bool {
 mod tests {
     use super::*;
 
-    /// Writes `value` into the next message; returns where it was written and what Zenoh is given.
+    /// Writes `value` into the next message; returns where it was written and the value that Zenoh
+    /// gets.
     fn send(outgoing: &mut Outgoing, value: u8) -> (usize, ZBytes) {
         let mut message = outgoing.message(100).unwrap();
         // SAFETY: nothing else uses it until `payload`.

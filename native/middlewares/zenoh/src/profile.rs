@@ -1,8 +1,8 @@
-//! Profiles are Zenoh configurations (JSON5), with words that no fixed text can hold: `{unix}`,
-//! `{tcp}`, `{udp}` and `{tls}` stand for an endpoint of this process's own, `"{peers}"` for those
-//! of the trial's earlier processes ([`crate::rendezvous`]), `{router}` for the router of the host
-//! ([`crate::router`]). A profile without them is taken as it is. Modes come on top
-//! ([`crate::modes`]).
+//! Profiles are Zenoh configurations (JSON5), with words in place of values that no fixed text can
+//! hold: `{unix}`, `{tcp}`, `{udp}` and `{tls}` stand for an endpoint of this process's own,
+//! `"{peers}"` for those of the trial's earlier processes ([`crate::rendezvous`]), `{router}` for
+//! the router of the host ([`crate::router`]). A profile without them is used as it is. Modes are
+//! applied to the result ([`crate::modes`]).
 
 use rmwbench_harness::keystore::Keystore;
 use rmwbench_harness::middleware::{Error, Profile, SessionConfig};
@@ -12,13 +12,13 @@ use zenoh::Config;
 use crate::modes::{endpoints, Modes};
 use crate::rendezvous::{port, Link, Rendezvous};
 
-/// Profiles with decisions that Zenoh's file has no words for.
+/// Profiles with settings that Zenoh's file cannot express.
 pub const RMW_ZENOH: &str = "rmw_zenoh";
 pub const SHM: &str = "shm";
 pub const TUNED: &str = "tuned";
 pub const IMPLICIT_SHM: &str = "implicit_shm";
 pub const ROUTER: &str = "router";
-/// Where rmw_zenoh looks for its router.
+/// The address at which rmw_zenoh searches for its router.
 const ROUTER_OF_ROS: &str = "tcp/localhost:7447";
 
 pub fn embedded() -> Vec<Profile> {
@@ -55,27 +55,28 @@ pub fn uses_unix_sockets(name: &str) -> bool {
         .any(|profile| profile.name == name && Link::in_text(&profile.text) == Some(Link::Unix))
 }
 
-/// What a session opens with.
+/// The data with which a session opens.
 pub struct Prepared {
     pub config: Config,
     pub modes: Modes,
-    /// The place among the trial's processes, where there is one.
+    /// The place among the trial's processes, if it has one.
     pub rendezvous: Option<Rendezvous>,
 }
 
-/// Profile and modes together. Errors: a profile that Zenoh cannot read, modes that it cannot do.
+/// Combines profile and modes. Errors: a profile that Zenoh cannot read, modes that it does not
+/// support.
 pub fn prepare(asked: &SessionConfig) -> Result<Prepared, Error> {
     build(asked, true)
 }
 
-/// What the router of a host opens with: the workers' configuration, listening where they connect
-/// to, or a router's own file as it is.
+/// The data with which the router of a host opens: the workers' configuration, listening where they
+/// connect, or a router's own file as it is.
 pub fn prepare_router(asked: &SessionConfig) -> Result<Prepared, Error> {
     let mut prepared = build(asked, false)?;
     if prepared.config.get_json("mode").is_ok_and(|mode| mode == "\"router\"") {
         return Ok(prepared);
     }
-    // Whatever its clients come by; where a mode names the link, by that alone.
+    // It listens on every link of its clients; if a mode names the link, on that link alone.
     let mut listen = endpoints(&prepared.config, "connect");
     let links =
         prepared.modes.link().map_or(vec![Link::Tcp, Link::Udp, Link::Unix], |link| vec![link]);
@@ -150,7 +151,7 @@ fn build(asked: &SessionConfig, listens: bool) -> Result<Prepared, Error> {
     Ok(Prepared { config, modes, rendezvous })
 }
 
-/// Refuses what a user's own profile would do beyond this machine, on a shared host.
+/// Refuses settings in a user's own profile that would reach beyond this machine, on a shared host.
 fn check_kept_to_loopback(config: &Config) -> Result<(), String> {
     if config.get_json("scouting/multicast/enabled").is_ok_and(|enabled| enabled != "false") {
         return Err("it looks for others by multicast, on every interface of this machine".into());
@@ -170,16 +171,16 @@ fn check_kept_to_loopback(config: &Config) -> Result<(), String> {
 }
 
 /// Whether a profile decides about shared memory. This worker has Zenoh's feature `shared-memory`,
-/// which a default build has not and which is on where a file is silent: there it is off, as for
-/// who built Zenoh without asking for more.
+/// which a default build does not have. With it, shared memory is on unless a file says otherwise;
+/// this worker then switches it off, as for a user with a default build.
 fn speaks_of_shared_memory(text: &str) -> bool {
     let file: serde_json::Value = json5::from_str(text).unwrap_or_default();
     file["transport"]["shared_memory"].is_object()
 }
 
-/// From which payload on each publisher has a provider of shared memory, also without loans: in
-/// `shm` all but empty ones, in `tuned` those for which Zenoh's own file has it; None: none. `asked`
-/// is the arm's option.
+/// The payload size from which each publisher has a provider of shared memory, also without loans:
+/// in `shm` any size but 0, in `tuned` the threshold of Zenoh's own file; None: no publisher has
+/// one. `asked` is the arm's option.
 pub fn provider_from_bytes(profile: &str, asked: Option<bool>, config: &Config) -> Option<u64> {
     if !has_shared_memory(config) {
         return None;
@@ -201,7 +202,7 @@ pub fn has_shared_memory(config: &Config) -> bool {
     config.get_json("transport/shared_memory/enabled").is_ok_and(|v| v == "true")
 }
 
-/// Payloads of puts from this size on go to shared memory by themselves; None where that is switched
+/// The size from which payloads of puts go to shared memory by themselves; None if that is switched
 /// off, for all messages or for puts.
 pub fn shared_memory_threshold_bytes(config: &Config) -> Option<u64> {
     let key = |name: &str| {
@@ -213,7 +214,7 @@ pub fn shared_memory_threshold_bytes(config: &Config) -> Option<u64> {
     enabled.then(|| key("message_size_threshold")?.parse().ok()).flatten()
 }
 
-/// Size of the pool that Zenoh makes for itself; None where it makes none.
+/// The size of the pool that Zenoh makes for itself; None if it makes none.
 pub fn pool_bytes(config: &Config) -> Option<u64> {
     shared_memory_threshold_bytes(config)?;
     config.get_json("transport/shared_memory/transport_optimization/pool_size").ok()?.parse().ok()

@@ -1,10 +1,11 @@
-//! Publishing: `put`, which takes over the buffer that the message was written into
+//! Publishing: `put`, which takes over the buffer into which the message was written
 //! ([`crate::outgoing`]); or a buffer of a shared-memory provider.
 //!
 //! Reliable means congestion control `block`: Zenoh drops nothing on the way to the link, and the
-//! put waits. rmw_zenoh blocks for keep_all alone and lets reliable keep_last messages be dropped
-//! on congestion; its profile does so too (option `reliable_keep_last`). Best effort means `drop`,
-//! which Zenoh does silently: neither it nor we can count what a congested link lost.
+//! put waits. rmw_zenoh blocks only for keep_all, and congestion may drop its reliable keep_last
+//! messages; its profile does the same (option `reliable_keep_last`). Best effort means `drop`,
+//! which Zenoh does silently: neither Zenoh nor this worker can count the messages that a congested
+//! link lost.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -33,22 +34,23 @@ use crate::locked;
 use crate::outgoing::{self, sending, Outgoing};
 use crate::shared::Shared;
 
-/// How long a loan of a publisher that blocks waits for readers to give a buffer back; Zenoh's own
-/// `BlockOn` would wait for ever on one that is stuck.
+/// How long a loan of a publisher that blocks waits for readers to return a buffer; Zenoh's own
+/// `BlockOn` would wait for ever for a reader that is stuck.
 const LOAN_WAIT: Duration = Duration::from_millis(1000);
 const IN_ITS_OWN_SESSION: &str =
     "publish mode async: within its own session a put calls the subscriptions itself";
-/// Small messages need no close fit: a busy reader may hold more of them.
+/// Small messages do not need an exact size: a busy reader may hold more of them.
 const LEAST_POOL_BYTES: usize = 256 << 10;
-/// How often a publisher tells the number of its last message, if it sent any; as in rmw_zenoh.
+/// How often a publisher sends the number of its last message, if it sent any; the same as in
+/// rmw_zenoh.
 const HEARTBEAT: Duration = Duration::from_millis(500);
 
 pub struct ZenohPublisher {
-    /// First: the graph forgets a publisher before it is gone.
+    /// This is first: the graph forgets a publisher before the publisher is gone.
     _token: LivelinessToken,
     writer: Writer,
     outgoing: Outgoing,
-    /// A message published by copy is copied into a buffer of the provider.
+    /// Whether a message that is published by copy is copied into a buffer of the provider.
     copies_into_provider: bool,
     provider: Option<ShmProvider<PosixShmProviderBackend>>,
     topic: String,
@@ -58,7 +60,7 @@ pub struct ZenohPublisher {
 
 enum Writer {
     Plain(Publisher<'static>),
-    /// Keeps its last messages for late joiners, or for readers that missed one.
+    /// A publisher that keeps its last messages for late joiners, or for readers that missed one.
     Advanced(AdvancedPublisher<'static>),
 }
 
@@ -121,11 +123,11 @@ impl ZenohPublisher {
         granted.notes.extend(not_in_shared_memory(config, shared));
         let history = config.qos.durability == Durability::TransientLocal;
         let writer = if history || shared.recovers(&config.qos) {
-            drop(publisher); // it told how the profile's settings come out
+            drop(publisher); // it showed the effect of the profile's settings
             let depth = shared.depth(&config.qos);
             let miss_detection = match shared.recovers(&config.qos) {
                 true => MissDetectionConfig::default().sporadic_heartbeat(HEARTBEAT),
-                false => MissDetectionConfig::default(), // numbers its messages, and no more
+                false => MissDetectionConfig::default(), // only numbers its messages
             };
             let advanced = declare()?
                 .cache(CacheConfig::default().max_samples(depth))
@@ -171,7 +173,7 @@ impl ZenohPublisher {
         })
     }
 
-    /// A buffer of the provider, for which one that blocks waits.
+    /// A buffer of the provider; a publisher that blocks waits for one.
     fn buffer(&self, bytes: usize) -> Result<ZShmMut, PublishError> {
         let provider = self.provider.as_ref().ok_or(PublishError::Unsupported)?;
         let patience = match self.granted.when_full {
@@ -191,8 +193,8 @@ impl ZenohPublisher {
     }
 }
 
-/// Errors: unsupported where this process may not lock the pool, which is the machine's word and not
-/// a failure of Zenoh.
+/// Errors: unsupported if this process may not lock the pool, which is a limit of the machine and
+/// not a failure of Zenoh.
 fn provider(
     config: &EndpointConfig,
     shared: &Shared,
@@ -207,8 +209,8 @@ fn provider(
     })
 }
 
-/// A pool for what this publisher may have on its way: its own history, its readers' queues and
-/// some more.
+/// The size of a pool for the messages that this publisher may have on their way: its own history,
+/// its readers' queues and some more.
 fn pool_bytes(config: &EndpointConfig, shared: &Shared) -> usize {
     let depth = shared.depth(&config.qos);
     let kept =
@@ -223,7 +225,7 @@ fn pool_bytes(config: &EndpointConfig, shared: &Shared) -> usize {
     (slots * slot + 4096).max(LEAST_POOL_BYTES)
 }
 
-/// Why this publisher's messages will not travel in shared memory, where that is known beforehand.
+/// Why this publisher's messages will not travel in shared memory, if that is known beforehand.
 fn not_in_shared_memory(config: &EndpointConfig, shared: &Shared) -> Option<String> {
     let bytes = u64::from(config.message_type.payload_bytes);
     match shared.provider_from_bytes.or(shared.shared_memory_threshold_bytes) {
@@ -249,8 +251,8 @@ fn granted(
     asked_congestion: CongestionControl,
 ) -> Granted {
     let congestion = publisher.congestion_control();
-    // What the profile's text overwrites silently is not granted; what its name or a mode asks for
-    // is.
+    // A setting that the profile's text overwrites silently is not granted; one that its name or a
+    // mode requests is.
     let as_asked =
         (congestion == CongestionControl::Drop) == (asked_congestion == CongestionControl::Drop);
     let blocks = congestion != CongestionControl::Drop;
@@ -294,7 +296,8 @@ impl trait_::Publisher for ZenohPublisher {
         self.writer.put(payload)
     }
 
-    /// None with a provider: its users by copy have memory of their own, and fill its buffer of it.
+    /// None with a provider: its users who publish by copy have their own memory, from which they
+    /// fill its buffer.
     fn message(&mut self, bytes: usize) -> Option<NonNull<[u8]>> {
         match self.copies_into_provider {
             true => None,

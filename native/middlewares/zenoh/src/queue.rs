@@ -1,10 +1,10 @@
 //! Queues between Zenoh's callbacks and the harness's receive loop, one for each reading endpoint:
-//! how `block` and `poll` wait.
+//! `block` and `poll` wait on them.
 //!
-//! Zenoh's channels are waited for one by one, and 200 nodes must not need 200 threads. So each
-//! endpoint's callback puts what came into a queue here and wakes the session's loop through a
-//! condition variable, as rmw_zenoh does with its wait set. What a full queue drops is counted
-//! exactly.
+//! A thread can wait for only one of Zenoh's channels, and 200 nodes must not need 200 threads. So
+//! each endpoint's callback puts its arrivals into a queue here and wakes the session's loop
+//! through a condition variable, as rmw_zenoh does with its wait set. The drops of a full queue are
+//! counted exactly.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use zenoh::sample::Sample;
 
 use crate::outgoing::is_sending;
 
-/// What happens when a queue is full.
+/// The behaviour of a full queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FullQueue {
     DropOldest,
@@ -26,33 +26,33 @@ pub enum FullQueue {
     Block,
 }
 
-/// What waits in a queue.
+/// An item of a queue.
 pub struct Arrival {
     pub what: What,
     /// Zenoh called within the sender's own call: the payload is the sender's memory.
     pub in_session: bool,
 }
 
-/// Messages and replies, or requests.
+/// A message or a reply, or a request.
 pub enum What {
     Sample(Sample),
     Request(Query),
 }
 
 impl Arrival {
-    /// To be made in Zenoh's callback.
+    /// Call it in Zenoh's callback.
     #[inline]
     pub fn now(what: What) -> Arrival {
         Arrival { what, in_session: is_sending() }
     }
 }
 
-/// Hands an arrival to its endpoint: (arrival, when the wait returned, 0 where nobody waits).
+/// Passes an arrival to its endpoint: (arrival, when the wait returned, 0 if no thread waits).
 pub type Deliver = Box<dyn Fn(Arrival, i64) + Send + Sync>;
 
 pub struct Queue {
     state: Mutex<State>,
-    /// Of `state.arrivals`: what a spinning loop looks at.
+    /// The length of `state.arrivals`, which a spinning loop reads.
     length: AtomicUsize,
     /// Senders wait here for room.
     room: Condvar,
@@ -67,12 +67,12 @@ struct State {
     arrivals: VecDeque<Arrival>,
     senders_waiting: usize,
     dropped: u64,
-    /// By which the loop knows the queue; None where it does not block on it.
+    /// The loop knows the queue by this token; None if the loop does not block on it.
     token: Option<usize>,
     closed: bool,
 }
 
-/// The receive loops of a session and what the blocking one waits for.
+/// The receive loops of a session, and the queues for which the blocking one waits.
 #[derive(Default)]
 pub struct Queues {
     pumps: Pumps<Queue>,
@@ -88,7 +88,7 @@ impl Queues {
         when_full: FullQueue,
         deliver: Deliver,
     ) -> Result<Registration<Queue>, Error> {
-        // Room for the queue now: the receiving thread should not allocate for it.
+        // The queue is allocated now, so that the receiving thread need not allocate for it.
         let state =
             State { arrivals: VecDeque::with_capacity(depth.min(4096)), ..State::default() };
         let (state, length, room, announced) =
@@ -103,8 +103,8 @@ impl Queue {
         self.state.lock().expect("a delivery panicked")
     }
 
-    /// Queues an arrival; called by Zenoh's threads, or by the publisher's own when both ends are
-    /// in this session. `in_loop`: whether the caller is the loop that empties this queue.
+    /// Queues an arrival; called by Zenoh's threads, or by the publisher's own if both ends are in
+    /// this session. `in_loop`: whether the caller is the loop that empties this queue.
     pub fn put(&self, arrival: Arrival, in_loop: impl Fn() -> bool) {
         let mut displaced = None; // dropped after the lock: it may be the last holder of a large buffer
         let mut state = self.lock();
@@ -118,7 +118,7 @@ impl Queue {
                     state.dropped += 1;
                     return;
                 }
-                // A relay that publishes into its own session: waiting would be for itself.
+                // A relay that publishes into its own session would wait for itself.
                 FullQueue::Block if in_loop() => break,
                 FullQueue::Block => {
                     state.senders_waiting += 1;
@@ -144,7 +144,7 @@ impl Queue {
         self.lock().dropped
     }
 
-    /// Nothing is queued or taken any more; blocked senders go on.
+    /// Ends queueing and taking; blocked senders continue.
     pub fn close(&self) {
         let mut state = self.lock();
         state.closed = true;

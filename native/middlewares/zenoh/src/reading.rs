@@ -1,6 +1,6 @@
 //! How a message gets from Zenoh's callback to the harness, the same for messages, requests and
-//! replies: straight away, or through a queue that the session's receive loop empties; and what is
-//! known of the path that it took.
+//! replies: directly, or through a queue that the session's receive loop empties; and what is known
+//! of the path that it took.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,10 +20,10 @@ use crate::graph::Count;
 use crate::queue::{Arrival, Deliver, FullQueue, Queue};
 use crate::shared::Shared;
 
-/// What Zenoh's callback calls.
+/// The function that Zenoh's callback calls.
 pub type Receive = Box<dyn Fn(Arrival) + Send + Sync>;
 
-/// An endpoint's queue, where its way to wait has one.
+/// An endpoint's queue, if its kind of waiting has one.
 pub struct Intake(Option<Arc<Registration<Queue>>>);
 
 impl Intake {
@@ -41,8 +41,8 @@ impl Intake {
         Ok((intake, Box::new(move |arrival| queue.source().put(arrival, || queue.is_in_loop()))))
     }
 
-    /// Ends delivery. To be called before the endpoint is undeclared: it releases a sender that the
-    /// queue holds up.
+    /// Ends delivery. Call it before the endpoint is undeclared: it releases a sender for which the
+    /// queue is full.
     pub fn close(&self) {
         if let Some(queue) = &self.0 {
             queue.source().close();
@@ -63,7 +63,7 @@ fn policy(qos: &Qos, keep_all_depth: usize) -> (usize, FullQueue) {
     }
 }
 
-/// `lends`: messages of this size may come in shared memory.
+/// `lends`: whether messages of this size may come in shared memory.
 pub fn granted(config: &EndpointConfig, keep_all_depth: usize, lends: bool) -> Granted {
     let mut qos = config.qos.clone();
     let when_full = match policy(&config.qos, keep_all_depth).1 {
@@ -106,27 +106,27 @@ pub fn granted(config: &EndpointConfig, keep_all_depth: usize, lends: bool) -> G
 /// An endpoint's payloads: where they are when they are taken, and how they came.
 pub struct Payloads {
     /// The reader's own memory, of the size of a message; None for `take: raw`. Zenoh may call one
-    /// endpoint from several threads at once: who finds it in use takes new memory.
+    /// endpoint from several threads at once: a thread that finds it in use allocates new memory.
     own: Option<Mutex<Box<[u8]>>>,
     in_shared_memory: AtomicU64,
     in_session: AtomicU64,
     elsewhere: AtomicU64,
-    /// Came in pieces and had to be put together.
+    /// The number of payloads that came in pieces and had to be joined.
     in_pieces: AtomicU64,
 }
 
 impl Payloads {
-    /// Of messages of up to `bytes`; longer ones are another type under this name.
+    /// For messages of up to `bytes`; longer ones have another type under this name.
     pub fn new(take: Take, bytes: u32) -> Payloads {
-        // Written, not merely allocated: the first message should not pay for its pages.
+        // It is written, not merely allocated: the first message must not pay for its pages.
         let own = (take == Take::Typed).then(|| Mutex::new(vec![0xA5; bytes as usize].into()));
         let [in_shared_memory, in_session, elsewhere, in_pieces] = Default::default();
         Payloads { own, in_shared_memory, in_session, elsewhere, in_pieces }
     }
 
-    /// Gives `take` a contiguous payload. What is lent, in shared memory or by a sender of this
-    /// session, is read in place; the rest lies in the link's receive buffers, and is copied out of
-    /// them unless `take: raw` asked for them.
+    /// Passes a contiguous payload to `take`. A payload that is lent, in shared memory or by a
+    /// sender of this session, is read in place; others are in the link's receive buffers, and are
+    /// copied out of them unless `take: raw` is requested.
     #[inline]
     pub fn hand_over(
         &self,
@@ -161,7 +161,7 @@ impl Payloads {
     }
 
     /// `senders` are the sessions that ever had an endpoint which sends to this one; `replays`:
-    /// they may send again what they keep.
+    /// whether they may repeat kept messages.
     pub fn account(
         &self,
         intake: &Intake,
@@ -208,9 +208,9 @@ fn gather<'a>(payload: &ZBytes, own: &'a mut [u8]) -> &'a [u8] {
     &own[..filled]
 }
 
-/// Messages that came over a link: Zenoh does not mark which, so their path is inferred from the
-/// links that there are. What a publisher of this session kept for late joiners comes so too,
-/// without a link.
+/// The path of messages that came over a link: Zenoh does not mark it, so it is inferred from the
+/// existing links. Messages that a publisher of this session kept for late joiners count here, too,
+/// although they used no link.
 fn path_elsewhere(senders: Count, replays: bool, session: &zenoh::Session) -> (String, String) {
     let links: BTreeSet<String> = session
         .info()

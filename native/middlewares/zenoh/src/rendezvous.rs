@@ -1,13 +1,14 @@
-//! Fixed endpoints without a fixed order: who starts a trial's processes knows neither their
-//! sockets nor which is first.
+//! Fixed endpoints without a fixed order: the program that starts a trial's processes knows neither
+//! their sockets nor which process is first.
 //!
 //! Each session takes the next number in a directory that the trial's processes share (the host's
 //! own /tmp), listens on an endpoint of its own and connects to all that have lower numbers. Of any
 //! two sessions exactly one connects, so the mesh is full, whatever the order, and a session that
-//! leaves takes nothing of the others' connections with it.
+//! leaves does not affect the connections of the others.
 //!
-//! Over several hosts the number is the lowest that nobody alive has: the other hosts know ports
-//! only, and look for who comes back where it was. It connects to all that it finds.
+//! Over several hosts the number is the lowest that no living process has: the other hosts know
+//! only ports, and expect a session that comes back at its old one. It connects to all sessions
+//! that it finds.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use rmwbench_harness::shared_host;
 
-/// What a session listens on.
+/// The kind of endpoint on which a session listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     Tcp,
@@ -26,11 +27,11 @@ pub enum Link {
 }
 
 impl Link {
-    /// The word of a profile that stands for an endpoint of this kind.
+    /// The words that stand for an endpoint of each kind in a profile.
     const WORDS: [(&'static str, Link); 4] =
         [("{tcp}", Link::Tcp), ("{udp}", Link::Udp), ("{unix}", Link::Unix), ("{tls}", Link::Tls)];
 
-    /// As Zenoh's endpoints begin.
+    /// The prefix of Zenoh's endpoints of this kind.
     pub fn scheme(self) -> &'static str {
         match self {
             Link::Tcp => "tcp",
@@ -40,13 +41,13 @@ impl Link {
         }
     }
 
-    /// The kind of endpoint that a profile's text asks for by a word.
+    /// The kind of endpoint that a profile's text requests by a word.
     pub fn in_text(text: &str) -> Option<Link> {
         Link::WORDS.into_iter().find(|(word, _)| text.contains(word)).map(|(_, link)| link)
     }
 
-    /// Where the router of a host listens. There is one router to a host, so this needs no trial in
-    /// its name.
+    /// The address at which the router of a host listens. There is one router per host, so the name
+    /// of the trial is not part of it.
     pub fn router(self) -> String {
         match self {
             Link::Unix => format!(
@@ -64,27 +65,27 @@ impl Link {
 }
 
 pub struct Rendezvous {
-    /// Shared by the trial's processes of this host, removed by the last of them.
+    /// The trial's processes on this host share it, and the last one removes it.
     directory: PathBuf,
     number: u32,
-    /// The endpoint that others connect to.
+    /// The endpoint to which others connect.
     pub own: Option<String>,
-    /// Those of the sessions that came before.
+    /// The endpoints of the earlier sessions.
     pub peers: Vec<String>,
 }
 
 impl Rendezvous {
-    /// Whether a profile's text has words that only this can fill in.
+    /// Whether a profile's text has words that only this module can fill in.
     pub fn is_asked_for(text: &str) -> bool {
         Link::in_text(text).is_some() || text.contains("{peers}")
     }
 
-    /// Registers this process; without a link it listens nowhere that the others should know of.
+    /// Registers this process; without a link it has no endpoint that others should know.
     pub fn join(link: Option<Link>, trial_nonce: u64, domain_id: u32) -> io::Result<Rendezvous> {
         Self::join_from(named("RMWBENCH_ADDRESS"), link, trial_nonce, domain_id)
     }
 
-    /// `address`: this host's, where there are several.
+    /// `address`: this host's, if there are several hosts.
     fn join_from(
         address: Option<String>,
         link: Option<Link>,
@@ -107,13 +108,13 @@ impl Rendezvous {
                 format!("{}/{address}:{}", ip.scheme(), PORT + number as u16)
             }
             (ip, None) => {
-                // Every address of 127.0.0.0/8 is this machine: one per session needs no search for
-                // a free port.
+                // Every address of 127.0.0.0/8 belongs to this machine: one per session makes a
+                // search for a free port unnecessary.
                 let [a, b, c] = host(&directory, number);
                 format!("{}/127.{a}.{b}.{c}:{}", ip.scheme(), port())
             }
         });
-        // Written aside and moved: nobody reads half an entry.
+        // It is written to another file and renamed: nobody reads an incomplete entry.
         let aside = directory.join(format!("{number}.new"));
         fs::write(&aside, format!("{} {}", std::process::id(), own.as_deref().unwrap_or(NOWHERE)))?;
         fs::rename(&aside, directory.join(format!("{number}.peer")))?;
@@ -125,7 +126,7 @@ impl Rendezvous {
     /// The profile's text with its words filled in.
     pub fn fill(&self, text: &str) -> String {
         let peers = self.peers.iter().map(|p| format!("\"{p}\"")).collect::<Vec<_>>().join(", ");
-        let own = self.own.as_deref().unwrap_or("tcp/127.0.0.1:0"); // only a router has none, which listens elsewhere
+        let own = self.own.as_deref().unwrap_or("tcp/127.0.0.1:0"); // only a router has none
         Link::WORDS
             .into_iter()
             .fold(text.replace("\"{peers}\"", &peers), |text, (word, _)| text.replace(word, own))
@@ -135,7 +136,8 @@ impl Rendezvous {
 const PORT: u16 = 7447;
 const LOOPBACK: &str = "127.0.0.1";
 
-/// [`PORT`], which a robot's own router or peers may have on a shared host: there, the host's.
+/// [`PORT`], or a port of the host on a shared host, where a robot's own router or peers may use
+/// [`PORT`].
 pub fn port() -> u16 {
     shared_host::port(PORT, 0)
 }
@@ -144,14 +146,14 @@ fn named(variable: &str) -> Option<String> {
     std::env::var(variable).ok().filter(|text| !text.is_empty())
 }
 
-/// This host's address, where a trial has several; else the loopback's.
+/// This host's address if a trial has several hosts; else that of the loopback interface.
 pub fn own_address() -> String {
     named("RMWBENCH_ADDRESS").unwrap_or(LOOPBACK.into())
 }
 
-/// Sessions on hosts with higher addresses: the orchestrator names each host once per process
-/// there, and those count up from [`PORT`]. Of two sessions on two hosts exactly one connects here
-/// too.
+/// The sessions on hosts with higher addresses: the orchestrator names each host once per process
+/// there, and their ports count up from [`PORT`]. Of two sessions on two hosts exactly one connects
+/// here, too.
 fn elsewhere(link: Link) -> Vec<String> {
     let (own, all) = (own_address(), named("RMWBENCH_PEERS").unwrap_or_default());
     let order = |address: &str| address.parse::<std::net::Ipv4Addr>().ok();
@@ -167,7 +169,7 @@ fn elsewhere(link: Link) -> Vec<String> {
     found
 }
 
-/// In place of an endpoint.
+/// The entry of a session without an endpoint.
 const NOWHERE: &str = "-";
 
 impl Drop for Rendezvous {
@@ -178,12 +180,12 @@ impl Drop for Rendezvous {
             others.into_iter().filter(|number| is_left_by_the_dead(&self.directory, *number));
         dead.chain([self.number]).for_each(|number| forget(&self.directory, number));
         if numbers(&self.directory, "taken").is_ok_and(|others| others.is_empty()) {
-            let _ = fs::remove_dir_all(&self.directory); // the last one; sockets are in it
+            let _ = fs::remove_dir_all(&self.directory); // it has the sockets
         }
     }
 }
 
-/// The lowest number above all that were ever taken here; creating the file is what takes it.
+/// Takes the lowest number above all that were ever taken here, by creating its file.
 fn take_number(directory: &Path) -> io::Result<u32> {
     let mut number = numbers(directory, "taken")?.into_iter().max().map_or(0, |n| n + 1);
     loop {
@@ -198,20 +200,20 @@ fn take_number(directory: &Path) -> io::Result<u32> {
     }
 }
 
-/// The lowest number that nobody alive has, and those that somebody has.
+/// Takes the lowest number that no living process has; returns it and the numbers of the living.
 fn take_place(directory: &Path) -> io::Result<(u32, BTreeSet<u32>)> {
     let _lock = lock(directory)?;
     let mut there: BTreeSet<u32> = numbers(directory, "taken")?.into_iter().collect();
     there.retain(|number| !is_left_by_the_dead(directory, *number));
     let number = (0..).find(|number| !there.contains(number)).expect("sessions are fewer");
-    forget(directory, number); // also the entry: who looks meanwhile waits for ours
+    forget(directory, number); // also the entry: a reader meanwhile waits for the new one
     let aside = directory.join(format!("{number}.takes"));
     fs::write(&aside, std::process::id().to_string())?;
     fs::rename(&aside, directory.join(format!("{number}.taken")))?;
     Ok((number, there))
 }
 
-/// Held while numbers change hands, until it is dropped.
+/// Locks the numbers until the result is dropped.
 fn lock(directory: &Path) -> io::Result<fs::File> {
     let file = fs::File::create(directory.join("lock"))?;
     file.lock()?;
@@ -229,8 +231,9 @@ fn forget(directory: &Path, number: u32) {
     }
 }
 
-/// Endpoints of the sessions with lower numbers, and of those that were there `before`. One that has taken its number and is still writing
-/// its entry is waited for, since it will not look for us; one whose process is dead is left out.
+/// The endpoints of the sessions with lower numbers, and of those that were there `before`. A
+/// session that has taken its number and is still writing its entry is awaited, since it will not
+/// connect to this one; one whose process is dead is left out.
 fn earlier(directory: &Path, number: u32, before: &BTreeSet<u32>) -> io::Result<Vec<String>> {
     let mut endpoints = Vec::new();
     let came_before = |other: &u32| *other < number || before.contains(other);
@@ -238,7 +241,7 @@ fn earlier(directory: &Path, number: u32, before: &BTreeSet<u32>) -> io::Result<
         for _ in 0..1000 {
             let taken = fs::read_to_string(directory.join(format!("{other}.taken")));
             if taken.is_err() {
-                break; // it has left
+                break; // the session has left
             }
             if let Ok(entry) = fs::read_to_string(directory.join(format!("{other}.peer"))) {
                 if let Some((pid, endpoint)) = entry.split_once(' ') {
@@ -271,14 +274,14 @@ fn numbers(directory: &Path, extension: &str) -> io::Result<Vec<u32>> {
     Ok(numbers)
 }
 
-/// A process that was killed may wait to be reaped: it is dead.
+/// Whether the process lives; a killed process that waits to be reaped is dead.
 fn is_alive(pid: &str) -> bool {
     let stat = fs::read_to_string(Path::new("/proc").join(pid).join("stat"));
     stat.is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().starts_with(" Z"))
 }
 
 /// The last three bytes of an address in 127.0.0.0/8 for session `number` of the trial in
-/// `directory`: trials that share a host should not meet, hence the directory's hash.
+/// `directory`: trials that share a host must not meet, hence the directory's hash.
 fn host(directory: &Path, number: u32) -> [u8; 3] {
     let hash = directory
         .as_os_str()
@@ -323,7 +326,7 @@ mod tests {
         assert!(!directory.exists());
     }
 
-    /// Other hosts look for it where it was: they know ports and no numbers.
+    /// Other hosts expect the session at its old place: they know ports and no numbers.
     #[test]
     fn who_comes_back_on_a_host_of_several_listens_where_it_did() {
         let nonce = u64::from(std::process::id()) << 32 | 3;
@@ -334,7 +337,7 @@ mod tests {
         assert_eq!((one.own.clone(), two.own.clone()), (Some(own(0)), Some(own(1))));
         assert_eq!((one.peers.len(), two.peers.clone()), (0, vec![own(0)]));
         let directory = one.directory.clone();
-        // Killed: its files stay, with the number of a process that is not there any more.
+        // It was killed: its files stay, with the number of a process that no longer exists.
         let mut gone = std::process::Command::new("true").spawn().unwrap();
         let pid = gone.id();
         gone.wait().unwrap();

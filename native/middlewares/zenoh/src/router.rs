@@ -1,4 +1,4 @@
-//! The router of a host, as `zenohd` or rmw_zenoh's `rmw_zenohd` is one, in a process of its own.
+//! The router of a host, the same as `zenohd` or rmw_zenoh's `rmw_zenohd`, in a process of its own.
 
 use rmwbench_harness::middleware::{Daemon, Error, SessionConfig};
 use zenoh::Wait as _;
@@ -11,13 +11,13 @@ pub const NAME: &str = "router";
 /// A router that serves; dropping it closes its links.
 pub struct Router {
     session: zenoh::Session,
-    /// Last: sockets are in its directory.
+    /// This is last: sockets are in its directory.
     _rendezvous: Option<Rendezvous>,
 }
 
 impl Router {
-    /// `config` is what the workers open with. Errors: their configuration's, or an address that is
-    /// taken.
+    /// `config` is that of the workers. Errors: those of the workers' configuration, or an address
+    /// that is in use.
     pub fn start(config: &SessionConfig) -> Result<Router, Error> {
         zenoh::init_log_from_env_or("error");
         let prepared = profile::prepare_router(config)?;

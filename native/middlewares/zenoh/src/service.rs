@@ -1,5 +1,4 @@
-//! A service: a queryable that replies from within the delivery of the request, as rmw_zenoh's
-//! does.
+//! A service: a queryable that replies within the delivery of the request, as in rmw_zenoh.
 
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
@@ -41,7 +40,7 @@ impl Reply for Answer<'_> {
     }
 
     fn send(&mut self, payload: &[u8]) -> Result<(), PublishError> {
-        // It takes the request's congestion control, whatever the service asks for.
+        // The reply has the request's congestion control, whatever the service requests.
         let reply = self.query.reply(self.query.key_expr(), self.outgoing.payload(payload));
         sending(|| reply.wait()).map_err(|_| PublishError::Failed)
     }
@@ -64,7 +63,7 @@ impl ZenohService {
             let empty = ZBytes::new();
             let payload = query.payload().unwrap_or(&empty);
             let pool = || outgoing.lock().expect("nothing panics with it");
-            // Requests are answered concurrently, each from buffers that are nobody else's.
+            // Requests are answered concurrently, each from its own buffers.
             let own = pool().pop().unwrap_or_default();
             let mut answer = Answer { query: &query, outgoing: own };
             taken.hand_over(payload, arrival.in_session, notified_ns, |request| {
@@ -73,7 +72,7 @@ impl ZenohService {
             pool().push(answer.outgoing);
         });
         let (intake, receive) = Intake::open(config, shared, deliver)?;
-        // Complete: a client asks those that answer for the whole key.
+        // It is complete: a client queries those that answer for the whole key.
         let queryable = shared
             .session
             .declare_queryable(key)

@@ -24,12 +24,12 @@ const OPTIONS: [&str; 5] =
     ["keep_all_depth", "loan_slots", "recovery", "reliable_keep_last", "shm_provider"];
 
 static CLEANED: Once = Once::new();
-/// The router of a host serves before any worker opens; this is for a busy machine.
+/// The router of a host serves before any worker opens; this time is for a busy machine.
 const ROUTER_PATIENCE: Duration = Duration::from_secs(3);
 
 pub struct ZenohSession {
     shared: Arc<Shared>,
-    /// The whole of it, as Zenoh read it.
+    /// The whole configuration, as Zenoh read it.
     configuration: String,
 }
 
@@ -64,9 +64,9 @@ impl ZenohSession {
             &prepared.config,
         );
         if shared_memory {
-            // A killed process leaves its pools in /dev/shm; Zenoh itself looks only when it makes
-            // its first one. Once, and before any of ours: to Zenoh, the pools of the process that
-            // asks look like those of the dead.
+            // A killed process leaves its pools in /dev/shm; Zenoh itself removes them only when it
+            // makes its first pool. This is done once, and before this process has a pool: Zenoh
+            // takes the pools of the calling process for those of dead ones.
             CLEANED.call_once(zenoh::shm::cleanup_orphaned_shm_segments);
         }
         let shared_memory_threshold_bytes =
@@ -117,7 +117,7 @@ fn finds_router(session: &zenoh::Session) -> bool {
     true
 }
 
-/// JSON, which is JSON5.
+/// The configuration as JSON, which is also JSON5.
 fn pretty(config: &zenoh::Config) -> String {
     let text = config.to_string();
     serde_json::from_str::<serde_json::Value>(&text)

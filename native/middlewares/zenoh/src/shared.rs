@@ -1,4 +1,4 @@
-//! What the endpoints of a session share.
+//! The data that the endpoints of a session share.
 
 use rmwbench_harness::middleware::{EndpointConfig, Error};
 use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
@@ -10,39 +10,40 @@ use crate::modes::{Modes, Transport};
 use crate::queue::Queues;
 use crate::rendezvous::Rendezvous;
 
-/// What endpoints need of their session.
+/// The data that endpoints need from their session.
 pub struct Shared {
     pub session: zenoh::Session,
     pub graph: Graph,
     pub shared_memory: bool,
     pub udp_links: bool,
     pub shared_memory_threshold_bytes: Option<u64>,
-    /// Of the pool that Zenoh makes for itself.
+    /// The size of the pool that Zenoh makes for itself.
     pub pool_bytes: Option<u64>,
-    /// Queue length of `keep_all`: Zenoh's own default for a channel is 256.
+    /// The length of a queue for `keep_all`: Zenoh's own default for a channel is 256.
     pub keep_all_depth: usize,
-    /// Messages that a loaning publisher's pool holds; None: depth + 8.
+    /// How many messages the pool of a loaning publisher holds; None: depth + 8.
     pub loan_slots: Option<usize>,
-    /// Payloads of publishers that have a provider of shared memory, also without loans, from this
-    /// size on; None: no such publisher.
+    /// The size from which payloads of publishers that have a provider use its shared memory, also
+    /// without loans; None: no publisher has one.
     pub provider_from_bytes: Option<u64>,
-    /// Whether lost messages are asked for again; None: where they are reliable and
-    /// transient_local, as rmw_zenoh does it.
+    /// Whether lost messages are requested again; None: if they are reliable and transient_local,
+    /// as in rmw_zenoh.
     pub recovery: Option<bool>,
-    /// Whether congestion may cost a message that is reliable with history keep_last, as in
+    /// Whether congestion may drop a message that is reliable with history keep_last, as in
     /// rmw_zenoh.
     pub drops_reliable_keep_last: bool,
     pub request_timeout_ms: u64,
     pub modes: Modes,
     pub domain_id: u32,
     pub queues: Queues,
-    /// Last: the endpoint goes off the list after the session has closed.
+    /// This is last: the endpoint is removed from the list after the session has closed.
     pub _rendezvous: Option<Rendezvous>,
 }
 
 impl Shared {
     /// Whether a reader here may be lent messages of this size, as far as the session's own
-    /// settings tell: those of publishers that loan are lent too. Whether each was, its record says.
+    /// settings show: messages of publishers that loan are lent, too. Each message's record says
+    /// whether it was.
     pub fn lends(&self, payload_bytes: u32) -> bool {
         let bytes = u64::from(payload_bytes);
         let has_a_link = self.modes.transport != Some(Transport::IntraProcess);
@@ -59,8 +60,8 @@ impl Shared {
         self.provider_from_bytes.is_some_and(|from| u64::from(payload_bytes) >= from)
     }
 
-    /// Bytes of Zenoh's own pool and of what this process may lock, where that is less: Zenoh goes
-    /// without.
+    /// The size of Zenoh's own pool and the limit that this process may lock, if that is smaller:
+    /// Zenoh then works without the pool.
     pub fn pool_that_may_not_be_locked(&self) -> Option<(u64, u64)> {
         self.pool_bytes.zip(locked::limit_bytes()).filter(|(pool, limit)| pool > limit)
     }

@@ -1,5 +1,4 @@
-//! Receiving messages, and with `transient_local` those that were published before, by zenoh-ext's
-//! subscriber.
+//! Receiving messages, and with `transient_local` earlier ones, too, by zenoh-ext's subscriber.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -28,7 +27,8 @@ pub struct ZenohSubscription {
     topic: String,
     granted: Granted,
     payloads: Arc<Payloads>,
-    /// Messages that zenoh-ext found missing and could not get again; None where it does not look.
+    /// The number of messages that zenoh-ext found missing and could not get again; None if it does
+    /// not look for them.
     missed: Option<Arc<AtomicU64>>,
     shared: Arc<Shared>,
 }
@@ -103,8 +103,8 @@ fn declare(
     }
     let mut advanced = subscriber.advanced();
     if history {
-        // Of publishers that it knew and of those that it will meet; each gives what its own depth
-        // kept.
+        // For publishers that it knows and those that it will find; each sends the messages that
+        // its own depth kept.
         let depth = shared.depth(&config.qos);
         advanced =
             advanced.history(HistoryConfig::default().detect_late_publishers().max_samples(depth));

@@ -1,4 +1,4 @@
-//! A fault of zenoh-ext 1.10.2 that takes a late joiner's history away, without our worker.
+//! A fault of zenoh-ext 1.10.2 by which a late joiner loses history, without our worker.
 
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
@@ -28,7 +28,7 @@ fn peer(directory: &std::path::Path, name: &str, others: &[&str]) -> Session {
     zenoh::open(config).wait().unwrap()
 }
 
-/// The next query whose key is `about`; the others are let go.
+/// The next query whose key is `about`; the others are dropped.
 fn next(queries: &Receiver<Query>, about: impl Fn(&str) -> bool) -> Query {
     loop {
         let query = queries.recv_timeout(Duration::from_secs(10)).expect("a query");
@@ -38,15 +38,15 @@ fn next(queries: &Receiver<Query>, about: impl Fn(&str) -> bool) -> Query {
     }
 }
 
-/// A reader that joins late asks twice: all publishers for their history, and each publisher that
-/// liveliness tells it of. When the first question is answered and the second is not, what comes
-/// next is delivered at once, and everything older that already waits is dropped as a duplicate.
-/// Here it is a message published in between. With two ways to the publisher, as rmw_zenoh's
-/// sessions have (the router and the direct link), it is any message of the second answer, and the
-/// conformance check of late joiners lost the 17 oldest of 50 messages so.
+/// A reader that joins late queries twice: all publishers for their history, and each publisher
+/// that it learns of by liveliness. When the first query is answered and the second is not, the
+/// next message is delivered at once, and all older messages that already wait are dropped as
+/// duplicates. Here it is a message published in between. With two ways to the publisher, as
+/// rmw_zenoh's sessions have (the router and the direct link), it is any message of the second
+/// answer, and the conformance check of late joiners lost the 17 oldest of 50 messages so.
 ///
-/// Where this fails, the library is mended: remove the declaration in tests/conformance.rs and the
-/// paragraph in docs/middlewares/zenoh.md.
+/// If this test fails, the library is repaired: remove the declaration in tests/conformance.rs and
+/// the paragraph in docs/middlewares/zenoh.md.
 #[test]
 fn reproducer_a_message_between_two_answers_takes_the_history_away() {
     let directory = std::env::temp_dir().join(format!("rmwbench-history-{}", std::process::id()));
@@ -62,8 +62,8 @@ fn reproducer_a_message_between_two_answers_takes_the_history_away() {
     for seq in 0..MESSAGES {
         publisher.put(seq.to_le_bytes().to_vec()).wait().unwrap();
     }
-    // A further publisher of the topic, as far as the reader's questions go, that answers when it
-    // is told to.
+    // A further publisher of the topic, as far as the reader's queries go; it answers when the test
+    // orders it.
     let slow = peer(&directory, "slow", &[]);
     let (asked, queries): (Sender<Query>, Receiver<Query>) = channel();
     let _queryable = slow
@@ -75,12 +75,12 @@ fn reproducer_a_message_between_two_answers_takes_the_history_away() {
     let listener = peer(&directory, "listener", &["talker", "slow"]);
     let heard: Arc<Mutex<Vec<u64>>> = Arc::default();
     let hears = heard.clone();
-    // The listener must know both before it asks.
+    // The listener must know both publishers before it queries.
     let deadline = Instant::now() + Duration::from_secs(10);
     while listener.info().peers_zid().wait().count() < 2 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(10));
     }
-    std::thread::sleep(Duration::from_millis(300)); // what the peers declared is on its way
+    std::thread::sleep(Duration::from_millis(300)); // time for the peers' declarations
     let _reader = listener
         .declare_subscriber("kept")
         .callback(move |sample| {
@@ -92,7 +92,7 @@ fn reproducer_a_message_between_two_answers_takes_the_history_away() {
         .unwrap();
     let of_all = next(&queries, |key| key.ends_with("@adv/**"));
     let of_one = next(&queries, |key| key.contains("@adv/pub/"));
-    std::thread::sleep(Duration::from_millis(300)); // the talker's own answers are there
+    std::thread::sleep(Duration::from_millis(300)); // time for the talker's own answers
     assert_eq!(*heard.lock().unwrap(), Vec::<u64>::new(), "the reader waits for all answers");
     drop(of_all);
     std::thread::sleep(Duration::from_millis(300));

@@ -1,7 +1,7 @@
-//! What is particular to Zenoh, on the traits; what every middleware must do is the conformance
-//! suite's.
+//! Properties of Zenoh alone, on the traits; the conformance suite tests what every middleware must
+//! do.
 //!
-//! Only profiles without multicast: a test must not be heard on a network.
+//! All profiles here are without multicast: a test must not be visible on a network.
 
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
@@ -19,7 +19,7 @@ use serde_json::{json, Value};
 use zenoh::shm::ShmProviderBuilder;
 use zenoh::Wait as _;
 
-/// Shared memory that Zenoh chooses itself, without multicast.
+/// Shared memory that Zenoh uses by itself, without multicast.
 const IMPLICIT: &str = r#"{
     listen: { endpoints: ["{unix}"] },
     connect: { endpoints: ["{peers}"], retry: { period_init_ms: 10, period_max_ms: 100 } },
@@ -45,14 +45,14 @@ fn with_modes(profile: &str, domain_id: u32, modes: &[(&str, Value)]) -> Session
     SessionConfig { modes, ..session_config(profile, domain_id) }
 }
 
-/// Pools in /dev/shm are counted by one test: the others that make some stand aside.
+/// One test counts the pools in /dev/shm: the others that make pools wait for it.
 fn alone_with_pools() -> MutexGuard<'static, ()> {
     static POOLS: Mutex<()> = Mutex::new(());
     POOLS.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Whether Zenoh can have this much shared memory here; where it cannot, `test` is skipped. Zenoh
-/// locks its pools, and who is not root, or is it in a container, may often lock 8 MiB in all.
+/// Whether Zenoh can have this much shared memory here; if not, `test` is skipped. Zenoh locks its
+/// pools, and a user who is not root, or is root only in a container, may often lock 8 MiB in all.
 fn can_have_pools(test: &str, bytes: usize) -> bool {
     let pool = ShmProviderBuilder::default_backend(bytes).wait();
     if let Err(error) = &pool {
@@ -92,7 +92,7 @@ fn every_size_arrives_whole_over_every_profile_and_the_path_is_told() {
             let message: Vec<u8> = (0..bytes).map(|k| (k * 31 + i) as u8).collect();
             // From Zenoh's threshold up to the profile's pool of 24 MiB.
             let expected = if (3072..24 << 20).contains(&bytes) { large } else { small };
-            // Zenoh makes its pool in the background, and sends what comes before through the link.
+            // Zenoh makes its pool in the background, and sends earlier messages over the link.
             let mut sent = 0;
             wait_until("a message on the expected path", || {
                 sent += 1;
@@ -135,7 +135,7 @@ fn a_loan_is_read_in_place_and_needs_shared_memory() {
         loan.loan = true;
         let mut writer = near.publisher(&loan).unwrap();
         matched(&*writer, &*reader);
-        // More messages than the pool has slots: buffers come back.
+        // There are more messages than the pool has slots: buffers are returned.
         for n in 0..40 {
             writer.publish_loaned(bytes, &mut |payload| payload.fill(n)).unwrap();
             assert!(
@@ -273,7 +273,7 @@ fn a_mesh_of_five_counts_everyone_and_late_joiners_and_leavers() {
         got.sort();
         assert_eq!(got, (0..5).map(byte).collect::<Vec<_>>());
     }
-    // The first to come leaves; who comes later still meets the others.
+    // The first session leaves; a later one still finds the others.
     drop(ends.remove(0));
     drop(sessions.remove(0));
     let mut late = open("unixsock", 13);
@@ -354,7 +354,7 @@ fn what_cannot_be_granted_is_refused_in_words() {
     );
 }
 
-/// Not a test: the other process of the next one.
+/// Not a test: the other process of the next test.
 #[test]
 #[ignore]
 fn child_ends() {
@@ -417,7 +417,7 @@ fn a_killed_process_is_forgotten_and_its_memory_goes() {
     left_by_the_dead_is_removed(&before);
 }
 
-/// What the last child of a test left; no process comes after it.
+/// Checks that the remains of the last child of a test are removed; no process comes after it.
 fn left_by_the_dead_is_removed(before: &BTreeSet<std::ffi::OsString>) {
     let mut last = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child_opens", "--ignored"])
@@ -430,7 +430,7 @@ fn left_by_the_dead_is_removed(before: &BTreeSet<std::ffi::OsString>) {
     assert!(now.is_subset(before), "{:?}", now.difference(before).collect::<Vec<_>>());
 }
 
-/// Not a test: a process that comes and goes.
+/// Not a test: a process that starts and ends.
 #[test]
 #[ignore]
 fn child_opens() {
@@ -455,7 +455,7 @@ fn carried(
     let mut writer = near.publisher(&qos(endpoint(2, "carried", bytes as u32))).unwrap();
     matched(&*writer, &*reader);
     let mut sent = 0;
-    // UDP may lose, and Zenoh makes its pool of shared memory in the background.
+    // UDP may lose messages, and Zenoh makes its pool of shared memory in the background.
     let what = format!("ten messages with {:?}", config.modes);
     wait_until(&what, || {
         writer.publish(&vec![7; bytes]).unwrap();
@@ -484,8 +484,8 @@ fn every_transport_is_the_one_asked_for() {
                     &[("transport", json!(transport)), ("discovery", json!("peers"))],
                 );
                 if transport == "shm" {
-                    // Four of these, two pools seen from both ends, are what an unprivileged
-                    // process may lock.
+                    // An unprivileged process may lock four of these: two pools, mapped at both
+                    // ends.
                     config.modes.insert("shm_pool_bytes".into(), json!(512 << 10));
                 }
                 let together = transport == "intra_process";
@@ -532,7 +532,8 @@ fn tls_links_need_the_certificates_of_the_trial() {
         let mut session = Zenoh.open(&secure).unwrap();
         let text = session.configuration().unwrap().text;
         assert!(text.contains("tls/127.") && text.contains("\"enable_mtls\": true"), "{text}");
-        // Another trial has another authority: its sessions do not get in, wherever they knock.
+        // Another trial has another authority: its sessions cannot connect, whatever address they
+        // try.
         let endpoint_of =
             |text: &str| text.split('"').find(|t| t.starts_with("tls/127.")).unwrap().to_string();
         let mut stranger = secure.clone();
@@ -608,7 +609,7 @@ fn modes_stand_in_the_configuration_that_is_told() {
 #[test]
 fn a_pool_that_may_not_be_locked_is_told_of() {
     isolated("a_pool_that_may_not_be_locked_is_told_of", || {
-        // Within a user namespace the limit holds for root too.
+        // Within a user namespace the limit applies to root, too.
         let limit = std::fs::read_to_string("/proc/self/limits").unwrap();
         let limit = limit
             .lines()
@@ -655,7 +656,7 @@ fn threads_are_as_many_as_asked_for() {
         };
         let config = with_modes("unixsock", 45, &[("threads", json!(5))]);
         let session = Zenoh.open(&config).unwrap();
-        let _other = Zenoh.open(&config).unwrap(); // threads come with the first link
+        let _other = Zenoh.open(&config).unwrap(); // threads start with the first link
         wait_until("the receiving threads", || threads() == 5);
         assert!(session
             .configuration()
@@ -683,7 +684,7 @@ fn congestion_control_is_as_the_profile_and_the_mode_have_it() {
         assert!(note(&session_config("unixsock", 46), last).contains("control block"));
         assert!(note(&with_modes("unixsock", 46, &[("congestion", json!("drop"))]), all)
             .contains("control drop, though reliable"));
-        // As rmw_zenoh has it.
+        // The same as in rmw_zenoh.
         assert!(
             note(&session_config("rmw_zenoh", 46), last).contains("control drop, though reliable")
         );
@@ -908,7 +909,7 @@ fn a_message_of_the_same_session_and_one_that_came_by_a_link_are_told_apart() {
     assert_eq!(paths, [("intra_process", 1), ("unix", 1)], "{evidence:?}");
 }
 
-/// Where each payload lay when it was taken, and whether it was said to be read in place.
+/// Where each payload was when it was taken, and whether it was reported as read in place.
 #[derive(Default)]
 struct Places(Mutex<Vec<(usize, bool)>>);
 
@@ -926,7 +927,7 @@ impl Places {
     }
 }
 
-/// Fills the API's own message and publishes it; returns where it lay.
+/// Fills the API's own message and publishes it; returns the message's address.
 fn publish_own(writer: &mut dyn Publisher, bytes: usize, value: u8) -> usize {
     let mut message = writer.message(bytes).expect("its users write into a message");
     // SAFETY: it stays where it is until it is published, and nobody else touches it.
@@ -952,7 +953,7 @@ fn zenoh_is_given_the_memory_that_was_filled() {
             assert_eq!(read, (filled, true), "{wait:?}: the reader reads what was written");
         }
     }
-    // Requests and replies too.
+    // This applies to requests and replies, too.
     struct Echo(Mutex<Vec<usize>>);
     impl Handler for Echo {
         fn handle(&self, request: &Delivery<'_>, reply: &mut dyn Reply) {
@@ -974,12 +975,12 @@ fn zenoh_is_given_the_memory_that_was_filled() {
     assert_eq!(*echo.0.lock().unwrap(), [asked, answered]);
 }
 
-/// A slice of the link's receive buffer would lie somewhere else each time.
+/// A slice of the link's receive buffer would have another address each time.
 #[test]
 fn what_came_by_a_link_is_in_memory_of_the_readers_own_unless_it_is_asked_for_raw() {
     let (mut there, mut here) = (open("unixsock", 63), open("unixsock", 63));
     let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
-    // In one piece of a batch, and in several batches.
+    // A message in one piece of a batch, and one in several batches.
     for (number, bytes) in [(1, 1000), (10, 200_000)] {
         let topic = format!("t{number}");
         let places: Vec<_> = [Take::Typed, Take::Raw]
@@ -1012,7 +1013,7 @@ fn what_came_by_a_link_is_in_memory_of_the_readers_own_unless_it_is_asked_for_ra
     }
 }
 
-/// What a build of Zenoh's users has that is said to be as installed.
+/// The settings of a build of Zenoh's users that is described as installed.
 #[test]
 fn the_features_are_told_and_change_nothing_as_installed() {
     const LINK: &str = "a link that no embedded profile and no mode names";
@@ -1033,7 +1034,7 @@ fn the_features_are_told_and_change_nothing_as_installed() {
     );
     isolated("the_features_are_told_and_change_nothing_as_installed", || {
         let on = |name: &str| {
-            // A client needs its router, and peers need none of the others here.
+            // A client needs its router, and the other arms' peers need none here.
             let peers = [("discovery", json!("peers"))];
             let session = Zenoh.open(&with_modes(name, 64, &peers)).unwrap();
             let text = session.configuration().unwrap().text;
@@ -1048,7 +1049,7 @@ fn the_features_are_told_and_change_nothing_as_installed() {
 #[test]
 fn what_the_death_of_a_router_means() {
     isolated("what_the_death_of_a_router_means", || {
-        // Peers that have met go on without it; who comes later meets nobody.
+        // Peers that have met continue without it; a later one meets nobody.
         let config = session_config("rmw_zenoh", 80);
         let router = Zenoh.daemon("router", &config).unwrap();
         let (mut there, mut here) = (Zenoh.open(&config).unwrap(), Zenoh.open(&config).unwrap());
@@ -1067,7 +1068,7 @@ fn what_the_death_of_a_router_means() {
         std::thread::sleep(Duration::from_secs(2));
         assert_eq!((late_reader.matched(), writer.matched()), (0, 1));
 
-        // Clients are lost without it, and are not told; they come back when a router does.
+        // Clients are lost without it, and are not notified; they come back when a router does.
         let config = session_config("router", 81);
         let router = Zenoh.daemon("router", &config).unwrap();
         let (mut there, mut here) = (Zenoh.open(&config).unwrap(), Zenoh.open(&config).unwrap());
