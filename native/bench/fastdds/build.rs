@@ -42,7 +42,7 @@ fn main() {
     println!("cargo:rustc-link-lib=stdc++");
 }
 
-/// Directories that the worker's build script passed on.
+/// The directories that the worker's build script passed on.
 fn listed(variable: &str) -> Vec<String> {
     env::var(variable)
         .unwrap_or_default()

@@ -53,12 +53,8 @@ pub fn modes(listed: &[(&str, &str)]) -> BTreeMap<String, String> {
 const NOT_MAPPED: &str = "no: not mapped in this worker";
 
 impl SessionConfig {
-    /// Mode `name` as a `T`; None if it is not set.
-    ///
-    /// # Errors
-    ///
-    /// Invalid if the level has the wrong shape, unsupported if it is in the vocabulary but not in
-    /// `T`.
+    /// Mode `name` as a `T`; None if it is not set. Errors: invalid if the level has the wrong
+    /// shape, unsupported if it is in the vocabulary but not in `T`.
     pub fn mode<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
         let parse = |level: &Value| {
             serde_json::from_value(level.clone()).map_err(|e| {

@@ -3,6 +3,10 @@
 //! hosts and the access point. The access point contends once for all of its frames: it has a queue
 //! per host, drawn at random, and one for its multicast, since one transmission serves every host
 //! on the medium.
+//!
+//! As in 802.11 with an access point, only multicast from the access point is sent once, at the
+//! basic rate, and not acknowledged: a station's own multicast goes to the access point first, like
+//! any unicast frame.
 
 use std::collections::VecDeque;
 

@@ -36,7 +36,7 @@ fn main() {
     }
 }
 
-/// The directory of the headers and its version, which is its name.
+/// The directory of the headers, and the version, which is its name.
 fn installed() -> Option<(PathBuf, String)> {
     let versions = std::fs::read_dir("/usr/include/iceoryx").ok()?;
     let include = versions

@@ -1,5 +1,5 @@
-//! Tells the worker which version of LCM its header is of. LCM's own pkg-config file asks for
-//! GLib's headers, which nobody needs here.
+//! Passes the version of LCM's header to the worker. LCM's own pkg-config file requires GLib's
+//! headers, which are not needed here.
 
 use std::fs::read_to_string;
 use std::process::exit;

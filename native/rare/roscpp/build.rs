@@ -23,7 +23,8 @@ fn main() {
     let mut build = cc::Build::new();
     build.cpp(true).std("c++17").warnings(true).include("../../harness/include");
     for flag in said("pkg-config", &["--cflags-only-I", "roscpp", "std_msgs"]).split_whitespace() {
-        // A system directory to the compiler: the library's own warnings are not ours.
+        // To the compiler it is a system directory, so that the library's own warnings are not
+        // shown.
         build.flag("-isystem").flag(flag.trim_start_matches("-I"));
     }
     build.file("shim/roscpp.cpp").compile("rmwbench_roscpp_shim");

@@ -1,8 +1,7 @@
-//! The work that a hand-written program's user has with each message, and what its reader
-//! remembers.
+//! The work of a hand-written program's user with each message, and the records of its reader.
 //!
-//! The payload is written and read as a whole, as the worker does it: that is the user's work, not
-//! the instrument's.
+//! The payload is written and read as a whole, as by the worker: that is the user's work, not the
+//! instrument's.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
@@ -10,7 +9,7 @@ use rmwbench_harness::payload::{fill, verify};
 
 use crate::turns::Path;
 
-/// The sequence number; the pattern follows.
+/// The size of the sequence number, which the pattern follows.
 const HEAD_BYTES: usize = 8;
 const WRITER: u32 = 1;
 
@@ -20,7 +19,7 @@ pub fn write_message(payload: &mut [u8], seq: u64) {
     fill(&mut payload[HEAD_BYTES..], WRITER, seq);
 }
 
-/// When each message was taken, written by one reading thread and read by anyone.
+/// When each message was taken; one reading thread writes it, and any thread may read it.
 pub struct Arrivals {
     taken_ns: Vec<AtomicI64>,
     next: AtomicU64,
@@ -28,13 +27,13 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// For `messages` at most.
+    /// Room for at most this many messages.
     pub fn new(messages: usize) -> Arrivals {
         let taken_ns = (0..messages).map(|_| AtomicI64::new(0)).collect();
         Arrivals { taken_ns, next: AtomicU64::new(0), corrupt: AtomicBool::new(false) }
     }
 
-    /// Reads the whole payload. One that is too short for a sequence number is nobody's message.
+    /// Reads the whole payload. One that is too short for a sequence number is not counted.
     pub fn take(&self, payload: &[u8], taken_ns: i64) {
         let Some((head, body)) = payload.split_at_checked(HEAD_BYTES) else { return };
         let seq = u64::from_le_bytes(head.try_into().expect("8 bytes"));
@@ -53,7 +52,7 @@ impl Arrivals {
         self.next.load(Ordering::Acquire) >= sent as u64
     }
 
-    /// From the publish calls to the takes; None for what never arrived.
+    /// The latencies from the publish calls to the takes; None for messages that never arrived.
     pub fn latencies_ns(&self, call_ns: &[i64]) -> Vec<Option<f64>> {
         let taken = self.taken_ns.iter().map(|t| t.load(Ordering::Relaxed));
         call_ns
@@ -68,10 +67,10 @@ impl Arrivals {
     }
 }
 
-/// A program written by hand in Rust: it keeps the times of its publish calls, and its reader's
+/// A hand-written program in Rust: it keeps the times of its publish calls, and its reader's
 /// arrivals.
 pub trait ByHand {
-    /// Whether both ends know each other.
+    /// Whether both ends have matched.
     fn matched(&mut self) -> bool;
     fn send(&mut self);
     fn calls_ns(&self) -> &[i64];

@@ -1,8 +1,9 @@
-//! What the benches share, so that each of them is only its program written by hand and a `main`.
+//! The common part of the benches, so that each consists only of its hand-written program and a
+//! `main`.
 //!
 //! A bench compares two programs by a ratio with an interval and prints it as one JSON line, whose
 //! keys are the same for all (`docs/benchmarks.md`). It measures and does not judge: `python -m
-//! bench` holds the ratios against their limits.
+//! bench` compares the ratios with their limits.
 
 mod arrivals;
 mod isolation;
@@ -18,15 +19,16 @@ pub use line::{print, Limit, Line};
 pub use ours::Ours;
 pub use turns::{run as take_turns, Compared, Load, Path, Round, LOADS};
 
-/// What the command line asks for.
+/// The requests of the command line.
 pub struct Asked<'a> {
     pub parts: Vec<&'a str>,
-    /// Rounds for each round that a bench has by itself: longer, and with a narrower interval.
+    /// The number of rounds for each round that a bench has by default: more take longer and give a
+    /// narrower interval.
     pub times: usize,
 }
 
-/// Runs what the arguments ask for, in namespaces of its own: `[PART]... [--times N]`, all of
-/// `parts` without one. Exit code 2 for arguments that make no sense, 1 when a part fails.
+/// Runs the requested parts, in namespaces of its own: `[PART]... [--times N]`, all of `parts` if
+/// none is given. Exit code 2 for invalid arguments, 1 if a part fails.
 pub fn main(
     bench: &str,
     parts: &[&str],

@@ -1,5 +1,5 @@
-//! The one form of a result: a JSON line whose keys are documented in `docs/benchmarks.md` and
-//! always all there.
+//! The one form of a result: a JSON line whose keys are documented in `docs/benchmarks.md` and are
+//! always all present.
 
 use std::fs::File;
 use std::io::Write;
@@ -10,10 +10,10 @@ use serde_json::{json, Value};
 
 use crate::ratio::{self, Ratio};
 
-/// What the project promises of a ratio, or of a value.
+/// The project's promise about a ratio, or about a value.
 #[derive(Clone, Copy)]
 pub enum Limit {
-    /// Shown for comparison.
+    /// No promise; the line is printed for comparison.
     None,
     AtMost(f64),
     AtLeast(f64),
@@ -24,7 +24,7 @@ impl Limit {
     /// Equivalent within 5 %.
     pub const EQUIVALENT: Limit = Limit::Within(0.95, 1.05);
 
-    /// Lower and upper end, infinite for a side that is open; None where nothing is promised.
+    /// The lower and the upper end, infinite for an open side; None if nothing is promised.
     fn ends(self) -> Option<(f64, f64)> {
         match self {
             Limit::None => None,
@@ -34,7 +34,8 @@ impl Limit {
         }
     }
 
-    /// Whether all of an interval lies within, or all of it outside; true where nothing is promised.
+    /// Whether an interval is entirely within the limit, or entirely outside; true if nothing is
+    /// promised.
     fn is_decided_by(self, bounds: Option<(f64, f64)>) -> bool {
         let Some((lower, upper)) = self.ends() else { return true };
         bounds.is_some_and(|(low, high)| {
@@ -42,21 +43,21 @@ impl Limit {
         })
     }
 
-    /// [lower, upper]; null for a side that is open.
+    /// [lower, upper]; null for an open side.
     fn json(self) -> Value {
         // JSON has no infinity: it becomes null
         self.ends().map_or(Value::Null, |(lower, upper)| json!([lower, upper]))
     }
 }
 
-/// What a line is about.
+/// The subject of a line.
 pub struct Line<'a> {
     pub bench: &'a str,
-    /// The two things compared, `OURS / THEIRS`.
+    /// The two programs compared, `OURS / THEIRS`.
     pub name: &'a str,
     pub message_bytes: u32,
     pub metric: &'a str,
-    /// Of `ours` and `theirs`; the ratio has none.
+    /// The unit of `ours` and `theirs`; the ratio has none.
     pub unit: &'a str,
     pub limit: Limit,
 }
@@ -85,7 +86,7 @@ impl Line<'_> {
         self.limit.is_decided_by(ratio::of_pairs(ours, theirs).bounds)
     }
 
-    /// A line without a value, and why.
+    /// A line without a value, and the reason.
     pub fn no_data(&self, reason: &str) -> Value {
         json!({
             "bench": self.bench, "name": self.name, "message_bytes": self.message_bytes, "metric": self.metric, "unit": self.unit,
@@ -97,10 +98,10 @@ impl Line<'_> {
 
 static RESULTS: OnceLock<File> = OnceLock::new();
 
-/// Keeps standard output for results alone: middlewares log there, and what they write goes to
-/// standard error from now on.
+/// Keeps standard output for results alone: middlewares log there, and from now on their output
+/// goes to standard error.
 pub(crate) fn keep_stdout() {
-    // SAFETY: the duplicate is ours alone; children do not get it.
+    // SAFETY: only this process has the duplicate; children do not get it.
     unsafe {
         let kept = libc::fcntl(1, libc::F_DUPFD_CLOEXEC, 3);
         if kept >= 0 && libc::dup2(2, 1) >= 0 {
@@ -109,7 +110,7 @@ pub(crate) fn keep_stdout() {
     }
 }
 
-/// One line, at once: whoever reads along sees how far the bench is.
+/// Prints one line at once: a reader of the output sees the progress of the bench.
 pub fn print(line: &Value) {
     let text = format!("{line}\n");
     let written = match RESULTS.get() {
@@ -117,7 +118,7 @@ pub fn print(line: &Value) {
         None => std::io::stdout().write_all(text.as_bytes()),
     };
     if written.is_err() {
-        std::process::exit(1); // nobody reads any more
+        std::process::exit(1); // the reader closed the output
     }
 }
 
@@ -153,7 +154,7 @@ mod tests {
         assert!(decided(Limit::EQUIVALENT, 0.8, 0.9) && !decided(Limit::EQUIVALENT, 0.96, 1.06));
         assert!(decided(Limit::AtMost(1.0), 0.1, 0.9) && !decided(Limit::AtMost(1.0), 0.9, 1.1));
         assert!(decided(Limit::AtLeast(1.0), 0.1, 0.9) && !decided(Limit::AtLeast(1.0), 0.9, 1.1));
-        // Too few pairs decide nothing, and where nothing is promised nothing is open.
+        // Too few pairs decide nothing, and without a promise nothing is open.
         assert!(!Limit::EQUIVALENT.is_decided_by(None) && Limit::None.is_decided_by(None));
     }
 

@@ -20,7 +20,7 @@ use crate::turns::{Path, Round};
 const WRITER: u32 = 1;
 const READER: u32 = 2;
 
-/// Fields in the order of closing.
+/// The fields are in the order of closing.
 pub struct Ours {
     publisher: RecordedPublisher,
     subscription: Box<dyn Subscription>,
@@ -33,8 +33,8 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// Writer and reader in a session each (`sessions` in this order, with the same nonce), so that
-    /// messages take the path between processes.
+    /// Opens a writer and a reader in a session each (`sessions` in this order, with the same
+    /// nonce), so that messages take the path between processes.
     pub fn open(
         middleware: &dyn Middleware,
         sessions: [&SessionConfig; 2],
@@ -55,7 +55,7 @@ impl Ours {
             loan,
             publish_mode: PublishMode::Default,
             wait,
-            // As the bare programs, which read a message where their API puts it.
+            // The same as the bare programs, which read a message where their API puts it.
             take: Take::Raw,
         };
         let capacity = round.messages() as u64;
@@ -94,7 +94,7 @@ impl Ours {
         })
     }
 
-    /// The records so far: those sent, those received.
+    /// The records so far: of sent and of received messages.
     fn slots(&self) -> [Vec<[u8; SLOT_BYTES]>; 2] {
         let mut bytes = vec![0; rustix::fs::fstat(&self.file).map_or(0, |s| s.st_size as usize)];
         let read = rustix::io::pread(&self.file, &mut bytes, 0).unwrap_or(0);
@@ -122,7 +122,7 @@ impl Path for Ours {
     }
 
     fn send(&mut self, due_ns: i64) {
-        // A failed call is in the records, and its message counts as never arrived.
+        // The records show a failed call, and its message counts as never arrived.
         let _ = self.publisher.send(due_ns, Phase::Steady, Cause::default());
         self.sent += 1;
     }
@@ -135,7 +135,7 @@ impl Path for Ours {
         let [sent, received] = self.slots();
         let mut call_ns = vec![0; self.sent as usize];
         for slot in &sent {
-            // What a loan's payload took to write lies within the call, and is the user's.
+            // The time of writing into a loan is part of the call, and is the user's.
             let fill_ns = if self.loan { word(slot, 40) } else { 0 };
             call_ns[word(slot, 0) as usize] = word(slot, 24) + fill_ns;
         }

@@ -1,22 +1,22 @@
-//! A ratio of two things measured in pairs: the median of the pairs' ratios, and the order
+//! A ratio of two programs measured in pairs: the median of the pairs' ratios, and the order
 //! statistics around it.
 //!
-//! No distribution is assumed, because a busy machine's has outliers: the number of pairs below the
-//! true median is binomial (n, 1/2), which gives the ranks that hold it.
+//! No distribution is assumed, because that of a busy machine has outliers: the number of pairs
+//! below the true median is binomial (n, 1/2), which gives the ranks of the interval's ends.
 //!
-//! A ratio that is still open gets as many pairs again, so it may be looked at several times. Each
-//! look has an interval of 1 - 5 % / [`LOOKS`], so that together they hold the median with at least
-//! 95 % (Bonferroni), whichever look is the last.
+//! If a ratio is still open, as many pairs again are measured, so it may be examined several times.
+//! Each look has an interval of 1 - 5 % / [`LOOKS`], so that together they contain the median with
+//! at least 95 % (Bonferroni), whichever look is the last.
 
 use std::ops::Range;
 
-/// How often a ratio is looked at, at most; the pairs double from look to look.
+/// The most looks at a ratio; the pairs double from look to look.
 pub const LOOKS: u32 = 4;
-/// Of one side of one look.
+/// The error of one side of one look.
 const ERROR: f64 = 0.025 / LOOKS as f64;
 
-/// Hands the numbers of the next rounds to `run`, first `first` of them and then as many again as
-/// there were, until `run` says that everything is decided; [`LOOKS`] times at most.
+/// Passes the numbers of the next rounds to `run`, first `first` rounds and then as many again as
+/// there were, until `run` returns that everything is decided; at most [`LOOKS`] times.
 pub fn until_decided(
     first: usize,
     mut run: impl FnMut(Range<usize>) -> Result<bool, String>,
@@ -32,13 +32,13 @@ pub fn until_decided(
     Ok(())
 }
 
-/// Ratios of pairs. All are NaN-free; a value that never came is infinite.
+/// The ratios of pairs. None is NaN; a value that never came is infinite.
 pub struct Ratio {
     pub median: f64,
-    /// Of the median; None below 8 pairs.
+    /// The interval of the median; None below 8 pairs.
     pub bounds: Option<(f64, f64)>,
     pub pairs: usize,
-    /// Pairs without a ratio, because neither side has a value.
+    /// The number of pairs without a ratio, because neither side has a value.
     pub without: usize,
 }
 
@@ -58,7 +58,7 @@ pub fn of_pairs(ours: &[f64], theirs: &[f64]) -> Ratio {
     }
 }
 
-/// NaN of nothing.
+/// The median; NaN of an empty list.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -71,7 +71,7 @@ pub fn median(values: &[f64]) -> f64 {
 
 /// The highest rank k (from 0) with P(binomial(n, 1/2) ≤ k) ≤ [`ERROR`]; None below 8 pairs.
 fn lowest_rank(n: usize) -> Option<usize> {
-    // In logarithms: 2^-n leaves the range of a double at a thousand pairs.
+    // Logarithms are used because 2^-n leaves the range of a double at a thousand pairs.
     let mut ln_term = n as f64 * 0.5_f64.ln();
     let mut at_most = 0.0;
     let mut rank = None;
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn ranks_are_those_of_the_sign_test() {
-        // By scipy's binom.cdf, two-sided 1.25 %.
+        // From scipy's binom.cdf, two-sided 1.25 %.
         assert_eq!(
             [0, 7, 8, 10, 20, 60].map(lowest_rank),
             [None, None, Some(0), Some(0), Some(4), Some(19)]

@@ -1,9 +1,9 @@
-//! Two paths in one process, taking turns: what disturbs the one disturbs the other.
+//! Two paths in one process that take turns: a disturbance of one also disturbs the other.
 //!
-//! A turn sends a batch at a fixed rate and waits for its last message; CPU is the whole process's,
-//! latency from the publish call to the take. Which path goes first alternates within the pairs,
-//! and which is created first from round to round, because where its buffers happen to lie is worth
-//! some per cent to either.
+//! A turn sends a batch at a fixed rate and waits for its last message. CPU is that of the whole
+//! process, latency is from the publish call to the take. The path that goes first alternates
+//! within the pairs, and the one that is created first alternates between rounds, because the
+//! placement of its buffers changes either result by some per cent.
 
 use rmwbench_harness::clock::{now_ns, process_cpu_ns, remove_timer_slack, sleep_until};
 use serde_json::json;
@@ -13,12 +13,12 @@ use crate::ratio;
 
 /// One of the two programs that are compared.
 pub trait Path {
-    /// Whether both ends know each other.
+    /// Whether both ends have matched.
     fn matched(&mut self) -> bool;
     fn send(&mut self, due_ns: i64);
     /// Whether the last message sent has been taken.
     fn all_received(&self) -> bool;
-    /// Per message sent, in order; None where it never arrived.
+    /// The latency of each sent message, in order; None for one that never arrived.
     fn latencies_ns(&self) -> Vec<Option<f64>>;
     /// Whether every payload read was the one written.
     fn intact(&self) -> bool;
@@ -29,7 +29,7 @@ pub struct Load {
     pub payload_bytes: u32,
     pub period_ns: i64,
     pub batch: usize,
-    /// Pairs of turns in one round.
+    /// The number of pairs of turns in one round.
     pub pairs: usize,
     pub rounds: usize,
 }
@@ -40,14 +40,15 @@ pub const LOADS: [Load; 3] = [
     Load { payload_bytes: 524_288, period_ns: 2_000_000, batch: 100, pairs: 5, rounds: 4 },
     Load { payload_bytes: 6_220_800, period_ns: 16_000_000, batch: 20, pairs: 5, rounds: 4 },
 ];
-/// Turns that do not count: first touch of pools, caches, mappings, the first retransmission.
+/// The number of pairs that do not count: first touch of pools, caches, mappings, the first
+/// retransmission.
 const WARM_UP_PAIRS: usize = 1;
 const MATCH_NS: i64 = if cfg!(test) { 20_000_000 } else { 20_000_000_000 };
-/// Rounds of a load whose ends did not find each other, and which are left out and counted; beyond
-/// it the path does not work here.
+/// The most rounds of a load whose ends did not match; they are left out and counted. With more,
+/// the path does not work here.
 const MOST_UNMATCHED: usize = 3;
 
-/// Both paths are made anew for each round.
+/// Both paths are created again for each round.
 #[derive(Clone, Copy)]
 pub struct Round {
     pub load: Load,
@@ -55,12 +56,12 @@ pub struct Round {
 }
 
 impl Round {
-    /// The most that one path sends.
+    /// The most messages that one path sends.
     pub fn messages(&self) -> usize {
         self.load.batch * (self.load.pairs + WARM_UP_PAIRS)
     }
 
-    /// For topics: no round meets what another one left.
+    /// A name for topics: no round uses one that another round left.
     pub fn name(&self) -> String {
         format!("{}_{}", self.load.payload_bytes, self.number)
     }
@@ -68,12 +69,12 @@ impl Round {
 
 type Make<'a> = dyn Fn(&Round) -> Result<Box<dyn Path>, String> + 'a;
 
-/// Two paths, and what the lines say of them.
+/// Two paths, and how the lines describe them.
 pub struct Compared<'a> {
     pub bench: &'a str,
     /// `OURS / THEIRS`.
     pub name: &'a str,
-    /// What is promised of each ratio.
+    /// The promise about each ratio.
     pub limit: Limit,
     pub ours: &'a Make<'a>,
     pub bare: &'a Make<'a>,
@@ -85,12 +86,12 @@ struct Measured {
     cpu_ns: Vec<f64>,
     p50_ns: Vec<f64>,
     lost: usize,
-    /// Rounds that were left out, since this path did not match.
+    /// The number of rounds that were left out because this path did not match.
     unmatched: usize,
 }
 
-/// Prints for each load a line for CPU per message and one for the median latency, of `times` as
-/// many rounds as the load has, and of more while one of the two is open.
+/// Prints for each load a line for CPU per message and one for the median latency, from `times` as
+/// many rounds as the load has, and from more while one of the two is open.
 pub fn run(compared: &Compared<'_>, loads: &[Load], times: usize) -> Result<(), String> {
     for load in loads {
         let mut measured = [Measured::default(), Measured::default()];
@@ -118,7 +119,7 @@ pub fn run(compared: &Compared<'_>, loads: &[Load], times: usize) -> Result<(), 
     Ok(())
 }
 
-/// What is compared of every load.
+/// The quantity that is compared for every load.
 #[derive(Clone, Copy)]
 enum Metric {
     CpuPerMessage,
@@ -128,7 +129,7 @@ enum Metric {
 const METRICS: [Metric; 2] = [Metric::CpuPerMessage, Metric::LatencyP50];
 
 impl Metric {
-    /// Ours and the bare program's, in nanoseconds, pair by pair.
+    /// The values of our path and of the bare program, in nanoseconds, pair by pair.
     fn of(self, measured: &[Measured; 2]) -> [&[f64]; 2] {
         measured.each_ref().map(|one| match self {
             Metric::CpuPerMessage => one.cpu_ns.as_slice(),
@@ -151,8 +152,8 @@ impl Metric {
     }
 }
 
-/// Adds what a round measured of both paths, or that one of them did not match. An error where that
-/// is the case in more than `MOST_UNMATCHED` rounds.
+/// Adds the values of both paths in a round, or that one of them did not match. An error if that
+/// happens in more than `MOST_UNMATCHED` rounds.
 fn round(round: &Round, make: [&Make<'_>; 2], measured: &mut [Measured; 2]) -> Result<(), String> {
     let load = &round.load;
     let order = if round.number.is_multiple_of(2) { [0, 1] } else { [1, 0] };
@@ -177,8 +178,8 @@ fn round(round: &Round, make: [&Make<'_>; 2], measured: &mut [Measured; 2]) -> R
         }
         sleep_until(now_ns() + 1_000_000);
     }
-    // As in the worker: only now, because slack is inherited by the threads that a middleware
-    // makes.
+    // As in the worker, this comes only now, because the threads that a middleware makes inherit
+    // the slack.
     remove_timer_slack();
     for pair in 0..load.pairs + WARM_UP_PAIRS {
         for which in [pair % 2, 1 - pair % 2] {
@@ -196,7 +197,7 @@ fn round(round: &Round, make: [&Make<'_>; 2], measured: &mut [Measured; 2]) -> R
         let latencies = path.latencies_ns();
         measured.lost += latencies.iter().filter(|l| l.is_none()).count();
         for batch in latencies.chunks(load.batch).skip(WARM_UP_PAIRS) {
-            // A message that never arrived is later than all others.
+            // A message that never arrived counts as later than all others.
             measured.p50_ns.push(ratio::median(
                 &batch.iter().map(|l| l.unwrap_or(f64::INFINITY)).collect::<Vec<_>>(),
             ));
@@ -205,13 +206,13 @@ fn round(round: &Round, make: [&Make<'_>; 2], measured: &mut [Measured; 2]) -> R
     Ok(())
 }
 
-/// For the threads of the next round.
+/// Restores the slack for the threads of the next round.
 fn restore_timer_slack() {
     // SAFETY: takes one integer; 0 stands for the default.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 0_u64, 0, 0, 0) };
 }
 
-/// CPU of the process over one batch, in nanoseconds.
+/// The CPU time of the process over one batch, in nanoseconds.
 fn turn(load: &Load, path: &mut dyn Path) -> f64 {
     let before_ns = process_cpu_ns();
     let begin_ns = now_ns();
@@ -220,7 +221,7 @@ fn turn(load: &Load, path: &mut dyn Path) -> f64 {
         sleep_until(due_ns);
         path.send(due_ns);
     }
-    // Keep-last may drop messages on a busy machine, never the last one.
+    // Keep-last may drop messages on a busy machine, but never the last one.
     let give_up_ns = now_ns() + 2_000_000_000;
     while !path.all_received() && now_ns() < give_up_ns {
         sleep_until(now_ns() + 100_000);
@@ -233,7 +234,7 @@ mod tests {
     use super::*;
     use std::cell::RefCell;
 
-    /// Loses every message, or takes `latency_ns` for each.
+    /// Loses every message, or has the latency `latency_ns` for each.
     struct Known {
         latency_ns: Option<f64>,
         sent: usize,

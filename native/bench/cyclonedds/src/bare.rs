@@ -1,5 +1,5 @@
-//! The same exchange written by hand on Cyclone's C API: what a user would write who needs the
-//! latency of each message.
+//! The same exchange written by hand on Cyclone's C API, as by a user who needs the latency of each
+//! message.
 //!
 //! It writes and reads the whole payload as the worker does, because that is the user's work, not
 //! the instrument's; it stamps a message twice, before the write and after the take.
@@ -36,7 +36,7 @@ struct Reader {
 }
 
 impl Bare {
-    /// In the domains that our path has opened already.
+    /// Opens in the domains that our path has already opened.
     pub fn open(round: &Round) -> Result<Bare, String> {
         let message_type = MessageType::bytes(round.load.payload_bytes);
         let name = std::ffi::CString::new(format!("rt/bare_{}", round.name())).unwrap();
@@ -48,7 +48,7 @@ impl Bare {
                 Err(format!("Cyclone DDS answers {handle}"))
             }
         };
-        // SAFETY: the C API as its manual has it; what is created goes with its participant.
+        // SAFETY: the C API as in its manual; the entities are deleted with their participant.
         unsafe {
             let qos = dds_create_qos();
             dds_qset_reliability(qos, dds_reliability_kind_DDS_RELIABILITY_RELIABLE, i64::MAX);
@@ -147,7 +147,7 @@ impl ByHand for Bare {
 impl Drop for Bare {
     fn drop(&mut self) {
         self.reader.stop.store(true, Ordering::Relaxed);
-        // SAFETY: live entities of ours.
+        // SAFETY: these entities exist and are ours.
         unsafe { dds_set_guardcondition(self.reader.stop_condition, true) };
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -164,7 +164,7 @@ impl Reader {
         const BATCH: usize = 16;
         let mut attached = [0; 2];
         while !self.stop.load(Ordering::Relaxed) {
-            // SAFETY: the C API as its manual has it; the arrays have the sizes given.
+            // SAFETY: the C API as in its manual; the arrays have the given sizes.
             unsafe {
                 dds_waitset_wait(self.wait_set, attached.as_mut_ptr(), attached.len(), i64::MAX);
                 let mut samples = [std::ptr::null_mut::<ddsi_serdata>(); BATCH];

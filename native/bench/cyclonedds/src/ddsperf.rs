@@ -1,13 +1,13 @@
-//! Our worker against ddsperf, Cyclone's own benchmark: the same Cyclone, size, rate, QoS,
-//! configuration and wait, a process each for writer and reader, taking turns.
+//! Our worker against ddsperf, Cyclone's own benchmark: both have the same Cyclone, size, rate,
+//! QoS, configuration and wait, and a process each for writer and reader; they take turns.
 //!
-//! Read the ratio with what each does per message. ddsperf stamps once before the write (for small
-//! rates) and once after the take; its latency runs between these, ours from the publish call to
-//! the take, the same stretch. ddsperf serialises a typed sequence (a copy more on the writer's
-//! side) and deserialises it (a copy and an allocation more on the reader's), and neither writes
-//! nor reads the payload; ours carries CDR as it is. So the load to compare with is `touch:
-//! header`; with `touch: all` stands what writing and reading every byte costs on top, which the
-//! instrument asks of every middleware alike.
+//! Read the ratio with the work of each per message in mind. ddsperf stamps once before the write
+//! (for small rates) and once after the take; its latency runs between these, ours from the publish
+//! call to the take, the same stretch. ddsperf serialises a typed sequence (a copy more on the
+//! writer's side) and deserialises it (a copy and an allocation more on the reader's), and neither
+//! writes nor reads the payload; ours carries CDR as it is. So the load to compare with is `touch:
+//! header`; the load with `touch: all` adds the cost of writing and reading every byte, which the
+//! instrument requires of every middleware alike.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -19,9 +19,9 @@ use rmwbench_harness::middleware::Profile;
 
 use crate::{network, worker};
 
-/// The stretch over which CPU and latency are taken, after half a second of warm-up.
+/// The time over which CPU and latency are measured, after half a second of warm-up.
 pub const STEADY: Duration = Duration::from_millis(1200);
-/// The fewest that have an interval.
+/// The fewest rounds for an interval.
 const ROUNDS: usize = 8;
 
 pub struct Load {
@@ -39,7 +39,7 @@ const LOADS: [Load; 4] = [
 
 pub struct Outcome {
     pub latency_p50_ns: f64,
-    /// Writer's and reader's process together.
+    /// The processes of writer and reader together.
     pub cpu_per_message_ns: f64,
 }
 
@@ -203,7 +203,7 @@ fn trial(ddsperf: &Path, profile: &Profile, load: &Load) -> Result<Outcome, Stri
     if medians.is_empty() {
         return Err(format!("ddsperf printed no latency:\n{text}"));
     }
-    // A line per second: the first holds the discovery.
+    // There is one line per second: the first includes discovery.
     let steady = if medians.len() > 1 { &medians[1..] } else { &medians };
     Ok(Outcome {
         latency_p50_ns: ratio::median(steady),
@@ -211,14 +211,14 @@ fn trial(ddsperf: &Path, profile: &Profile, load: &Load) -> Result<Outcome, Stri
     })
 }
 
-/// The median of a `sublat` line, `… 50% 58.678us 90% …`.
+/// The median in a `sublat` line, `… 50% 58.678us 90% …`.
 fn second_median_ns(line: &str) -> Option<f64> {
     let (_, rest) = line.split_once(" sublat ")?.1.split_once(" 50% ")?;
     Some(rest.split("us").next()?.parse::<f64>().ok()? * 1000.0)
 }
 
-/// CPU time of processes between two moments, from the scheduler's own nanosecond account of each
-/// thread.
+/// The CPU time of processes between two moments, from the scheduler's own nanosecond account of
+/// each thread.
 pub struct Watch {
     processes: Vec<u32>,
     begin_ns: f64,
@@ -231,7 +231,7 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Since `begin`.
+    /// The CPU time since `begin`.
     pub fn cpu_ns(&self) -> Result<f64, String> {
         Ok(self.total_ns()? - self.begin_ns)
     }

@@ -1,4 +1,4 @@
-//! What the instrument adds to Cyclone DDS, as ratios of things that run beside each other.
+//! What the instrument adds to Cyclone DDS, as ratios of programs that run beside each other.
 //!
 //! `rmwbench-bench-cyclonedds [bare|ddsperf]... [--times N]` (both parts without arguments) prints
 //! one JSON line per ratio. `bare`: our worker's path against a program written by hand on the same
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
 
 fn against_bare(times: usize) -> Result<(), String> {
     let [writing, reading] = [session(WRITING, 7), session(READING, 7)];
-    // The bare program joins domains that exist; these sessions keep them.
+    // The bare program joins existing domains, which these sessions keep.
     let open = |session| CycloneDds.open(session).map_err(|e| e.to_string());
     let _domains = (open(&writing)?, open(&reading)?);
     let compared = Compared {

@@ -1,15 +1,15 @@
-//! The worker's tuned profile, closed to everyone else.
+//! The worker's tuned profile, with all other participants excluded.
 
 use rmwbench_cyclonedds::CycloneDds;
 use rmwbench_harness::middleware::{Middleware, Profile, SessionConfig};
 
-/// Two domains of one process that pose as one on the network, so that messages between them cross
+/// Two domains of one process with one id on the network, so that messages between them go over
 /// UDP.
 pub const WRITING: u32 = 0;
 pub const READING: u32 = 1;
 
 /// The tuned profile with a tag of this process; with `external_domain` every domain of the process
-/// appears under that id.
+/// has that id on the network.
 pub fn profile(external_domain: Option<u32>) -> Profile {
     let tuned =
         CycloneDds.describe().profiles.into_iter().find(|p| p.name == "tuned").expect("embedded");

@@ -1,5 +1,5 @@
-//! Our worker in two processes for a few seconds, driven over the worker protocol as the
-//! orchestrator does it.
+//! Our worker in two processes for a few seconds, driven over the worker protocol as by the
+//! orchestrator.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
@@ -31,7 +31,7 @@ struct Worker {
     next_id: u64,
 }
 
-/// Runs one trial of `load`; latency is from the publish call to the take, of the messages sent
+/// Runs one trial of `load`; latency is from the publish call to the take, for the messages sent
 /// within the steady part.
 pub fn run(binary: &Path, profile: &Profile, load: &Load) -> Result<Outcome, String> {
     let capacity = (load.rate_hz * 10) as u64;

@@ -1,9 +1,9 @@
-// The same exchange written by hand on Fast DDS's API: what a user would write who needs the
-// latency of each message.
+// The same exchange written by hand on Fast DDS's API, as by a user who needs the latency of each
+// message.
 //
 // It writes and reads the whole payload as the worker does, because that is the user's work and not
-// the instrument's; it stamps a message twice, before the write and after the take. Of the worker's
-// code it uses only the header that spells 2.x and 3.x alike.
+// the instrument's; it stamps a message twice, before the write and after the take. It uses only
+// the header of the worker that gives 2.x and 3.x the same names.
 
 #include "bare.h"
 
@@ -39,7 +39,7 @@ int64_t now_ns() {
   return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-// A message: what stands before the payload on the wire, and the payload.
+// A message: the bytes before the payload on the wire, and the payload.
 struct Message {
   const std::vector<uint8_t> *prefix = nullptr;
   std::unique_ptr<uint8_t[]> payload;

@@ -1,4 +1,4 @@
-//! The bare program (`bare/bare.cpp`), and the work that both programs have their user do.
+//! The bare program (`bare/bare.cpp`), and the work that the user does in both programs.
 
 use std::ffi::{c_char, c_int, CString};
 use std::ptr::NonNull;
@@ -45,7 +45,7 @@ pub struct Bare {
 }
 
 impl Bare {
-    /// After the profile was loaded by a session of ours.
+    /// Opens it after a session of ours has loaded the profile.
     pub fn open(domain: u32, round: &Round) -> Result<Bare, String> {
         let (payload_bytes, capacity) = (round.load.payload_bytes, round.messages());
         let message_type = MessageType::bytes(payload_bytes);
@@ -53,7 +53,7 @@ impl Bare {
         let (profile, topic) =
             (CString::new(NAME).unwrap(), CString::new(dds_topic_name(&topic)).unwrap());
         let prefix = &message_type.cdr_prefix;
-        // SAFETY: everything passed is copied by the callee.
+        // SAFETY: the callee copies all arguments.
         let raw = unsafe {
             bare_open(
                 domain,

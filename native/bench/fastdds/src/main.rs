@@ -1,5 +1,5 @@
 //! What the instrument adds to Fast DDS: our worker's path against a program written by hand on the
-//! same API, in one process, taking turns every 100 messages. One JSON line per ratio;
+//! same API, in one process, taking turns every 100 messages. It prints one JSON line per ratio:
 //! `rmwbench-bench-fastdds [--times N]`.
 
 mod bare;
@@ -11,8 +11,8 @@ use rmwbench_bench::{take_turns, Compared, Limit, Load, Ours};
 use rmwbench_fastdds::FastDds;
 use rmwbench_harness::middleware::Wait;
 
-/// Slower than for the others, and more of it: Fast DDS needs more time for a message, and varies
-/// more.
+/// Slower than the other benches' loads, and more of them: Fast DDS needs more time for a message,
+/// and varies more.
 const LOADS: [Load; 3] = [
     Load { payload_bytes: 320, period_ns: 400_000, batch: 100, pairs: 10, rounds: 5 },
     Load { payload_bytes: 524_288, period_ns: 3_000_000, batch: 100, pairs: 6, rounds: 5 },
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
                 bench: "fastdds",
                 limit: Limit::EQUIVALENT,
                 name: "our worker's path / bare C++ program",
-                // Comes first in the first round: its session loads the profile that the bare
+                // This comes first in the first round: its session loads the profile that the bare
                 // program uses.
                 ours: &|round| {
                     let ours = Ours::open(

@@ -1,4 +1,4 @@
-//! One core per side: two threads on one core would measure the scheduler's slices.
+//! Gives each side a core: two threads on one core would measure the scheduler's slices.
 
 use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
 

@@ -1,9 +1,9 @@
 //! The bare program: a flag and 64 bytes in shared memory, one such box in each direction, and
 //! nothing else.
 //!
-//! On demand each side also reads the clock after it received and before it sends: what those reads
-//! cost within the path, where each waits for the loads before it, is more than the same reads in a
-//! row.
+//! On request each side also reads the clock after it received and before it sends: within the
+//! path, where each read waits for the loads before it, these reads cost more than the same reads
+//! in a row.
 
 use std::hint::black_box;
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,13 +18,13 @@ pub const PAYLOAD_BYTES: usize = 64;
 
 #[repr(C, align(128))]
 struct Mailbox {
-    /// Number of the message that lies in it, modulo 2^32.
+    /// The number of the message in the box, modulo 2^32.
     number: AtomicU32,
     _line: [u8; 60],
     payload: [u8; PAYLOAD_BYTES],
 }
 
-/// One side of the pair; mapped for the life of the process.
+/// One side of the pair; it is mapped for the life of the process.
 pub struct Bare {
     outgoing: *mut Mailbox,
     incoming: *mut Mailbox,
@@ -32,11 +32,11 @@ pub struct Bare {
     sleeps: bool,
 }
 
-// SAFETY: used by one thread at a time.
+// SAFETY: one thread at a time uses it.
 unsafe impl Send for Bare {}
 
 pub fn create() -> rustix::io::Result<OwnedFd> {
-    // Without CLOEXEC: the other side inherits it.
+    // Without CLOEXEC, because the other side inherits it.
     let fd = memfd_create("rmwbench-bare", MemfdFlags::empty())?;
     ftruncate(&fd, 4096)?;
     Ok(fd)
@@ -76,8 +76,8 @@ impl Bare {
         }
     }
 
-    /// Waits for the message after the last one received or, on the echoing side, for the next to
-    /// answer.
+    /// Waits for the message after the last received one or, on the echoing side, for the next one
+    /// to answer.
     #[inline]
     pub fn receive(&mut self, number: u32) -> [u8; PAYLOAD_BYTES] {
         // SAFETY: as above, with the roles exchanged.
@@ -97,7 +97,7 @@ impl Bare {
         }
     }
 
-    /// Goes there and back; `stamped`: with two clock reads.
+    /// Sends a message and waits for its answer; `stamped`: with two clock reads.
     pub fn ping(&mut self, payload: &[u8; PAYLOAD_BYTES], stamped: bool) -> [u8; PAYLOAD_BYTES] {
         stamp(stamped);
         self.send(payload);

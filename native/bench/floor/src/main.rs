@@ -1,4 +1,4 @@
-//! How much the instrument itself costs, as ratios of things that run beside each other.
+//! The cost of the instrument itself, as ratios of programs that run beside each other.
 //!
 //! `rmwbench-bench-floor [record|spin|futex|open_loop]... [--times N]` prints one JSON line per
 //! result (all four parts without arguments): the record path against clock reads, the floor
@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // The other process of a ping-pong.
+    // This is the other process of a ping-pong.
     if let [flag, kind, domain_id, mailbox] = &arguments[..] {
         if flag == "--echo" {
             return match pingpong::echo(kind, domain_id, mailbox) {

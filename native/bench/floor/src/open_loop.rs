@@ -1,9 +1,9 @@
-//! How many 64-byte messages a second one schedule sends while each is recorded by its writer and
-//! by its reader.
+//! How many 64-byte messages per second one schedule sends while their writer and their reader
+//! record each of them.
 //!
-//! The real schedule, recorder, floor and sink, in one process: two threads, as two workers would
-//! have. At each rate the line says how many were sent on the way, and whether every one was
-//! recorded twice.
+//! It uses the real schedule, recorder, floor and sink, in one process with two threads, as two
+//! workers would have. At each rate the line states how many messages were sent, and whether every
+//! one was recorded twice.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -29,7 +29,7 @@ const NONCE: u64 = 1;
 const WINDOW_NS: i64 = 500_000_000;
 const PERIODS_NS: [i64; 5] = [4000, 2000, 1000, 500, 250];
 const PROMISED_PER_SECOND: f64 = 500_000.0;
-/// The fewest runs that have an interval.
+/// The fewest runs for an interval.
 const RUNS: usize = 8;
 
 pub fn run(times: usize) -> Result<(), String> {
@@ -41,8 +41,8 @@ pub fn run(times: usize) -> Result<(), String> {
 
 fn at_rate(period_ns: i64, wait: Wait, times: usize) -> Result<(), String> {
     let asked = 1e9 / period_ns as f64;
-    // Where no more is asked than promised, nothing can exceed the promise: one run, to see that it
-    // keeps pace.
+    // If the requested rate is not above the promise, nothing can exceed the promise: one run shows
+    // that the schedule keeps pace.
     let exceeds = asked > PROMISED_PER_SECOND;
     let (mut rates, mut runs) = (Vec::new(), Vec::new());
     for _ in 0..if exceeds { RUNS * times } else { 1 } {
@@ -65,7 +65,7 @@ fn at_rate(period_ns: i64, wait: Wait, times: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Messages per second that both sides recorded, and the counts behind it.
+/// The messages per second that both sides recorded, and the counts behind it.
 fn once(period_ns: i64, wait: Wait) -> Result<(f64, Value), String> {
     let capacity = (WINDOW_NS / period_ns) as u64 + 1;
     let file = memfd(&layout(NONCE, &[(Kind::Sent, 1, capacity), (Kind::Received, 2, capacity)]))
@@ -130,7 +130,7 @@ fn once(period_ns: i64, wait: Wait) -> Result<(f64, Value), String> {
     let scheduled =
         Scheduled { slot: slot.clone(), arrival: Arrival::Periodic { period_ns, phase_ns: 0 } };
     let (report, reported) = std::sync::mpsc::channel();
-    // In a thread of its own: it changes its thread's timer slack.
+    // A thread of its own, because it changes its thread's timer slack.
     let schedule = std::thread::spawn(move || {
         schedule::run(
             vec![scheduled],
@@ -160,7 +160,7 @@ fn once(period_ns: i64, wait: Wait) -> Result<(f64, Value), String> {
     Ok((sent_records.min(received_records) as f64 * 1e9 / (time_ns - at_ns) as f64, details))
 }
 
-/// Records in a section, as the orchestrator would read it.
+/// The number of records in a section, as the orchestrator would read it.
 fn claimed(file: impl AsFd, section: u64) -> u64 {
     let mut bytes = [0; 8];
     rustix::io::pread(file, &mut bytes, 64 * (1 + section) + 24)

@@ -1,9 +1,9 @@
 //! The floor against the bare program: round trips of 64 bytes between two processes, taking turns
 //! every 100 messages.
 //!
-//! All run in the floor's own waiting threads: after 100 round trips over the floor the sink goes
-//! through 100 over the bare mailbox, and 100 more with four clock reads each, before it returns.
-//! So the same two threads on the same two cores do all of it, and nothing spins beside them.
+//! All run in the floor's own waiting threads: after 100 round trips over the floor, the sink does
+//! 100 over the bare mailbox, and 100 more with four clock reads each, before it returns. So the
+//! same two threads on the same two cores do all of it, and no other thread spins.
 
 use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ use crate::bare::{self, Bare, PAYLOAD_BYTES};
 const PER_TURN: usize = 100;
 const WARM_UP: usize = 20;
 
-/// State of a sink that only the floor's one waiting thread enters.
+/// The state of a sink that only the floor's one waiting thread enters.
 struct OneThread<T>(UnsafeCell<T>);
 
 // SAFETY: a session has one waiting thread, and `main` touches the state only before the first
@@ -110,9 +110,9 @@ impl Sink for OneThread<Echoing> {
 pub fn run(kind: &str, times: usize) -> Result<(), String> {
     let sleeps = kind == "futex";
     let what = format!("floor {kind} / bare {kind} ping-pong");
-    // Where nothing sleeps the floor is little more than its clock reads, and what those cost a
-    // message that waits for them depends on the processor: the promise is of the line that has
-    // them on both sides.
+    // Without sleeping, the floor costs little more than its clock reads, and the cost of these for
+    // a message that waits for them depends on the processor: the promise is about the line that
+    // has the reads on both sides.
     let against_bare = line(&what, if sleeps { Limit::Within(0.9, 1.25) } else { Limit::None });
     if affinity::cores().len() < 2 {
         print(&against_bare.no_data("not testable here: needs two cores"));
@@ -124,7 +124,7 @@ pub fn run(kind: &str, times: usize) -> Result<(), String> {
     let mut peer = Peer(
         Command::new(std::env::current_exe().map_err(|e| e.to_string())?)
             .args(["--echo", kind, &domain_id.to_string(), &mailbox.as_raw_fd().to_string()])
-            .stdin(Stdio::piped()) // its end of file tells the peer to leave
+            .stdin(Stdio::piped()) // its end of file makes the peer leave
             .spawn()
             .map_err(|e| e.to_string())?,
     );
@@ -173,7 +173,8 @@ pub fn run(kind: &str, times: usize) -> Result<(), String> {
     result["details"] =
         json!({"clock_read_ns": clock_ns, "excess_in_clock_reads": ratio::median(&excess)});
     print(&result);
-    // How much of the excess are clock reads where they hurt, each waiting for the message before.
+    // How much of the excess is due to clock reads in the path, where each waits for the message
+    // before.
     let limit = if sleeps { Limit::None } else { Limit::AtMost(1.05) };
     print(
         &line(&format!("{what} with four clock reads in its path"), limit).of_pairs(floor, stamped),
@@ -206,7 +207,7 @@ pub fn echo(kind: &str, domain_id: &str, mailbox: &str) -> Result<(), String> {
     let _subscription =
         node.subscription(&endpoint("ping", sleeps), sink).map_err(|e| e.to_string())?;
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).map_err(|e| e.to_string())?;
-    // The waiting thread may be in the bare mailbox for ever: leave without asking it.
+    // The waiting thread may wait for the bare mailbox for ever: exit without stopping it.
     std::process::exit(0)
 }
 

@@ -1,8 +1,8 @@
-//! What a record costs, in clock reads: both are timed in turns of the same length.
+//! The cost of a record, in clock reads: both are timed in turns of the same length.
 //!
-//! The promise counts the stamps of a record and one clock read more for everything else; of the
-//! harness's whole path over a middleware that does nothing, two more: it writes or checks the
-//! payload's header and pattern besides, and finds the message's place in the bookkeeping.
+//! The promise is the stamps of a record and one clock read more for everything else. For the
+//! harness's whole path over a middleware that does nothing, it is two more: the path also writes
+//! or checks the payload's header and pattern, and finds the message's place in the bookkeeping.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -70,7 +70,8 @@ pub fn run() -> Result<(), String> {
     .to_vec();
     let file = memfd(&layout(NONCE, &sections)).map_err(|e| e.to_string())?;
     let records = Records::map(file).map_err(|e| e.to_string())?;
-    // What is timed, and the clock reads that it may take; without stamps the promise is a rate.
+    // The timed path, and the number of clock reads that it may take; without stamps the promise is
+    // a rate.
     let mut paths: Vec<(&str, Option<u32>, Turn)> = vec![
         ("SENT record with its stamps", Some(3 + 1), sent(&records)),
         ("RECEIVED record with its stamps", Some(4 + 1), received(&records)),
@@ -112,7 +113,7 @@ pub fn run() -> Result<(), String> {
     Ok(())
 }
 
-/// Nanoseconds per iteration of one turn.
+/// The nanoseconds per iteration of one turn.
 fn timed(turn: impl FnOnce()) -> f64 {
     let begin_ns = now_ns();
     turn();

@@ -1,11 +1,10 @@
-//! The same exchange written by hand on iceoryx2's API: what a user writes who wants each message's
+//! The same exchange written by hand on iceoryx2's API, as by a user who wants each message's
 //! latency.
 //!
 //! It fills and reads the whole payload as the worker does, since that is the user's work and not
 //! the instrument's; it stamps a message twice, before the publish call and after the take, and
-//! twice more around the writing of a loan. It
-//! waits on a wait set, as one does who has more than one subscription, or in the listener itself,
-//! which is enough for one.
+//! twice more around the writing of a loan. It waits on a wait set, as a user with more than one
+//! subscription does, or in the listener itself, which is enough for one.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{mpsc, Arc};
@@ -47,8 +46,8 @@ struct Reader {
 type AnyError = Box<dyn std::error::Error>;
 
 impl Bare {
-    /// `config` as the worker has it from its profile; the service as it derives it from reliable
-    /// keep-last 10.
+    /// `config` is what the worker gets from its profile; the service is what the worker derives
+    /// from reliable keep-last 10.
     pub fn open(
         config: &Config,
         round: &Round,
@@ -190,7 +189,8 @@ impl ByHand for Bare {
             let mut sample = unsafe { sample.assume_init() };
             let granted_ns = now_ns();
             write_message(sample.payload_mut(), seq);
-            // The wait for the loan is part of it, the writing is the user's; so is ours.
+            // The wait for the loan is part of the latency, the writing is the user's work; our
+            // path does the same.
             self.call_ns.push(asked_ns + now_ns() - granted_ns);
             sample.send().expect("the reader is there");
         } else {

@@ -3,7 +3,7 @@
 //!
 //! `rmwbench-bench-iceoryx2 [copy|loan|listener]... [--times N]` (all parts without arguments).
 //! `listener` is `copy` against a program that waits in its one listener, where the others and the
-//! worker wait on a wait set: what the worker's way of waiting adds for who has one subscription.
+//! worker wait on a wait set: what the worker's way of waiting costs a user with one subscription.
 
 mod bare;
 

@@ -1,9 +1,8 @@
-//! The same exchange written by hand on Zenoh's API: what a user writes who wants each message's
-//! latency.
+//! The same exchange written by hand on Zenoh's API, as by a user who wants each message's latency.
 //!
 //! It fills and reads the whole payload as the worker does, since that is the user's work and not
-//! the instrument's; it stamps a message twice, before the put and when the sample is in hand. The
-//! put takes the message over, as in Zenoh's examples, and its memory is used again.
+//! the instrument's; it stamps a message twice, before the put and after the sample was taken. The
+//! put takes over the message's memory, as in Zenoh's examples, and its memory is used again.
 //! `block` receives from Zenoh's ring channel, `callback` in Zenoh's own thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,10 +21,10 @@ use zenoh::{Config, Session, Wait as _};
 
 const KEY: &str = "rmwbench/0/bare";
 
-/// Fields in the order of closing.
+/// The fields are in the order of closing.
 pub struct Bare {
     publisher: Publisher<'static>,
-    /// What was sent last, and is ours again when Zenoh has let go of it.
+    /// The message that was sent last; it can be used again when Zenoh has released it.
     message: Bytes,
     call_ns: Vec<i64>,
     reader: Arc<Reader>,
@@ -124,7 +123,7 @@ impl ByHand for Bare {
 impl Drop for Bare {
     fn drop(&mut self) {
         self.reader.stop.store(true, Ordering::Relaxed);
-        // An empty message gets the reading thread out of its wait; it carries no sequence number.
+        // An empty message ends the reading thread's wait; it has no sequence number.
         let _ = self.publisher.put(&[0_u8; 0][..]).wait();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -69,8 +69,8 @@ fn run(asked: &Asked<'_>, root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The profile's text for two sessions, with sockets of their own: the words that the worker fills
-/// in, filled in by hand.
+/// The profile's text for two sessions, with sockets of their own: this fills in the words that the
+/// worker would fill in.
 fn pair(text: &str, root: &Path) -> zenoh::Result<[Config; 2]> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let socket = || {

@@ -1,5 +1,10 @@
 //! Removal of what a killed process left: its ports stay registered, and its full queue stays full,
 //! until a living process cleans up.
+//!
+//! iceoryx2 does it by itself only when a node or a service is opened. A robot that runs for long
+//! needs it at three more times, and so does the instrument: when peers are counted (a dead peer is
+//! not a match), when a reader's queue stays full, and when a client has its maximum of requests
+//! without an answer.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-/* Plain functions over what the API has as structs: nothing here decides anything. */
+/* Plain functions over the API's structs: nothing here decides anything. */
 #include "blob.h"
 
 #include "type.h"
@@ -7,7 +7,8 @@ int32_t rmwbench_topic(int32_t participant, const char *name, const char *type_n
                        uint32_t body_bytes, const void **type) {
   struct ddsi_sertype *made = rmwbench_type_new(type_name, body_bytes);
   const dds_entity_t topic = dds_create_topic_sertype(participant, name, &made, NULL, NULL, NULL);
-  /* The topic has taken our reference, and `made` is now the one in use, which it keeps alive. */
+  /* The topic has taken our reference, and `made` is now the one in use, which the topic keeps
+   * alive. */
   if (topic < 0) ddsi_sertype_unref(made);
   *type = made;
   return topic;

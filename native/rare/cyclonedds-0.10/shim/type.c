@@ -23,7 +23,7 @@ static const uint8_t plain_cdr_little_endian[HEADER_BYTES] = {0, 1, 0, 0};
 
 static struct rmwbench_message *message_new(const struct ddsi_sertype *type,
                                             enum ddsi_serdata_kind kind, size_t size) {
-  /* Zeros behind it, because RTPS sends multiples of four bytes and asks for what is there. */
+  /* Zeros follow it, because RTPS sends multiples of four bytes and reads the padding. */
   const size_t padded = (size + 3) & ~(size_t)3;
   struct rmwbench_message *message = ddsrt_malloc(sizeof *message + padded);
   ddsi_serdata_init(&message->common, type, kind);
@@ -96,7 +96,7 @@ static struct ddsi_serdata *from_keyhash(const struct ddsi_sertype *type,
   return key_of(type);
 }
 
-/* `sample` is a body. */
+/* Makes a message from `sample`, which is a body. */
 static struct ddsi_serdata *from_sample(const struct ddsi_sertype *type,
                                         enum ddsi_serdata_kind kind, const void *sample) {
   if (kind != SDK_DATA) return key_of(type);
@@ -106,7 +106,7 @@ static struct ddsi_serdata *from_sample(const struct ddsi_sertype *type,
   return &message->common;
 }
 
-/* Of a writer (no subscriber) the chunk that it loaned, of a reader the one that arrived. */
+/* For a writer (no subscriber) the chunk that it loaned, for a reader the chunk that arrived. */
 static struct ddsi_serdata *from_iox(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
                                      void *subscriber, void *chunk) {
   struct rmwbench_message *message = ddsrt_malloc(sizeof *message);
@@ -118,8 +118,8 @@ static struct ddsi_serdata *from_iox(const struct ddsi_sertype *type, enum ddsi_
   return &message->common;
 }
 
-/* A chunk of another writer of this topic and type: not ours if it was serialised with its header.
- */
+/* Returns the body in a chunk from any writer of this topic and type; another worker serialised it
+ * if it has its header. */
 static bool body_of(const struct ddsi_serdata *common, const uint8_t **bytes, size_t *size) {
   *bytes = common->iox_chunk;
   *size = body_bytes_of(common);
@@ -170,7 +170,8 @@ static struct ddsi_serdata *to_untyped(const struct ddsi_serdata *common) {
   return untyped;
 }
 
-/* Samples of the typed API: this worker takes CDR, and nobody else has topics of this type. */
+/* Samples of the typed API are not supported: this worker takes CDR, and nobody else has topics of
+ * this type. */
 static bool to_sample(const struct ddsi_serdata *common, void *sample, void **bufptr,
                       void *buflim) {
   (void)common, (void)sample, (void)bufptr, (void)buflim;

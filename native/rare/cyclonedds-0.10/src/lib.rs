@@ -1,10 +1,10 @@
-//! Eclipse Cyclone DDS 0.10 as Debian ships it, with iceoryx 2.0.3: what ROS 2 Humble's default RMW
-//! of its time was built on.
+//! Eclipse Cyclone DDS 0.10 as Debian packages it, with iceoryx 2.0.3: the release on which ROS 2
+//! Humble's default RMW was built.
 //!
 //! Messages are raw CDR under ROS 2's topic and type names, written by one copy, through a type of
-//! this worker's own (`shim/type.c`): the same bytes on the wire as any other DDS of these names,
-//! and in shared memory the body in place. Everything that release 11 has too is in
-//! [`rmwbench_cyclone`]; what this release does in a way of its own, [`release`] tells it.
+//! this worker's own (`shim/type.c`): the same bytes on the wire as any other DDS with these names,
+//! and in shared memory the body in place. Code that release 11 shares is in [`rmwbench_cyclone`];
+//! [`release`] implements what differs in this release.
 
 mod release;
 mod security;
@@ -110,7 +110,8 @@ impl Middleware for CycloneDds {
     }
 }
 
-/// The dates of the tags in Cyclone's own repository; empty for one that this table does not know.
+/// The dates of the tags in Cyclone's own repository; empty for a version that is not in this
+/// table.
 fn release_date(version: &str) -> &'static str {
     match version {
         "0.10.2" => "2022-08-26",

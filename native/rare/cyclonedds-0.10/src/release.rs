@@ -1,5 +1,5 @@
-//! What release 0.10 does in a way of its own: topics of this worker's raw type
-//! (`shim/type.c`), whose messages carry the body alone in shared memory.
+//! The parts of the worker that are specific to release 0.10: topics of this worker's raw type
+//! (`shim/type.c`), whose messages have only their body in shared memory.
 
 use std::ffi::c_void;
 
@@ -15,7 +15,7 @@ use rmwbench_harness::middleware::{EndpointConfig, Error, Granted, SessionConfig
 use crate::settings::Settings;
 use crate::{shared_memory, sys};
 
-/// What stands before a message in its chunk: iceoryx's header and Cyclone's, generously.
+/// The bytes before a message in its chunk: iceoryx's header and Cyclone's, rounded up generously.
 const CHUNK_HEADERS_BYTES: usize = 256;
 
 pub struct ThisRelease;
@@ -54,8 +54,8 @@ impl Release for ThisRelease {
             ));
         }
         let qos = DdsQos::asked(config, INFINITE_NS)?;
-        // Asked by name, because shared memory is only for a QoS that says so.
-        // SAFETY: the pointer is ours and every value lies within its enumeration.
+        // Both are set explicitly: shared memory needs a QoS that states them.
+        // SAFETY: the pointer is ours and every value is within its enumeration.
         unsafe {
             sys::dds_qset_liveliness(qos.as_ptr(), sys::LIVELINESS_AUTOMATIC, INFINITE_NS);
             sys::dds_qset_deadline(qos.as_ptr(), INFINITE_NS);
@@ -106,7 +106,8 @@ impl Release for ThisRelease {
         unsafe { dds_is_loan_available(writer) }
     }
 
-    /// Nothing is kept, but iceoryx would end a process that asks for a larger chunk than it has.
+    /// There is no further data, but iceoryx would end a process that requests a chunk larger than
+    /// its largest.
     fn writer(
         parents: &Parents<Self>,
         config: &EndpointConfig,
@@ -186,7 +187,7 @@ impl Message for RawMessage {
 
     #[inline]
     fn body(&self) -> &[u8] {
-        // SAFETY: so many bytes of the message, which we hold.
+        // SAFETY: the view has this many bytes of the message, which this holds.
         unsafe { std::slice::from_raw_parts(self.view.bytes, self.view.size) }
     }
 

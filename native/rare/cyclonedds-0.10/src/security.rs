@@ -5,7 +5,7 @@ use std::path::Path;
 use rmwbench_harness::keystore::Keystore;
 use rmwbench_harness::middleware::{Error, SessionConfig};
 
-/// Where Debian has the plug-ins, of the architecture that this was built for.
+/// Where Debian has the plug-ins, for the architecture of this build.
 #[cfg(target_arch = "x86_64")]
 const PLUGINS: &str = "/usr/lib/x86_64-linux-gnu/libddsc0debian";
 #[cfg(target_arch = "aarch64")]

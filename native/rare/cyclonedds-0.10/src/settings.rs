@@ -1,5 +1,5 @@
-//! The modes as a second fragment of Cyclone's own XML, behind the profile's: Cyclone takes
-//! several, and the later one wins.
+//! The modes as a second fragment of Cyclone's own XML, after the profile's: Cyclone accepts
+//! several, and later ones override earlier ones.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use rmwbench_iceoryx::roudi;
 
 use crate::security;
 
-/// For the description.
+/// The modes for the description.
 pub const MODES: [(&str, &str); 9] = [
     ("transport", "udp|shm"),
     ("batching", "no: with its WriteBatch, Cyclone DDS 0.10 keeps messages until a datagram is full or the application flushes"),
@@ -24,12 +24,12 @@ pub const MODES: [(&str, &str); 9] = [
     ("compression", "no: Cyclone DDS compresses nothing"),
 ];
 
-/// What a session opens with.
+/// The settings with which a session opens.
 pub struct Settings {
-    /// Fragments of XML, separated as Cyclone takes them.
+    /// Fragments of XML, separated in the form that Cyclone takes.
     text: String,
     shared_memory: bool,
-    /// RouDi's largest chunks; iceoryx ends a process that asks for a larger one.
+    /// The size of RouDi's largest chunks; iceoryx ends a process that requests a larger one.
     pub largest_chunk: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The C functions of the shim, which `shim/blob.h` documents, and of Cyclone DDS those that the
+//! The C functions of the shim, which `shim/blob.h` documents, and those of Cyclone DDS that the
 //! other worker does not call.
 
 use std::ffi::{c_char, c_int, c_void};

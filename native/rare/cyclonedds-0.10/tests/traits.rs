@@ -1,7 +1,7 @@
-//! What is particular to this worker, on the traits: its own raw type on the wire and in shared
+//! Properties of this worker alone, on the traits: its own raw type on the wire and in shared
 //! memory, and DDS Security.
 //!
-//! Each test runs in namespaces of its own. Two domains of the test's process pose as one on the
+//! Each test runs in namespaces of its own. Two domains of the test's process have one id on the
 //! network (`ExternalDomainId`): between endpoints of one domain Cyclone sends nothing.
 
 use std::collections::BTreeMap;
@@ -119,8 +119,8 @@ impl Handler for Echo {
     }
 }
 
-/// Cyclone's receive thread alone takes acknowledgements, and a reliable writer of keep all with 30
-/// kB unacknowledged waits for some; one of keep last never waits.
+/// Only Cyclone's receive thread takes acknowledgements, and a reliable keep_all writer with 30 kB
+/// unacknowledged waits for some; a keep_last writer never waits.
 #[test]
 fn who_may_wait_for_acknowledgements_never_does_so_in_the_receive_thread() {
     isolated("who_may_wait_for_acknowledgements_never_does_so_in_the_receive_thread", || {

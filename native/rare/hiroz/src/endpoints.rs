@@ -29,10 +29,10 @@ const KEEPS_LAST: &str = "hiroz's own queue, of the history's depth; full, it dr
 const KEEPS_ALL: &str = "hiroz's own queue, without a limit: it is never full";
 const NO_QUEUE: &str = "wait callback has no queue: Zenoh's receiving thread delivers each message";
 
-/// What stands in for a message type: hiroz wants one, and never sees a message of it.
+/// A placeholder for a message type: hiroz requires one, and never sees a message of it.
 type Any = ZBuf;
 
-/// Takes a message as it came, encapsulation header included.
+/// Takes a message unchanged, encapsulation header included.
 pub struct AsItCame;
 
 impl ZDeserializer for AsItCame {
@@ -55,9 +55,9 @@ pub struct HirozPublisher {
 }
 
 pub struct HirozSubscription {
-    /// Dropped first: no take follows. None where Zenoh's thread delivers.
+    /// This is dropped first: no take follows. None if Zenoh's thread delivers.
     queued: Option<Queued>,
-    /// hiroz's, of whichever kind.
+    /// hiroz's subscription, of either kind.
     _subscriber: Box<dyn Send>,
     node: Arc<ZNode>,
     topic: String,
@@ -74,7 +74,7 @@ struct Queued {
 }
 
 impl Queued {
-    /// Messages that were queued, are not any more, and were not taken either.
+    /// The number of messages that were queued, are not queued any more, and were not taken either.
     fn dropped(&self) -> u64 {
         let taken = self.taken.load(Ordering::Relaxed);
         self.bell.rung().saturating_sub(taken + (self.waiting)() as u64)
@@ -225,7 +225,7 @@ impl HirozSubscription {
                 subscriber.queue.clone().ok_or_else(|| failed(&"a subscriber without queue"))?;
             let (asked, taken) = (queue.clone(), Arc::new(AtomicU64::new(0)));
             let count = taken.clone();
-            // As hiroz's own `recv` takes, which waits for a single queue.
+            // The same as hiroz's own `recv`, which waits for a single queue.
             let take = move |notified_ns| {
                 let Some(sample) = queue.try_recv() else { return false };
                 count.fetch_add(1, Ordering::Relaxed);

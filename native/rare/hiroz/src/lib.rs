@@ -1,4 +1,4 @@
-//! hiroz: ROS 2 over Zenoh in Rust, on the wire what rmw_zenoh speaks.
+//! hiroz: ROS 2 over Zenoh in Rust, with the wire protocol of rmw_zenoh.
 //!
 //! Messages are serialised CDR with ROS 2's encapsulation header under the key that rmw_zenoh uses:
 //! domain, topic, type and the type's RIHS01 hash. The hashes are those that ROS 2 Jazzy generates
@@ -6,7 +6,7 @@
 //!
 //! `block` and `poll` read hiroz's own queue of each subscription, which the harness's receive loop
 //! empties ([`readers`]); `callback` is called in Zenoh's receiving thread. Peers need a router to
-//! find each other, as rmw_zenoh's do.
+//! find each other, as those of rmw_zenoh do.
 
 mod endpoints;
 mod readers;

@@ -1,9 +1,9 @@
-//! How `block` and `poll` wait: hiroz's own queue of each subscription, which the harness's receive
-//! loop empties.
+//! How `block` and `poll` wait: on hiroz's own queue of each subscription, which the harness's
+//! receive loop empties.
 //!
 //! hiroz waits for one queue at a time, and 200 nodes must not need 200 threads. Its feature `rmw`
-//! has what its own RMW waits with: a call whenever a message was queued. Here that call tells the
-//! session's loop whose queue it was.
+//! has the function by which its own RMW waits: a call whenever a message was queued. Here that
+//! call informs the session's loop which queue it was.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use std::sync::Arc;
 use rmwbench_harness::middleware::{Error, Wait};
 use rmwbench_harness::pump::{Announcements, Announcing, Pumps, Registration, Source};
 
-/// Takes one message from a queue and delivers it; whether there was one. The argument is when the
-/// wait returned, 0 where nobody waits.
+/// Takes one message from a queue and delivers it; returns whether there was one. The argument is
+/// when the wait returned, 0 if no thread waits.
 pub type Take = Box<dyn Fn(i64) -> bool + Send + Sync>;
 
 /// A subscription as its loop sees it.
@@ -21,16 +21,16 @@ pub struct Reader {
     bell: Arc<Bell>,
 }
 
-/// The receive loops of a session and what the blocking one waits for.
+/// The receive loops of a session, and the queues for which the blocking one waits.
 #[derive(Default)]
 pub struct Readers {
     pumps: Pumps<Reader>,
     announced: Arc<Announcements>,
 }
 
-/// What hiroz rings when it queued a message.
+/// hiroz calls it when it has queued a message.
 pub struct Bell {
-    /// By which the loop knows the queue; [`NOBODY`] where it does not block on it.
+    /// The loop knows the queue by this token; [`NOBODY`] if it does not block on it.
     token: AtomicUsize,
     rung: AtomicU64,
     announced: Arc<Announcements>,
@@ -47,7 +47,7 @@ impl Readers {
         })
     }
 
-    /// Has the loop for `wait` take, until what this returns is gone.
+    /// From now on the loop for `wait` takes, until the result is dropped.
     pub fn add(
         &self,
         wait: Wait,
@@ -59,7 +59,7 @@ impl Readers {
 }
 
 impl Bell {
-    /// Called by Zenoh's threads, or by the publisher's own when both ends are in this session.
+    /// Called by Zenoh's threads, or by the publisher's own if both ends are in this session.
     pub fn ring(&self) {
         self.rung.fetch_add(1, Ordering::Relaxed);
         let token = self.token.load(Ordering::Acquire);
@@ -68,7 +68,7 @@ impl Bell {
         }
     }
 
-    /// Messages that were queued so far.
+    /// The number of messages that were queued so far.
     pub fn rung(&self) -> u64 {
         self.rung.load(Ordering::Relaxed)
     }

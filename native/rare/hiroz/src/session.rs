@@ -17,16 +17,16 @@ use crate::readers::Readers;
 pub const UNTOUCHED: &str = "untouched";
 pub const ROUTER: &str = "router";
 
-/// Where rmw_zenoh's sessions look for a router.
+/// The port at which rmw_zenoh's sessions search for a router.
 const ROUTER_PORT: u16 = 7447;
 
-/// None: another one serves.
+/// None: another router serves.
 pub struct Router(Option<ZContext>);
 
 impl Router {
     pub fn start() -> Result<Router, Error> {
-        // A trial with rmw_zenoh in it starts a router for each of the two; they want the same
-        // port, and one will do.
+        // A trial that includes rmw_zenoh starts a router for each of the two; both need the same
+        // port, and one router is enough.
         if TcpStream::connect((Ipv4Addr::LOCALHOST, ROUTER_PORT)).is_ok() {
             eprintln!("daemon router: another one serves already, and is used");
             return Ok(Router(None));
@@ -116,7 +116,7 @@ impl trait_::Session for HirozSession {
     }
 }
 
-/// ROS 2's node names have letters, digits and underscores.
+/// ROS 2's node names consist of letters, digits and underscores.
 fn ros_node_name(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }

@@ -1,8 +1,7 @@
-//! Types as rmw_zenoh's keys name them: the DDS name, and RIHS01, the hash of the type's
-//! description.
+//! Types as in rmw_zenoh's keys: the DDS name, and RIHS01, the hash of the type's description.
 //!
-//! The hash cannot be had from a layout, which has no names of fields: those of the types that this
-//! benchmark sends are listed in `type_hashes.txt`, as ROS 2 Jazzy's rosidl generates them.
+//! The hash cannot be computed from a layout, which has no names of fields: the hashes of this
+//! benchmark's types are listed in `type_hashes.txt`, as ROS 2 Jazzy's rosidl generates them.
 
 use hiroz::{TypeHash, TypeInfo};
 use rmwbench_harness::message_type::MessageType;
@@ -10,7 +9,7 @@ use rmwbench_harness::middleware::Error;
 
 const HASHES: &str = include_str!("type_hashes.txt");
 
-/// Errors: unsupported for a type without a known hash.
+/// The type's name and hash. Errors: unsupported for a type without a known hash.
 pub fn info(message_type: &MessageType, object: &str) -> Result<TypeInfo, Error> {
     let line = HASHES
         .lines()

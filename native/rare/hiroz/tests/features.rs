@@ -1,4 +1,4 @@
-//! What a build of hiroz's users has that is said to be as installed.
+//! The features of a build of hiroz's users that is described as installed.
 
 #[test]
 fn the_features_are_told_and_change_nothing_as_installed() {

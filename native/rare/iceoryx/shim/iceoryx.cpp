@@ -1,8 +1,8 @@
-// What src/sys.rs calls: iceoryx 2.0's classes behind plain functions. Nothing here decides
-// anything.
+// The functions that src/sys.rs calls: iceoryx 2.0's classes behind plain functions. Nothing here
+// decides anything.
 //
-// Publishers use the port below UntypedPublisher, as iceoryx's own C binding does: the class tells
-// whether there are subscribers and not how many.
+// Publishers use the port below UntypedPublisher, as iceoryx's own C binding does: the class
+// reports whether there are subscribers and not how many.
 
 #include <cstdint>
 #include <cstring>
@@ -64,10 +64,10 @@ struct rmwbench_publisher {
   iox::PublisherPortUserType port;
 };
 
-// Something that messages are taken from, by one thread at a time. One of the three is there.
+// An object from which one thread at a time takes messages. It has one of the three.
 //
-// A client sends from another thread than it takes from, without a lock: its port keeps the two
-// apart, and a lock that is held while a full queue of requests is waited for would keep the
+// A client sends from another thread than the one that takes, without a lock: its port separates
+// the two. A lock that is held during the wait for a full queue of requests would prevent the
 // answers from being taken, for which the service waits.
 struct rmwbench_origin {
   std::unique_ptr<iox::popo::UntypedSubscriber> subscriber;
@@ -76,7 +76,7 @@ struct rmwbench_origin {
   void (*arrived)(void *context) = nullptr;
   void *context = nullptr;
 
-  // Calls `work` with whichever is there and the state and event that announce a message.
+  // Calls `work` with the one that exists, and with the state and event that announce a message.
   template <typename Work>
   void with(Work work) {
     if (subscriber) {
@@ -127,7 +127,7 @@ rmwbench_publisher *rmwbench_publisher_new(const char *service, const char *inst
 
 void rmwbench_publisher_delete(rmwbench_publisher *publisher) { delete publisher; }
 
-// NULL where there is no chunk to be had.
+// NULL if no chunk is available.
 void *rmwbench_publisher_loan(rmwbench_publisher *publisher, uint32_t bytes) {
   auto chunk = publisher->port.tryAllocateChunk(bytes, alignment);
   return chunk.has_error() ? nullptr : chunk.value()->userPayload();
@@ -143,7 +143,7 @@ uint32_t rmwbench_publisher_matched(rmwbench_publisher *publisher) {
   return static_cast<uint32_t>(sender.m_queues.size());
 }
 
-// ---- What takes ----
+// ---- Taking ----
 
 rmwbench_origin *rmwbench_subscriber_new(const char *service, const char *instance,
                                          const char *event, uint64_t queue, uint64_t history,
@@ -185,7 +185,7 @@ rmwbench_origin *rmwbench_server_new(const char *service, const char *instance, 
 
 void rmwbench_origin_delete(rmwbench_origin *origin) { delete origin; }
 
-// NULL where there is nothing.
+// NULL if there is no message.
 const void *rmwbench_origin_take(rmwbench_origin *origin, size_t *bytes) {
   const void *payload = nullptr;
   origin->with([&](auto &source, auto, auto) {
@@ -201,14 +201,14 @@ void rmwbench_origin_release(rmwbench_origin *origin, const void *payload) {
   if (origin->server) origin->server->releaseRequest(payload);
 }
 
-// Whether messages were overwritten since the last time this was asked.
+// Whether messages were overwritten since the last call.
 bool rmwbench_origin_missed(rmwbench_origin *origin) {
   if (origin->subscriber) return origin->subscriber->hasMissedData();
   if (origin->client) return origin->client->hasMissedResponses();
   return origin->server->hasMissedRequests();
 }
 
-// Whether there is any peer.
+// Whether there is a peer.
 bool rmwbench_origin_connected(rmwbench_origin *origin) {
   if (origin->subscriber)
     return origin->subscriber->getSubscriptionState() == iox::SubscribeState::SUBSCRIBED;
@@ -226,7 +226,7 @@ bool rmwbench_client_send(rmwbench_origin *origin, void *request) {
   return !origin->client->send(request).has_error();
 }
 
-// 0: sent, 1: no chunk to be had, 2: the client is gone.
+// 0: sent, 1: no chunk available, 2: the client is gone.
 int32_t rmwbench_server_reply(rmwbench_origin *origin, const void *request, const uint8_t *reply,
                               uint32_t bytes) {
   auto loan =
@@ -260,8 +260,8 @@ void rmwbench_wait_set_detach(rmwbench_wait_set *waiting, rmwbench_origin *origi
   origin->with([&](auto &source, auto state, auto) { waiting->set.detachState(source, state); });
 }
 
-// Fills `ids` with those of the origins that have something; returns how many. Returns also when it
-// was woken.
+// Fills `ids` with those of the origins that have messages; returns their number. Also returns
+// after a wake-up.
 size_t rmwbench_wait_set_wait(rmwbench_wait_set *waiting, uint64_t *ids, size_t max) {
   size_t count = 0;
   for (const iox::popo::NotificationInfo *notification : waiting->set.wait()) {
@@ -288,12 +288,12 @@ bool rmwbench_listener_attach(iox::popo::Listener *listener, rmwbench_origin *or
   return attached;
 }
 
-// After it returned, `arrived` is called no more.
+// After it returned, `arrived` is not called again.
 void rmwbench_listener_detach(iox::popo::Listener *listener, rmwbench_origin *origin) {
   origin->with([&](auto &source, auto, auto event) { listener->detachEvent(source, event); });
 }
 
-// ---- Who is there ----
+// ---- Presence ----
 
 iox::runtime::ServiceDiscovery *rmwbench_discovery_new() {
   return new iox::runtime::ServiceDiscovery;
@@ -301,7 +301,7 @@ iox::runtime::ServiceDiscovery *rmwbench_discovery_new() {
 
 void rmwbench_discovery_delete(iox::runtime::ServiceDiscovery *discovery) { delete discovery; }
 
-// How many publishers are offered under a service and instance.
+// How many publishers are offered with this service and instance.
 uint32_t rmwbench_discovery_count(iox::runtime::ServiceDiscovery *discovery, const char *service,
                                   const char *instance) {
   uint32_t count = 0;
@@ -312,7 +312,7 @@ uint32_t rmwbench_discovery_count(iox::runtime::ServiceDiscovery *discovery, con
   return count;
 }
 
-// How many services have this name: iceoryx ends a process that asks for a second one.
+// How many services have this name: iceoryx ends a process that requests a second one.
 uint32_t rmwbench_discovery_services(iox::runtime::ServiceDiscovery *discovery, const char *service,
                                      const char *instance, const char *event) {
   uint32_t count = 0;

@@ -1,8 +1,8 @@
 // RouDi, the daemon of iceoryx, without the signals of its own program: two C functions.
 //
-// The program would end every application that is registered when it ends, by number: whatever
-// process has got the number of one that crashed. Here it must not; the orchestrator ends
-// processes. Everything else is as in the program.
+// At its end, the program would end every registered application by its PID, which may belong to
+// another process after a crash. This daemon must not; the orchestrator ends processes. Everything
+// else is as in the program.
 
 #include <memory>
 
@@ -27,8 +27,8 @@ struct Daemon {
 
 extern "C" {
 
-// Returns when applications can register; NULL where the file makes no sense. No file (""): what
-// iox-roudi does without one. What fails inside iceoryx ends the process with its words on stderr.
+// Returns when applications can register; NULL if the file is invalid. No file (""): what iox-roudi
+// does without one. An error inside iceoryx ends the process, with iceoryx's text on stderr.
 void *rmwbench_roudi_start(const char *file) {
   iox::log::LogManager::GetLogManager().SetDefaultLogLevel(iox::log::LogLevel::kWarn,
                                                            iox::log::LogLevelOutput::kHideLogLevel);
@@ -39,7 +39,7 @@ void *rmwbench_roudi_start(const char *file) {
   return config.has_error() ? nullptr : new Daemon(config.value());
 }
 
-// Ends it and removes its segments, sockets and locks.
+// Ends RouDi and removes its segments, sockets and locks.
 void rmwbench_roudi_stop(void *daemon) { delete static_cast<Daemon *>(daemon); }
 
 }  // extern "C"

@@ -1,4 +1,4 @@
-//! A service's client: iceoryx's Client, whose answers come to it alone.
+//! A service's client: iceoryx's Client, which receives only its own answers.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub struct IceoryxClient {
     _presence: Presence,
     taken: Taken,
     granted: Granted,
-    /// Chunks that could not be had.
+    /// The number of chunks that were not available.
     refused: u64,
     _session: Arc<Shared>,
 }
@@ -34,7 +34,7 @@ impl IceoryxClient {
         let name = session.name(config, c"service")?;
         let (service, instance, event) =
             (name.service.as_ptr(), name.instance.as_ptr(), name.event.as_ptr());
-        // SAFETY: strings that outlive the call, which copies them.
+        // SAFETY: the strings outlive the call, which copies them.
         let origin = Origin(unsafe {
             sys::rmwbench_client_new(service, instance, event, queues.queue, queues.block)
         });
@@ -62,8 +62,8 @@ impl Publisher for IceoryxClient {
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> Result<(), PublishError> {
         let Ok(size) = u32::try_from(bytes) else { return Err(PublishError::Failed) };
-        // SAFETY: a chunk of so many bytes is ours until it is sent, which also gives back what has
-        // nowhere to go.
+        // SAFETY: a chunk of this many bytes is ours until it is sent; sending also returns a chunk
+        // that has no receiver.
         let sent = unsafe {
             let chunk = sys::rmwbench_client_loan(self.taken.origin(), size);
             if chunk.is_null() {
@@ -82,7 +82,7 @@ impl Publisher for IceoryxClient {
 }
 
 impl Endpoint for IceoryxClient {
-    /// iceoryx has one service of a name.
+    /// iceoryx has one service with a name.
     fn matched(&self) -> u32 {
         u32::from(self.taken.is_connected())
     }

@@ -1,5 +1,5 @@
-//! What takes messages, for a subscription, a client or a service: chunks are delivered where they
-//! lie and given back.
+//! Takes messages for a subscription, a client or a service: a chunk is delivered in place and
+//! returned.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,10 +13,10 @@ use crate::session::Shared;
 use crate::sys;
 use crate::waiter::Waiter;
 
-/// What is done with a message: the chunk's address and what the sink gets.
+/// Delivers a message: the chunk's address and the delivery for the sink.
 pub type Deliver = Box<dyn Fn(*const u8, &Delivery<'_>) + Send + Sync>;
 
-/// An origin of messages that is taken from until this is dropped.
+/// An origin from which messages are taken until this is dropped.
 pub struct Taken {
     intake: Arc<Intake>,
     watch: Watch,
@@ -30,18 +30,18 @@ enum Watch {
 pub struct Intake {
     origin: Origin,
     deliver: Deliver,
-    /// iceoryx's Listener calls from its thread; the first look, which finds what was there before,
-    /// is ours.
+    /// iceoryx's Listener calls from its own thread; the first look, which finds earlier messages,
+    /// is in ours.
     taking: Mutex<()>,
     messages: AtomicU64,
-    /// Times that messages turned out to have been overwritten; iceoryx does not tell how many.
+    /// How many times messages were found overwritten; iceoryx does not report how many messages.
     overflows: AtomicU64,
 }
 
 /// An owned origin.
 pub struct Origin(pub *mut sys::Origin);
 
-// SAFETY: taken from by one thread at a time; a client's port keeps sending and taking apart.
+// SAFETY: one thread at a time takes; a client's port separates sending and taking.
 unsafe impl Send for Origin {}
 // SAFETY: as above.
 unsafe impl Sync for Origin {}
@@ -106,7 +106,7 @@ impl Taken {
         self.intake.origin.0
     }
 
-    /// What is granted, and how messages are taken.
+    /// The granted settings, and how messages are taken.
     pub fn granted(&self, mut granted: Granted) -> Granted {
         let note = match self.watch {
             Watch::Thread(_) => pump::NOTE,
@@ -117,7 +117,7 @@ impl Taken {
     }
 
     pub fn is_connected(&self) -> bool {
-        // SAFETY: a live origin.
+        // SAFETY: the origin exists.
         unsafe { sys::rmwbench_origin_connected(self.intake.origin.0) }
     }
 
@@ -153,8 +153,8 @@ impl Intake {
         self.origin.0
     }
 
-    /// Takes and delivers until there is nothing, in iceoryx's own thread, which has no other
-    /// reader waiting.
+    /// Takes and delivers until there is no message, in iceoryx's own thread, in which no other
+    /// reader waits.
     fn drain(&self) {
         let mut notified_ns = now_ns();
         while self.take(notified_ns) {
@@ -168,17 +168,17 @@ impl Source for Intake {
     fn take(&self, notified_ns: i64) -> bool {
         let _one = self.taking.lock().unwrap_or_else(|e| e.into_inner());
         let mut bytes = 0;
-        // SAFETY: a live origin; what it gives is ours until it is released.
+        // SAFETY: the origin exists; a chunk is ours until it is released.
         let chunk = unsafe { sys::rmwbench_origin_take(self.origin.0, &mut bytes) };
         if chunk.is_null() {
-            // SAFETY: a live origin.
+            // SAFETY: the origin exists.
             if unsafe { sys::rmwbench_origin_missed(self.origin.0) } {
                 self.overflows.fetch_add(1, Ordering::Relaxed);
             }
             return false;
         }
         self.messages.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: a chunk of so many bytes, which nobody writes any more.
+        // SAFETY: the chunk has this many bytes, which nobody writes any more.
         let payload = unsafe { std::slice::from_raw_parts(chunk, bytes) };
         (self.deliver)(chunk, &Delivery::taken(notified_ns, payload, true));
         // SAFETY: taken above.

@@ -1,7 +1,7 @@
-//! How many publishers or clients a name has: iceoryx tells its subscribers and servers only
-//! whether there is one.
+//! How many publishers or clients there are with a name: iceoryx reports to subscribers and servers
+//! only whether there is one.
 //!
-//! So each announces itself by an offer of its own under a separate instance, which carries no
+//! So each announces itself by an offer of its own with a separate instance, which carries no
 //! messages; RouDi lists offers, and ends those of a process that died.
 
 use std::ffi::{CStr, CString};
@@ -13,7 +13,7 @@ use crate::sys;
 /// An announcement; dropping it ends it.
 pub struct Presence(*mut sys::Publisher);
 
-// SAFETY: a port of shared memory, used by one thread at a time.
+// SAFETY: a port of shared memory, which one thread at a time uses.
 unsafe impl Send for Presence {}
 
 impl Presence {
@@ -21,7 +21,7 @@ impl Presence {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let event = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let event = CString::new(event).expect("digits");
-        // SAFETY: strings that outlive the call, which copies them.
+        // SAFETY: the strings outlive the call, which copies them.
         Presence(unsafe {
             sys::rmwbench_publisher_new(
                 service.as_ptr(),
@@ -44,7 +44,7 @@ impl Drop for Presence {
 /// Reads RouDi's list.
 pub struct Census(Mutex<*mut sys::Discovery>);
 
-// SAFETY: used behind the lock alone.
+// SAFETY: it is used only under the lock.
 unsafe impl Send for Census {}
 // SAFETY: as above.
 unsafe impl Sync for Census {}
@@ -66,8 +66,8 @@ impl Census {
         }
     }
 
-    /// Whether a service of this name is offered, be it by a process that died and whose end RouDi
-    /// has not noticed yet.
+    /// Whether a service with this name is offered, even by a process that died and whose end RouDi
+    /// has not yet noticed.
     pub fn has_service(&self, service: &CStr, instance: &CStr, event: &CStr) -> bool {
         let discovery = self.0.lock().unwrap();
         // SAFETY: as above.

@@ -1,4 +1,4 @@
-//! A topic's publisher. A copy is what it must be: a chunk is taken, filled and sent.
+//! A topic's publisher. A copy does the minimum: it takes a chunk, fills it and sends it.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ pub struct IceoryxPublisher {
     _presence: Presence,
     port: *mut sys::Publisher,
     granted: Granted,
-    /// Chunks that could not be had: their pool was empty, or too many are under way.
+    /// The number of chunks that were not available: their pool was empty, or too many are in use.
     refused: u64,
     _session: Arc<Shared>,
 }
 
-// SAFETY: a port of shared memory, used by one thread at a time.
+// SAFETY: a port of shared memory, which one thread at a time uses.
 unsafe impl Send for IceoryxPublisher {}
 
 impl IceoryxPublisher {
@@ -30,7 +30,7 @@ impl IceoryxPublisher {
         let name = session.name(config, c"message")?;
         let (service, instance, event) =
             (name.service.as_ptr(), name.instance.as_ptr(), name.event.as_ptr());
-        // SAFETY: strings that outlive the call, which copies them.
+        // SAFETY: the strings outlive the call, which copies them.
         let port = unsafe {
             sys::rmwbench_publisher_new(service, instance, event, queues.history, queues.block)
         };
@@ -57,7 +57,7 @@ impl Publisher for IceoryxPublisher {
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> Result<(), PublishError> {
         let Ok(size) = u32::try_from(bytes) else { return Err(PublishError::Failed) };
-        // SAFETY: a chunk of so many bytes is ours until it is sent.
+        // SAFETY: a chunk of this many bytes is ours until it is sent.
         unsafe {
             let chunk = sys::rmwbench_publisher_loan(self.port, size);
             if chunk.is_null() {
@@ -73,7 +73,7 @@ impl Publisher for IceoryxPublisher {
 
 impl Endpoint for IceoryxPublisher {
     fn matched(&self) -> u32 {
-        // SAFETY: a live port.
+        // SAFETY: the port exists.
         unsafe { sys::rmwbench_publisher_matched(self.port) }
     }
 

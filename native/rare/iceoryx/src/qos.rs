@@ -1,4 +1,5 @@
-//! QoS in ROS 2's words to iceoryx's queues, histories and what happens when they are full.
+//! Translates QoS from ROS 2's terms to iceoryx's queues, histories and the behaviour of full
+//! queues.
 
 use rmwbench_harness::middleware::{
     EndpointConfig, Error, Granted, PublishMode, TakenAs, WhenFull,
@@ -9,23 +10,23 @@ use crate::session::Congestion;
 use crate::sys;
 
 pub struct Queues {
-    /// Messages that wait for a reader.
+    /// How many messages may wait for a reader.
     pub queue: u64,
-    /// Messages that a publisher keeps for late joiners.
+    /// How many messages a publisher keeps for late joiners.
     pub history: u64,
-    /// A publisher waits for a reader whose queue is full.
+    /// Whether a publisher waits for a reader whose queue is full.
     pub block: bool,
     pub granted: Granted,
 }
 
-/// iceoryx's limits as this install has them: a queue's capacity and a publisher's history.
+/// iceoryx's limits in this installation: a queue's capacity and a publisher's history.
 pub fn limits() -> (u32, u32) {
     // SAFETY: constants of the library.
     unsafe { (sys::rmwbench_limit_queue(), sys::rmwbench_limit_history()) }
 }
 
-/// `queue_limit`: what this kind of endpoint can have waiting. Errors: what iceoryx lacks is
-/// unsupported, no depth invalid.
+/// `queue_limit`: how many messages may wait at this kind of endpoint. Errors: unsupported for what
+/// iceoryx lacks, invalid without a depth.
 pub fn queues(
     config: &EndpointConfig,
     congestion: Option<Congestion>,

@@ -1,6 +1,7 @@
 //! RouDi 2.0.3: Debian's library in a process of its own, with pools sized for robots' messages.
 //!
-//! The worker of Cyclone DDS 0.10, which is built on the same iceoryx, starts it from here too.
+//! The worker of Cyclone DDS 0.10, which is built on the same iceoryx, also starts RouDi by this
+//! module.
 
 use std::ffi::{c_char, c_void, CString};
 use std::time::{Duration, Instant};
@@ -21,12 +22,12 @@ extern "C" {
 pub struct RouDi(*mut c_void);
 
 impl RouDi {
-    /// Starts it in this process. Errors: pools that make no sense; whatever else goes wrong ends
-    /// the process in iceoryx's words.
+    /// Starts RouDi in this process. Errors: invalid pools; any other error ends the process with
+    /// iceoryx's text.
     pub fn start(config: &SessionConfig) -> Result<RouDi, Error> {
         let configuration = configuration(config)?;
         rmwbench_roudi::refuse_second(SOCKET)?;
-        // Read once, at the start; without a file RouDi is as it is installed.
+        // The file is read once, at the start; without a file RouDi is as installed.
         let mut path = String::new();
         if let Some(configuration) = &configuration {
             let file =
@@ -37,7 +38,7 @@ impl RouDi {
         }
         let c_path = CString::new(path.clone())
             .map_err(|_| Error::invalid("TMPDIR", "it contains a NUL byte"))?;
-        // SAFETY: a string that outlives the call.
+        // SAFETY: the string outlives the call.
         let daemon = unsafe { rmwbench_roudi_start(c_path.as_ptr()) };
         if !path.is_empty() {
             let _ = std::fs::remove_file(&path);
@@ -49,7 +50,7 @@ impl RouDi {
             ));
         }
         let roudi = RouDi(daemon);
-        // Its own thread opens the socket.
+        // RouDi's own thread opens the socket.
         let deadline = Instant::now() + PATIENCE;
         while !is_running() {
             if Instant::now() > deadline {
@@ -78,9 +79,8 @@ pub fn is_running() -> bool {
     rmwbench_roudi::listens(SOCKET)
 }
 
-/// The configuration file to start RouDi with: what option or modes ask for; else the profile,
-/// where that is RouDi's own; else the default pools. None: a profile that leaves RouDi as it is
-/// installed.
+/// The configuration file with which to start RouDi: that of the option or modes; else the profile,
+/// if it is RouDi's own; else the default pools. None: a profile with RouDi as installed.
 pub fn configuration(config: &SessionConfig) -> Result<Option<Configuration>, Error> {
     if let Some(pools) = pools(config)? {
         return Ok(Some(of_pools(&pools)));
@@ -93,12 +93,12 @@ pub fn configuration(config: &SessionConfig) -> Result<Option<Configuration>, Er
     })
 }
 
-/// The pools that option or modes ask for, smallest first; None where neither does.
+/// The pools that option or modes request, smallest first; None if neither does.
 pub fn pools(config: &SessionConfig) -> Result<Option<Vec<Pool>>, Error> {
     RULES.asked(config)
 }
 
-/// The largest size that a configuration file of RouDi's names.
+/// The largest size that a configuration file of RouDi contains.
 pub fn largest(text: &str) -> Option<u64> {
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
     lines

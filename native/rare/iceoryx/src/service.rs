@@ -1,5 +1,6 @@
-//! A service: iceoryx's Server. iceoryx has one of a name, and ends the process that asks for a
-//! second one: so we look first, and give RouDi time to notice the death of a process that had it.
+//! A service: iceoryx's Server. iceoryx has one with a name, and ends the process that requests a
+//! second one: so this looks first, and gives RouDi time to notice the death of a process that had
+//! it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::qos;
 use crate::session::{Name, Shared};
 use crate::sys;
 
-/// RouDi misses a process after 1.5 s.
+/// The time to wait; RouDi misses a process after 1.5 s.
 const UNTIL_NOTICED: Duration = Duration::from_secs(5);
 
 pub struct IceoryxService {
@@ -49,7 +50,7 @@ impl IceoryxService {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        // SAFETY: strings that outlive the call, which copies them.
+        // SAFETY: the strings outlive the call, which copies them.
         let origin = Origin(unsafe {
             sys::rmwbench_server_new(service, instance, event, queues.queue, queues.block)
         });
@@ -65,10 +66,10 @@ impl IceoryxService {
     }
 }
 
-/// The origin as its own deliveries use it, which end before it does.
+/// The origin as its own deliveries use it; they end before it does.
 struct Answering(*mut sys::Origin);
 
-// SAFETY: taken from by one thread at a time; a client's port keeps sending and taking apart.
+// SAFETY: one thread at a time takes; a client's port separates sending and taking.
 unsafe impl Send for Answering {}
 // SAFETY: as above.
 unsafe impl Sync for Answering {}
@@ -81,7 +82,7 @@ impl Answering {
         refused: &AtomicU64,
     ) -> Result<(), PublishError> {
         let Ok(bytes) = u32::try_from(reply.len()) else { return Err(PublishError::Failed) };
-        // SAFETY: a live origin and its request, which is held until the handler has returned.
+        // SAFETY: origin and request exist; the request is held until the handler returned.
         match unsafe { sys::rmwbench_server_reply(self.0, request, reply.as_ptr(), bytes) } {
             0 => Ok(()),
             1 => {

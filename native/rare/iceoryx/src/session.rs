@@ -1,4 +1,4 @@
-//! A session: the process's runtime at RouDi and the threads that its endpoints share.
+//! A session: the process's registration with RouDi and the threads that its endpoints share.
 
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex, Once};
@@ -19,12 +19,12 @@ use crate::subscription::IceoryxSubscription;
 use crate::sys;
 use crate::waiter::Waiter;
 
-/// RouDi's largest chunk where neither profile nor option configures it.
+/// RouDi's largest chunk if neither profile nor option configures it.
 const LARGEST_AS_INSTALLED: u64 = 4 << 20;
-/// What RouDi reads when it is given no file.
+/// The file that RouDi reads if it is given none.
 const INSTALLED_FILE: &str = "/etc/iceoryx/roudi_config.toml";
 
-/// What a full queue does, whatever the QoS says.
+/// The behaviour of a full queue, whatever the QoS says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Congestion {
@@ -39,7 +39,7 @@ pub struct Shared {
     pub census: Census,
     instance: String,
     configuration: Configuration,
-    /// iceoryx ends the process when a message is larger.
+    /// iceoryx ends the process if a message is larger.
     largest_chunk: u64,
     blocking: Mutex<Option<Arc<Waiter>>>,
     polling: Mutex<Option<Arc<Waiter>>>,
@@ -73,7 +73,7 @@ impl IceoryxSession {
         static RUNTIME: Once = Once::new();
         RUNTIME.call_once(|| {
             let name = CString::new(format!("rmwbench-{}", std::process::id())).expect("digits");
-            // SAFETY: a string that outlives the call.
+            // SAFETY: the string outlives the call.
             unsafe { sys::rmwbench_runtime(name.as_ptr()) };
         });
         Ok(IceoryxSession(Arc::new(Shared {
@@ -100,7 +100,7 @@ impl Session for IceoryxSession {
     }
 }
 
-/// What iceoryx calls an endpoint: service, instance and event; and the instance of those who
+/// iceoryx's name of an endpoint: service, instance and event; and the instance by which endpoints
 /// announce themselves.
 pub struct Name {
     pub service: CString,
@@ -166,7 +166,7 @@ impl Shared {
     }
 }
 
-/// A node is a name, which this worker does not give to iceoryx.
+/// A node is a name, which this worker does not pass to iceoryx.
 struct IceoryxNode(Arc<Shared>);
 
 impl Node for IceoryxNode {

@@ -28,7 +28,7 @@ impl IceoryxSubscription {
         let name = session.name(config, c"message")?;
         let (service, instance, event) =
             (name.service.as_ptr(), name.instance.as_ptr(), name.event.as_ptr());
-        // SAFETY: strings that outlive the call, which copies them.
+        // SAFETY: the strings outlive the call, which copies them.
         let origin = Origin(unsafe {
             sys::rmwbench_subscriber_new(
                 service,

@@ -1,5 +1,5 @@
-//! One thread that takes for all endpoints of a session: the harness's receive loop, blocked on
-//! iceoryx's WaitSet or spinning.
+//! One thread that takes for all endpoints of a session: the harness's receive loop, which blocks
+//! on iceoryx's WaitSet or spins.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use crate::sys;
 
 pub struct Waiter {
     pump: Pump<Intake>,
-    /// Endpoints that may still be added: a WaitSet has so many places.
+    /// How many endpoints may still be added, because the places of a WaitSet are limited.
     free: AtomicUsize,
 }
 
-/// A WaitSet; its trigger may be pulled by any thread, everything else is the loop's.
+/// A WaitSet; any thread may pull its trigger, and only the loop uses the rest.
 struct Set(*mut sys::WaitSet);
 
 // SAFETY: one thread attaches, detaches and waits; others only pull its trigger.
@@ -33,7 +33,7 @@ impl Drop for Set {
 
 impl Set {
     fn wake(&self) {
-        // SAFETY: a live wait set; the trigger may be pulled by anybody.
+        // SAFETY: the wait set exists, and any thread may pull its trigger.
         unsafe { sys::rmwbench_wait_set_wake(self.0) };
     }
 }
@@ -60,7 +60,7 @@ impl Waiter {
         })
     }
 
-    /// False when a WaitSet has no place for more.
+    /// False if a WaitSet has no place left.
     #[must_use]
     pub fn add(&self, intake: Arc<Intake>) -> bool {
         let taken =
@@ -100,9 +100,9 @@ impl pump::WaitSet<Intake> for WaitSet {
 
     fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
         if !block {
-            self.set.wake(); // iceoryx's wait has no look without waiting here: its own trigger ends it at once
+            self.set.wake(); // a wait cannot return without waiting, so its own trigger ends it
         }
-        // SAFETY: `ids` has so many places.
+        // SAFETY: `ids` has this many places.
         let count = unsafe {
             sys::rmwbench_wait_set_wait(self.set.0, self.ids.as_mut_ptr(), self.ids.len())
         };

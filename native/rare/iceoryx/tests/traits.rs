@@ -1,5 +1,5 @@
-//! What is particular to iceoryx, on the traits: what would end the process is refused, and what
-//! waits, waits.
+//! Properties of iceoryx alone, on the traits: requests that would end the process are refused, and
+//! blocking calls block.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use serde_json::{json, Value};
 
 const WORKER: &str = env!("CARGO_BIN_EXE_rmwbench-iceoryx");
 
-/// In namespaces of its own, with a RouDi of small pools.
+/// Runs `body` in namespaces of its own, with a RouDi of small pools.
 fn with_roudi(test: &str, modes: &[(&str, Value)], body: impl FnOnce(&mut dyn Session) + Send) {
     let modes: BTreeMap<String, Value> =
         modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();

@@ -1,5 +1,4 @@
-//! LCM through its C API: UDP multicast, a channel per topic, and nothing that repeats what was
-//! lost.
+//! LCM through its C API: UDP multicast, a channel per topic, and no repetition of lost messages.
 //!
 //! - What arrives goes through one queue of an `lcm_t` and out of `lcm_handle`, in the order of
 //!   arrival: the session has an `lcm_t`
@@ -130,7 +129,7 @@ impl Middleware for Lcm {
     }
 }
 
-/// From LCM's list of releases; empty for one that this table does not know.
+/// The date in LCM's list of releases; empty for a version that is not in this table.
 fn release_date(version: &str) -> &'static str {
     match version {
         "1.3.1" => "2016-04-29",
@@ -147,7 +146,7 @@ struct Address {
     group: String,
     port: u16,
     options: BTreeMap<String, String>,
-    /// What was asked of the kernel and not granted.
+    /// A note about a request that the kernel did not grant.
     note: Option<String>,
 }
 
@@ -165,7 +164,7 @@ impl Address {
         let port: u16 = if port.is_empty() { "7667" } else { port }
             .parse()
             .map_err(|_| invalid(format!("port {port:?}")))?;
-        // A domain has two ports, and the first one of domain 0 is LCM's own.
+        // A domain has two ports, and the first one of domain 0 is LCM's default.
         let port = u16::try_from(u32::from(port) + 2 * domain)
             .map_err(|_| invalid(format!("domain {domain}: no port is left for it")))?;
         let options = options
@@ -199,7 +198,7 @@ struct Shared {
     address: Address,
     sending: Instance,
     presence: Presence,
-    /// What `block` and `poll` receive with, opened by the first reader.
+    /// The receiving instances for `block` and `poll`; the first reader opens each.
     receiving: [OnceLock<Arc<Receiving>>; 2],
     pumps: Pumps<Reader>,
 }
@@ -207,7 +206,7 @@ struct Shared {
 struct Receiving {
     instance: Instance,
     descriptor: RawFd,
-    /// Of the message under delivery; 0 while nobody waits for messages.
+    /// The stamp of the message under delivery; 0 while no thread waits for messages.
     notified_ns: AtomicI64,
 }
 
@@ -225,7 +224,7 @@ impl Session for LcmSession {
 struct LcmNode(Arc<Shared>);
 
 impl LcmNode {
-    /// What is granted to an endpoint, or why its wishes cannot be; and its channel.
+    /// The settings granted to an endpoint, or why its request is refused; and its channel.
     fn granted(&self, config: &EndpointConfig) -> Result<(Granted, CString), Error> {
         let object = format!("endpoint {}", config.endpoint);
         let qos = &config.qos;
@@ -322,8 +321,7 @@ impl Node for LcmNode {
         let capacity =
             if config.qos.history == History::KeepAll { 0 } else { config.qos.depth as c_int };
         let context = Arc::as_ptr(&reader).cast_mut().cast();
-        // SAFETY: `context` lives as long as the registration, which ends after the subscription
-        // did.
+        // SAFETY: `context` lives as long as the registration, which ends after the subscription.
         let subscription = unsafe {
             receiving.instance.subscribe(
                 &channel_pattern(&config.topic),
@@ -346,7 +344,7 @@ impl Node for LcmNode {
     }
 }
 
-/// The topic as the regular expression that a subscription takes, which matches nothing else.
+/// The topic as the regular expression for a subscription, which matches nothing else.
 fn channel_pattern(topic: &str) -> CString {
     let escaped = topic.chars().flat_map(|c| {
         (!c.is_alphanumeric() && !"_/-".contains(c)).then_some('\\').into_iter().chain([c])
@@ -406,7 +404,7 @@ impl Endpoint for LcmSubscription {
         self.granted.clone()
     }
 
-    /// LCM counts no drops: the ledger alone shows them.
+    /// LCM counts no drops: only the ledger shows them.
     fn account(&self) -> Account {
         let messages = self.registration.source().messages.load(Ordering::Relaxed);
         let note = "LCM has no other way, also within a process".into();
@@ -419,18 +417,17 @@ impl Endpoint for LcmSubscription {
 
 impl Drop for LcmSubscription {
     fn drop(&mut self) {
-        // No call begins after this one, and none is under way when the registration has ended.
+        // No call begins after this one, and none is under way after the end of the registration.
         self.registration.source().receiving.instance.unsubscribe(&self.subscription);
         self.registration.end();
     }
 }
 
-/// A subscription as its loop sees it. Whichever reader's turn it is, LCM hands out what came
-/// first.
+/// A subscription in its loop. Whichever reader has its turn, LCM delivers the oldest message.
 struct Reader {
     receiving: Arc<Receiving>,
     sink: Arc<dyn Sink>,
-    /// Where a decoder of lcm-gen puts a message; None: taken raw.
+    /// The memory where a decoder of lcm-gen puts a message; None: taken raw.
     own: Option<OwnMemory>,
     messages: AtomicU64,
 }
@@ -442,7 +439,7 @@ impl Source for Reader {
     }
 }
 
-/// LCM's call for one message of a subscription, within `lcm_handle`.
+/// LCM calls this for one message of a subscription, within `lcm_handle`.
 unsafe extern "C" fn arrived(
     buffer: *const ReceiveBuffer,
     _channel: *const c_char,
@@ -451,7 +448,7 @@ unsafe extern "C" fn arrived(
     // SAFETY: the context of `subscription`, and a buffer that is valid during this call.
     let (reader, received) = unsafe { (&*context.cast::<Reader>(), (*buffer).bytes()) };
     reader.messages.fetch_add(1, Ordering::Relaxed);
-    // SAFETY: `lcm_handle` is called by the loop's thread alone.
+    // SAFETY: only the loop's thread calls `lcm_handle`.
     let payload = reader.own.as_ref().map_or(received, |own| unsafe { own.copy(received) });
     reader.sink.deliver(&Delivery::taken(
         reader.receiving.notified_ns.load(Ordering::Relaxed),
@@ -474,7 +471,7 @@ impl Handled {
         let wake = Arc::new(wake);
         let raised = wake.clone();
         let raise = move || {
-            let _ = rustix::io::write(&*raised, &1_u64.to_ne_bytes()); // full means raised already
+            let _ = rustix::io::write(&*raised, &1_u64.to_ne_bytes()); // full: it is already raised
         };
         Ok((Handled { receiving, wake, attached: Vec::new() }, Box::new(raise)))
     }
@@ -496,11 +493,11 @@ impl WaitSet<Reader> for Handled {
             PollFd::new(&*self.wake, PollFlags::IN),
             PollFd::from_borrowed_fd(queue, PollFlags::IN),
         ];
-        // Without readers, what is left in the queue is nobody's.
+        // Without readers, the rest of the queue belongs to nobody.
         let waiting = &mut waiting[..if self.attached.is_empty() { 1 } else { 2 }];
         let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
         if poll(waiting, (!block).then_some(&at_once)).is_err() {
-            return; // a signal: what the entries tell is old
+            return; // a signal: the entries are old
         }
         if !waiting[0].revents().is_empty() {
             let _ = rustix::io::read(&*self.wake, &mut [0; 8]);

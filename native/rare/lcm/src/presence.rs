@@ -1,10 +1,10 @@
-//! Who is there: LCM has no discovery, so each process with this worker tells the others which
-//! endpoints it has.
+//! The present endpoints: LCM has no discovery, so each process with this worker informs the others
+//! which endpoints it has.
 //!
-//! The list of a process is a message of LCM itself, on the port beside the traffic's, so that a
-//! process which only publishes still receives no traffic: at every change, when a process is heard
-//! for the first time, and each half second. A process that was not heard for three seconds is
-//! gone, as one that was killed.
+//! The list of a process is a message of LCM itself, on the port next to that of the traffic, so
+//! that a process that only publishes still receives no traffic. It is sent at every change, when a
+//! process is heard for the first time, and each half second. A process that was not heard for
+//! three seconds counts as gone, as if it was killed.
 
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void, CStr};
@@ -30,7 +30,7 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// A line of a process's list.
+    /// A line in a process's list.
     fn line(&self) -> String {
         match self {
             Entry::Publisher(topic) => format!("p{topic}"),
@@ -46,7 +46,7 @@ impl Entry {
     }
 }
 
-/// An endpoint on its process's list as long as this lives.
+/// An endpoint that is in its process's list as long as this lives.
 pub struct Entered {
     line: String,
     peer: String,
@@ -79,7 +79,7 @@ struct Process {
 impl Presence {
     pub fn start(url: &str) -> Result<Presence, Error> {
         static SESSIONS: AtomicU64 = AtomicU64::new(0);
-        // Of two processes of two hosts, the numbers may be the same, and the clocks are not.
+        // Two processes of two hosts may have the same PID, but not the same clock reading.
         let session = SESSIONS.fetch_add(1, Ordering::Relaxed);
         let own = now_ns() as u64 ^ (u64::from(process::id()) << 40) ^ (session << 32);
         let processes = Mutex::new(HashMap::from([(
@@ -93,7 +93,7 @@ impl Presence {
             ended: AtomicBool::new(false),
         });
         let context = Arc::as_ptr(&shared).cast_mut().cast();
-        // SAFETY: `shared` lives until the thread, which alone handles messages, has ended.
+        // SAFETY: `shared` lives until the thread has ended, and only that thread handles messages.
         let subscription = unsafe { shared.instance.subscribe(CHANNEL, heard, context, 0) };
         // It ends with the instance.
         subscription.ok_or_else(|| {
@@ -137,7 +137,7 @@ impl Drop for Entered {
 impl Drop for Presence {
     fn drop(&mut self) {
         self.shared.ended.store(true, Ordering::Release);
-        self.shared.announce(); // it comes back, and the thread with it
+        self.shared.announce(); // it is received here, too, which wakes the thread
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -156,7 +156,7 @@ impl Shared {
 
     fn announce(&self) {
         let list = self.lock()[&self.own].lines.join("\n");
-        // What is lost is told again.
+        // A list that is lost is sent again.
         let _ = self.instance.publish(CHANNEL, format!("{:016x}\n{list}", self.own).as_bytes());
     }
 

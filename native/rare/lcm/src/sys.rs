@@ -1,5 +1,5 @@
-//! The functions of LCM's C library that the worker calls (`lcm/lcm.h`), and what the kernel grants
-//! to a socket.
+//! The functions of LCM's C library that the worker calls (`lcm/lcm.h`), and the buffer that the
+//! kernel grants to a socket.
 
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr, CString};
 use std::io;
@@ -20,12 +20,12 @@ pub struct ReceiveBuffer {
 
 impl ReceiveBuffer {
     /// # Safety
-    /// A buffer that LCM handed to a handler, during that call.
+    /// This is a buffer that LCM passed to a handler, during that call.
     pub unsafe fn bytes(&self) -> &[u8] {
         if self.data_size == 0 {
             return &[];
         }
-        // SAFETY: as long as LCM says.
+        // SAFETY: the buffer has the size that LCM states.
         unsafe { std::slice::from_raw_parts(self.data, self.data_size as usize) }
     }
 }
@@ -57,18 +57,18 @@ extern "C" {
 /// An `lcm_t`. Its functions may be called from any thread; `handle` from one.
 pub struct Instance(NonNull<c_void>);
 
-// SAFETY: LCM locks what threads share.
+// SAFETY: LCM locks the data that threads share.
 unsafe impl Send for Instance {}
 // SAFETY: as above.
 unsafe impl Sync for Instance {}
 
 pub struct Subscription(NonNull<c_void>);
 
-// SAFETY: a name for LCM, which only its instance looks into.
+// SAFETY: a handle, which only LCM's instance dereferences.
 unsafe impl Send for Subscription {}
 
 impl Instance {
-    /// It sends at once and receives from its first subscription on.
+    /// Opens an instance. It sends at once and receives from its first subscription on.
     pub fn open(url: &str) -> Result<Instance, Error> {
         let text = CString::new(url).map_err(|e| Error::invalid(url, e.to_string()))?;
         // SAFETY: a string that outlives the call.
@@ -108,7 +108,7 @@ impl Instance {
     }
 
     pub fn publish(&self, channel: &CStr, message: &[u8]) -> Result<(), ()> {
-        // SAFETY: as many bytes as said, which LCM does not keep.
+        // SAFETY: this many bytes, which LCM does not keep.
         let status = unsafe {
             lcm_publish(
                 self.0.as_ptr(),
@@ -124,14 +124,14 @@ impl Instance {
         }
     }
 
-    /// Hands one message to its handlers; false: there was none for so long.
+    /// Passes one message to its handlers; false: none came within this time.
     pub fn handle(&self, milliseconds: c_int) -> bool {
         // SAFETY: the handlers' contexts live, as `subscribe` was promised.
         unsafe { lcm_handle_timeout(self.0.as_ptr(), milliseconds) > 0 }
     }
 
-    /// Readable while messages wait, as long as the instance lives; this makes it receive. Error:
-    /// multicast does not come back here.
+    /// The descriptor is readable while messages wait, as long as the instance lives; this call
+    /// makes it receive. Error: multicast does not come back to this host.
     pub fn descriptor(&self) -> Result<RawFd, Error> {
         // SAFETY: an open instance.
         match unsafe { lcm_get_fileno(self.0.as_ptr()) } {
@@ -151,9 +151,9 @@ impl Drop for Instance {
     }
 }
 
-/// What a UDP socket gets of a receive buffer that is asked for.
+/// The part of a requested receive buffer that a UDP socket gets.
 pub fn granted_receive_buffer(bytes: usize) -> io::Result<usize> {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     set_socket_recv_buffer_size(&socket, bytes)?;
-    Ok(socket_recv_buffer_size(&socket)? / 2) // the kernel counts its own needs, too
+    Ok(socket_recv_buffer_size(&socket)? / 2) // the kernel also counts its own overhead
 }

@@ -1,8 +1,8 @@
-// The messages: bytes in the layout of std_msgs/UInt8MultiArray, so that any ROS 1 tool reads them,
-// and of a service of bytes.
+// The messages: bytes in the layout of std_msgs/UInt8MultiArray, so that any ROS 1 tool reads them;
+// and those of a service of bytes.
 //
-// A publisher by copy hands roscpp a View of what it has, so that its one copy is roscpp's own into
-// the buffer that it sends. A reader gets a vector, as generated messages have it.
+// A publisher by copy passes roscpp a View of its payload, so that roscpp makes the one copy, into
+// the buffer that it sends. A reader gets a vector, as in generated messages.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct View {
 
 struct Bytes {
   std::vector<uint8_t> data;
-  // When roscpp began to deserialise it; 0: this is the very object that was published.
+  // When roscpp began to deserialise it; 0: this is the same object that was published.
   int64_t begun_ns = 0;
 };
 
@@ -65,7 +65,7 @@ struct Serializer {
     message.begun_ns = now_ns();
     uint32_t word = 0;
     if constexpr (IsArray<Message>::value) {
-      stream.next(word);  // dimensions, which ours have none of
+      stream.next(word);  // dimensions, of which there are none
       stream.next(word);
     }
     stream.next(word);
@@ -107,7 +107,7 @@ struct Serializer<rmwbench::Response> : rmwbench::Serializer<rmwbench::Response>
 
 namespace message_traits {
 
-// Both kinds of array are std_msgs/UInt8MultiArray to everybody else.
+// To all other programs both kinds of array are std_msgs/UInt8MultiArray.
 #define RMWBENCH_ARRAY(Message)                                                           \
   template <>                                                                             \
   struct MD5Sum<Message> : MD5Sum<std_msgs::UInt8MultiArray> {                            \
@@ -133,8 +133,8 @@ RMWBENCH_ARRAY(rmwbench::Bytes)
 
 namespace service_traits {
 
-// rmwbench_msgs/Bytes: one array of bytes each way. The sum is that of both definitions, as genmsg
-// computes it.
+// rmwbench_msgs/Bytes: one array of bytes in each direction. The sum is that of both definitions,
+// as genmsg computes it.
 #define RMWBENCH_SERVICE(Message)                                             \
   template <>                                                                 \
   struct MD5Sum<Message> {                                                    \

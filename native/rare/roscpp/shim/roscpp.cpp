@@ -1,6 +1,6 @@
-// What src/sys.rs calls: roscpp's classes behind plain functions. Nothing here decides anything.
-// roscpp throws where a name, the master or memory is not as it wants; nothing of it may reach
-// Rust.
+// The functions that src/sys.rs calls: roscpp's classes behind plain functions. Nothing here
+// decides anything. roscpp throws if it does not accept a name, the master or memory; no exception
+// may reach Rust.
 
 #include <time.h>
 #include <atomic>
@@ -85,7 +85,7 @@ struct rmwbench_client {
 
 extern "C" {
 
-// Joins the ROS graph as a node of this process; false where no master answers.
+// Joins the ROS graph as a node of this process; false if no master answers.
 bool rmwbench_ros_start(const char *name, const char *master, bool rosout) {
   return told([&] {
     setenv("ROS_MASTER_URI", master, 1);
@@ -99,7 +99,7 @@ bool rmwbench_ros_start(const char *name, const char *master, bool rosout) {
   });
 }
 
-// What makes something returns NULL where it fails, and `error` says why.
+// A function that makes an object returns NULL if it fails, and `error` says why.
 rmwbench_queue *rmwbench_queue_new(bool spinning, rmwbench_error *error) {
   return guarded(error, [&] {
     auto queue = std::make_unique<rmwbench_queue>();
@@ -115,7 +115,7 @@ void rmwbench_queue_delete(rmwbench_queue *queue) {
   told([&] { delete queue; });
 }
 
-// Calls what has arrived; waits so long for something. 0: does not wait.
+// Runs the callbacks that have arrived; waits this long for one. 0: does not wait.
 void rmwbench_queue_call(rmwbench_queue *queue, double timeout_s) {
   told([&] { queue->queue.callAvailable(ros::WallDuration(timeout_s)); });
 }
@@ -140,7 +140,7 @@ int rmwbench_publish(rmwbench_publisher *publisher, const uint8_t *data, uint32_
   });
 }
 
-// False where there is no memory. Without bytes the place has no address.
+// False if there is no memory. Without bytes the place has no address.
 bool rmwbench_loan(rmwbench_publisher *publisher, uint32_t size, uint8_t **place) {
   return told([&] {
     publisher->loan = boost::make_shared<Bytes>();
@@ -184,7 +184,7 @@ rmwbench_subscriber *rmwbench_subscriber_new(const char *topic, uint32_t queue_s
   });
 }
 
-// After it returned, `deliver` is called no more.
+// After it returned, `deliver` is not called again.
 void rmwbench_subscriber_delete(rmwbench_subscriber *subscriber) {
   told([&] { subscriber->subscriber.shutdown(); });
   delete subscriber;
@@ -225,7 +225,7 @@ rmwbench_client *rmwbench_client_new(const char *service, bool persistent, rmwbe
   return guarded(error, [&] {
     ros::ServiceClientOptions options;
     options.init<rmwbench::Request, rmwbench::Response>(service, persistent, ros::M_string{});
-    // A persistent connection is made at once, and there may be no service yet.
+    // A persistent connection is opened at once, and there may be no service yet.
     ros::NodeHandle node;
     return new rmwbench_client{node.serviceClient(options), {}, {}};
   });
@@ -236,7 +236,7 @@ void rmwbench_client_delete(rmwbench_client *client) {
   delete client;
 }
 
-// Sends a request and waits for its answer; false where there was none. `message` points into the
+// Sends a request and waits for its answer; false if there was none. `message` points into the
 // client until the next call.
 bool rmwbench_client_call(rmwbench_client *client, const uint8_t *data, size_t size,
                           rmwbench_message *message) {

@@ -1,5 +1,6 @@
-//! A service's client. `ServiceClient::call` returns with the answer, so the calls of a client
-//! follow each other in a thread of its own; requests wait for it in a queue of the asked depth.
+//! A service's client. `ServiceClient::call` returns with the answer, so a thread of its own makes
+//! the calls of a client one after the other; requests wait for it in a queue of the requested
+//! depth.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -17,9 +18,9 @@ use crate::qos;
 use crate::session::Shared;
 use crate::sys;
 
-/// Requests that wait where the asked history has no end.
+/// The length of the queue if the requested history is unlimited.
 const WITHOUT_LIMIT: usize = 1000;
-/// How long an answer of the master's is taken for true.
+/// How long an answer of the master is considered true.
 const REMEMBERED: Duration = Duration::from_millis(50);
 
 pub struct RosClient {
@@ -35,12 +36,12 @@ pub struct RosClient {
 #[derive(Default)]
 struct Counts {
     answered: AtomicU64,
-    /// Calls that came back without an answer: no service, or a broken connection.
+    /// The number of calls that returned without an answer: no service, or a broken connection.
     unanswered: AtomicU64,
 }
 
-/// Where clients of a service tell that they are there: ROS 1 knows the services, not who may call
-/// them.
+/// Where clients of a service announce themselves: ROS 1's master lists services, not their
+/// clients.
 pub fn presences(service: &str) -> String {
     format!("/rmwbench_clients{service}")
 }
@@ -73,7 +74,7 @@ impl RosClient {
         let presence =
             format!("{}/p{}_{number}", presences(&service.to_string_lossy()), std::process::id());
         let presence = CString::new(presence).expect("no NUL among them");
-        // SAFETY: a string that outlives the call.
+        // SAFETY: the string outlives the call.
         unsafe { sys::rmwbench_param_set(presence.as_ptr()) };
         Ok(RosClient {
             requests: Some(requests),
@@ -98,7 +99,7 @@ fn call(
     while let Ok(request) = waiting.recv() {
         let mut answer = sys::Message::NONE;
         if client.is_null() {
-            // SAFETY: a string and an error that outlive the call.
+            // SAFETY: the string and the error outlive the call.
             let made = sys::made("client", |error| unsafe {
                 sys::rmwbench_client_new(service.as_ptr(), persistent, error)
             });
@@ -151,7 +152,7 @@ impl Endpoint for RosClient {
         let known = match *exists {
             Some((at, known)) if at.elapsed() < REMEMBERED => known,
             _ => {
-                // SAFETY: a string that outlives the call.
+                // SAFETY: the string outlives the call.
                 let known = unsafe { sys::rmwbench_service_exists(self.service.as_ptr()) };
                 *exists = Some((Instant::now(), known));
                 known
@@ -182,7 +183,7 @@ impl Endpoint for RosClient {
 
 impl Drop for RosClient {
     fn drop(&mut self) {
-        // SAFETY: a string that outlives the call.
+        // SAFETY: the string outlives the call.
         unsafe { sys::rmwbench_param_delete(self.presence.as_ptr()) };
         drop(self.requests.take());
         if let Some(caller) = self.caller.take() {

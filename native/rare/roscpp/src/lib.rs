@@ -18,7 +18,7 @@ mod session;
 mod settings;
 mod subscription;
 #[doc(hidden)]
-pub mod sys; // for the test of what its functions do with an exception
+pub mod sys; // for the test of exceptions in its functions
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ impl Middleware for Roscpp {
             middleware: "roscpp".into(),
             layer: "native".into(),
             version: env!("ROSCPP_VERSION").into(),
-            // The dates of the tags in ros_comm's own repository.
+            // These are the dates of the tags in ros_comm's own repository.
             release_date: if env!("ROSCPP_VERSION") == "1.15.15" { "2022-11-23" } else { "" }.into(),
             build: BTreeMap::from([("source".into(), json!(format!("Debian libroscpp-dev {}", env!("ROSCPP_REVISION"))))]),
             capabilities: capabilities(&[

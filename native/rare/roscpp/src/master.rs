@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use rmwbench_harness::middleware::{Daemon, Error};
 
-/// What a user would start; `rosout`, which roscore starts beside the master, only collects logs.
+/// The program that a user would start; `rosout`, which roscore starts beside the master, only
+/// collects logs.
 pub const NAME: &str = "roscore";
 const PORT: u16 = 11311;
 const PROGRAM: &str = "rosmaster";
@@ -79,7 +80,7 @@ impl Daemon for Master {}
 
 impl Drop for Master {
     fn drop(&mut self) {
-        // It keeps nothing that had to be put in order.
+        // The master has no state that must be closed in order.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.home);
@@ -91,7 +92,7 @@ pub fn is_running() -> bool {
     TcpStream::connect(("127.0.0.1", PORT)).is_ok()
 }
 
-/// As roscpp wants it.
+/// The address in roscpp's form.
 pub fn uri() -> String {
     format!("http://127.0.0.1:{PORT}")
 }

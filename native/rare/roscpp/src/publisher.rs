@@ -25,7 +25,7 @@ impl RosPublisher {
         let name = session.name(config)?;
         let publisher = sys::made(format!("endpoint {}", config.endpoint), |error| {
             let (topic, name) = (&topic, name.as_ptr());
-            // SAFETY: a string and an error that outlive the call.
+            // SAFETY: the string and the error outlive the call.
             unsafe { sys::rmwbench_publisher_new(name, topic.queue_size, topic.latch, error) }
         })?;
         Ok(RosPublisher { publisher, granted: topic.granted })
@@ -35,7 +35,7 @@ impl RosPublisher {
 impl Publisher for RosPublisher {
     fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
         let Ok(size) = u32::try_from(payload.len()) else { return Err(PublishError::Failed) };
-        // SAFETY: so many bytes, which the call copies.
+        // SAFETY: this many bytes, which the call copies.
         outcome(unsafe { sys::rmwbench_publish(self.publisher, payload.as_ptr(), size) })
     }
 
@@ -45,8 +45,8 @@ impl Publisher for RosPublisher {
         fill: &mut dyn FnMut(&mut [u8]),
     ) -> Result<(), PublishError> {
         let Ok(size) = u32::try_from(bytes) else { return Err(PublishError::Failed) };
-        // SAFETY: a vector of so many bytes, which nobody else has until it is published; an empty
-        // one has no address.
+        // SAFETY: a vector of this many bytes, which nobody else has until it is published; an
+        // empty one has no address.
         outcome(unsafe {
             let mut place = std::ptr::null_mut();
             if !sys::rmwbench_loan(self.publisher, size, &raw mut place) {
@@ -68,7 +68,7 @@ fn outcome(status: raw::Status) -> Result<(), PublishError> {
 
 impl Endpoint for RosPublisher {
     fn matched(&self) -> u32 {
-        // SAFETY: a live publisher.
+        // SAFETY: the publisher exists.
         unsafe { sys::rmwbench_publisher_matched(self.publisher) }
     }
 
@@ -76,7 +76,7 @@ impl Endpoint for RosPublisher {
         self.granted.clone()
     }
 
-    /// roscpp counts no drops: the ledger alone shows them.
+    /// roscpp counts no drops: only the ledger shows them.
     fn account(&self) -> Account {
         Account::default()
     }

@@ -1,12 +1,12 @@
-//! QoS in ROS 2's words to what a topic of ROS 1 has: a queue's size, latching, and a hint about
-//! the transport.
+//! Translates QoS from ROS 2's terms to the settings of a ROS 1 topic: a queue's size, latching,
+//! and a hint about the transport.
 
 use rmwbench_harness::middleware::{EndpointConfig, Error, Granted, PublishMode, WhenFull};
 use rmwbench_harness::qos::{Durability, History, Reliability};
 
 use crate::settings::Settings;
 
-/// roscpp's word for a queue without a limit.
+/// roscpp's value for a queue without a limit.
 const WITHOUT_LIMIT: u32 = 0;
 
 pub struct Topic {
@@ -15,7 +15,7 @@ pub struct Topic {
     pub granted: Granted,
 }
 
-/// Errors: what ROS 1 lacks is unsupported, a history without depth invalid.
+/// Errors: unsupported for what ROS 1 lacks, invalid for a history without depth.
 pub fn topic(config: &EndpointConfig, settings: &Settings) -> Result<Topic, Error> {
     let qos = &config.qos;
     let object = || format!("endpoint {}", config.endpoint);

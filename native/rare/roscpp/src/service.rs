@@ -14,7 +14,7 @@ use crate::qos;
 use crate::session::{Queue, Shared};
 use crate::sys;
 
-/// How long an answer of the master's is taken for true.
+/// How long an answer of the master is considered true.
 const REMEMBERED: Duration = Duration::from_millis(50);
 
 pub struct RosService {
@@ -96,7 +96,7 @@ impl Endpoint for RosService {
         match *clients {
             Some((at, known)) if at.elapsed() < REMEMBERED => known,
             _ => {
-                // SAFETY: a string that outlives the call.
+                // SAFETY: the string outlives the call.
                 let known = unsafe { sys::rmwbench_param_children(self.presences.as_ptr()) };
                 *clients = Some((Instant::now(), known));
                 known

@@ -1,8 +1,8 @@
 //! A session: this process as a node of the ROS graph, and the queues of callbacks that its
 //! endpoints share.
 //!
-//! ROS 1 has one node a process; nodes here are names. It has no domains either: another one than 0
-//! is a namespace.
+//! ROS 1 has one node per process, so nodes here are only names. It has no domains either: a domain
+//! other than 0 is a namespace.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ use crate::settings::Settings;
 use crate::subscription::RosSubscription;
 use crate::{master, sys};
 
-/// How long ros::spin() waits at once, too.
+/// The time that ros::spin(), too, waits at a time.
 const TURN_S: f64 = 0.1;
 
 pub struct RosSession(Arc<Shared>);
@@ -36,7 +36,7 @@ pub struct Shared {
 pub struct Queue {
     queue: *mut sys::Queue,
     closing: Arc<AtomicBool>,
-    /// None where roscpp's own AsyncSpinner calls.
+    /// None if roscpp's own AsyncSpinner calls.
     thread: Option<JoinHandle<()>>,
 }
 
@@ -123,7 +123,7 @@ impl Shared {
 impl Queue {
     fn start(wait: Wait) -> Result<Self, Error> {
         let spinning = wait == Wait::Callback;
-        // SAFETY: ROS was started, and the error outlives the call.
+        // SAFETY: ROS is started, and the error outlives the call.
         let queue =
             sys::made("queue", |error| unsafe { sys::rmwbench_queue_new(spinning, error) })?;
         let closing = Arc::new(AtomicBool::new(false));
@@ -158,7 +158,7 @@ impl Drop for Queue {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        // SAFETY: ours, deleted once, when nobody calls from it.
+        // SAFETY: ours, deleted once, when no thread calls from it.
         unsafe { sys::rmwbench_queue_delete(self.queue) };
     }
 }

@@ -1,4 +1,4 @@
-//! The profile, in this worker's own JSON, and the modes that replace what it says: roscpp has no
+//! The profile, in this worker's own JSON, and the modes that replace its settings: roscpp has no
 //! configuration file.
 
 use rmwbench_harness::middleware::{Configuration, Error, SessionConfig};
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Readers ask for TCP_NODELAY: small messages do not wait for each other.
+    /// Readers request TCP_NODELAY: small messages do not wait for each other.
     #[serde(default)]
     pub tcp_nodelay: bool,
     /// A client keeps its connection between calls.
     #[serde(default)]
     pub persistent_services: bool,
-    /// Readers ask for UDPROS.
+    /// Readers request UDPROS.
     #[serde(default)]
     pub udp: bool,
     /// A node without /rosout, to which roscpp's own log goes.
@@ -54,7 +54,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// What is in force, as a profile that would bring it about.
+    /// The settings in force, in the form of a profile that has them.
     pub fn configuration(&self) -> Configuration {
         Configuration::json(self)
     }

@@ -1,5 +1,5 @@
-//! A topic's subscription. roscpp copies a message twice on its way: from the socket, and when it
-//! is deserialised in the thread that calls back, which is what `notified` is taken before.
+//! A topic's subscription. roscpp copies a message twice: from the socket, and at deserialisation
+//! in the thread that calls back; `notified` is taken before the latter.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -104,7 +104,7 @@ impl Subscription for RosSubscription {}
 
 impl Endpoint for RosSubscription {
     fn matched(&self) -> u32 {
-        // SAFETY: a live subscriber.
+        // SAFETY: the subscriber exists.
         unsafe { sys::rmwbench_subscriber_matched(self.subscriber) }
     }
 

@@ -28,17 +28,17 @@ impl Message {
         Message { data: std::ptr::null(), bytes: 0, notified_ns: 0, taken_ns: 0, path: 0 };
 
     /// # Safety
-    /// The message must be one that the shim has just handed over.
+    /// The message must be one that the shim has just passed on.
     pub unsafe fn payload(&self) -> &[u8] {
         match self.bytes {
             0 => &[], // a vector without elements points nowhere
-            // SAFETY: so many bytes, as the caller promises.
+            // SAFETY: this many bytes, as the caller promises.
             bytes => unsafe { std::slice::from_raw_parts(self.data, bytes) },
         }
     }
 }
 
-/// What `make` made, or why roscpp refused it.
+/// The object that `make` made, or why roscpp refused it.
 pub fn made<T>(
     object: impl Into<String>,
     make: impl FnOnce(*mut raw::Error) -> *mut T,
@@ -48,7 +48,7 @@ pub fn made<T>(
     if !made.is_null() {
         return Ok(made);
     }
-    // SAFETY: the shim writes a NUL behind every text.
+    // SAFETY: the shim writes a NUL after every text.
     let words = unsafe { CStr::from_ptr(error.message.as_ptr()) };
     Err(Error::failed(object.into(), words.to_string_lossy()))
 }

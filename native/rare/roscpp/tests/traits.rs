@@ -1,5 +1,5 @@
-//! What is particular to roscpp, on the traits: who gets the very object that was published, and
-//! who a copy.
+//! Properties of roscpp alone, on the traits: which reader gets the same object that was published,
+//! and which a copy.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use serde_json::{json, Value};
 
 const WORKER: &str = env!("CARGO_BIN_EXE_rmwbench-roscpp");
 
-/// In namespaces of its own, with a master.
+/// Runs `body` in namespaces of its own, with a master.
 fn with_master(test: &str, modes: &[(&str, Value)], body: impl FnOnce(&mut dyn Session)) {
     isolated(test, || {
         let modes: BTreeMap<String, Value> =
@@ -78,8 +78,8 @@ fn what_roscpp_throws_is_an_error_in_its_words_and_nothing_ends() {
         let spaced = EndpointConfig { topic: "a b".into(), ..endpoint(1, "t", 1) };
         let error = node.publisher(&spaced).err().unwrap();
         assert!(error.to_string().contains("a b"), "{error}");
-        // The worker refuses that name itself; this is what roscpp does with it.
-        // SAFETY: strings and an error that outlive the calls.
+        // The worker refuses that name itself; this shows what roscpp does with it.
+        // SAFETY: the strings and the error outlive the calls.
         let publisher = sys::made("endpoint 1", |error| unsafe {
             sys::rmwbench_publisher_new(c"/a b".as_ptr(), 1, false, error)
         });
