@@ -2,26 +2,26 @@
 //!
 //! RustDDS has two readers. Its `SimpleDataReader` takes from a cache of the whole topic, which
 //! keeps 64 messages and more, whatever the depth, and is trimmed at every 64th message of up to 1
-//! KiB, every 8th of up to 64 KiB. Its `DataReader` takes all that is there out of that cache at
-//! each call, into a history of the depth, and hands on the oldest of that. The worker does the
-//! same: a depth is the same room as elsewhere. It keeps the `SimpleDataReader` underneath, which
-//! lets messages be copied into memory that is used again.
+//! KiB, every 8th of up to 64 KiB. At each call, its `DataReader` takes all messages out of that
+//! cache, into a history of the depth, and returns the oldest of them. The worker does the same, so
+//! that a depth means the same room as elsewhere. It uses the `SimpleDataReader` underneath, which
+//! allows copying messages into memory that is used again.
 
 use std::collections::VecDeque;
 
 use rustdds::SampleIdentity;
 
-/// What RustDDS's cache of a topic holds at most when nothing is missing: its limit, and what comes
-/// between two times that it is trimmed.
+/// The most messages in RustDDS's cache of a topic when none is missing: its limit, and those that
+/// come between two times that it is trimmed.
 const CACHED: usize = 64;
 const BETWEEN_TRIMS: usize = 64;
 
 pub struct Message {
-    /// Less its encapsulation header.
+    /// The message without its encapsulation header.
     pub body: Vec<u8>,
-    /// Who wrote it, and which of its messages it is.
+    /// Its writer, and its number there.
     pub identity: SampleIdentity,
-    /// The request that it answers, where its writer told that beside the data.
+    /// The request that it answers, if its writer sent that beside the data.
     pub related: Option<SampleIdentity>,
 }
 
@@ -29,19 +29,19 @@ pub struct History {
     /// None: keep_all, whose messages stay in RustDDS's cache until their turn.
     depth: Option<usize>,
     messages: VecDeque<Message>,
-    /// Memory to use again.
+    /// Memory that can be used again.
     spare: Vec<Vec<u8>>,
 }
 
 impl History {
-    /// `bytes`: of a message. Memory for one is touched now, so that the first message does not pay
-    /// for its pages.
+    /// `bytes`: the size of a message. The memory of one is touched now, so that the first message
+    /// does not pay for its pages.
     pub fn new(depth: Option<usize>, bytes: usize) -> History {
         History { depth, messages: VecDeque::new(), spare: vec![vec![0xA5; bytes]] }
     }
 
-    /// Messages to take from RustDDS before one is handed on: all that it can have at once. What
-    /// comes meanwhile is left for the next time.
+    /// How many messages to take from RustDDS before one is delivered: as many as it can have at
+    /// once. Messages that come meanwhile are left for the next time.
     pub fn at_once(&self) -> usize {
         self.depth.map_or(1, |depth| depth.max(CACHED) + BETWEEN_TRIMS)
     }
@@ -54,7 +54,7 @@ impl History {
         self.spare.push(memory);
     }
 
-    /// Full, it drops its oldest.
+    /// Adds a message; a full history drops its oldest.
     pub fn push(&mut self, message: Message) {
         if self.depth.is_some_and(|depth| self.messages.len() >= depth) {
             let oldest = self.messages.pop_front();

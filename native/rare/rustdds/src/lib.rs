@@ -1,7 +1,7 @@
-//! RustDDS: DDS in Rust, over UDP, on the wire what other vendors speak.
+//! RustDDS: DDS in Rust, over UDP, with the wire protocol of other vendors.
 //!
 //! Messages are raw CDR on keyless topics with ROS 2's names, so the worker talks to real ROS 2
-//! nodes and to the other DDS workers. RustDDS has no listeners; it tells of data by mio sources
+//! nodes and to the other DDS workers. RustDDS has no listeners; it announces data by mio sources
 //! and wakers. Decisions, each in the module that carries it out:
 //! - [`raw`]: a writer's message is built once, a reader's is copied out once, as a deserialiser
 //!   has to.
@@ -11,7 +11,7 @@
 //! - [`service`]: a pair of topics, with rmw_cyclonedds's header or with identities beside the
 //!   data, as rmw_fastrtps has it.
 //!
-//! One participant serves the process, as in ROS 2; a node has no place in RustDDS.
+//! One participant serves the process, as in ROS 2; RustDDS has no nodes.
 
 mod history;
 mod peers;

@@ -1,8 +1,9 @@
-//! Who is matched: counted from what discovery knows, by RustDDS's own test of QoS.
+//! The matched endpoints: counted from the endpoints that discovery knows, by RustDDS's own test of
+//! QoS.
 //!
-//! A status event tells each match, but RustDDS drops the fifth that nobody has read, and offers no
-//! other count (its `get_matched_subscriptions` is a placeholder that panics). Discovery knows the
-//! endpoints of other participants; ours are listed here.
+//! A status event reports each match, but RustDDS drops the fifth unread event, and offers no other
+//! count (its `get_matched_subscriptions` is a placeholder that panics). Discovery knows the
+//! endpoints of other participants; those of this one are listed here.
 
 use std::sync::Mutex;
 

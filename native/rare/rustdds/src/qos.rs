@@ -1,12 +1,12 @@
-//! QoS in ROS 2's words to RustDDS's and back.
+//! Translates QoS between ROS 2's terms and RustDDS's.
 
 use rmwbench_harness::middleware::{EndpointConfig, Error, SessionConfig};
 use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
 use rustdds::{policy, QosPolicies, QosPolicyBuilder};
 
-/// As ros2-client has it: DDS's own default.
+/// The same as in ros2-client: DDS's own default.
 const MAX_BLOCKING_MS: i64 = 100;
-/// Far more than RustDDS's own 64, beyond which a reader drops what it has not yet taken.
+/// Far more than RustDDS's own 64, beyond which a reader drops messages that it has not yet taken.
 const MAX_SAMPLES: i32 = 8192;
 
 pub const OPTIONS: [&str; 2] = ["max_blocking_ms", "max_samples"];
@@ -33,8 +33,8 @@ impl Limits {
     }
 }
 
-/// What an endpoint asks for. Errors: what RustDDS lacks is unsupported, a history without depth
-/// invalid.
+/// The QoS that an endpoint requests. Errors: unsupported for what RustDDS lacks, invalid for a
+/// history without depth.
 pub fn asked(config: &EndpointConfig, limits: &Limits) -> Result<QosPolicies, Error> {
     let object = || format!("endpoint {}", config.endpoint);
     let asked = &config.qos;
@@ -75,7 +75,7 @@ pub fn asked(config: &EndpointConfig, limits: &Limits) -> Result<QosPolicies, Er
     .build())
 }
 
-/// What is in force, read back.
+/// The QoS in force, read back.
 pub fn granted(policies: &QosPolicies) -> Qos {
     let (history, depth) = match policies.history() {
         Some(policy::History::KeepAll) => (History::KeepAll, 0),

@@ -1,9 +1,9 @@
-//! Messages as bytes: what stands between RustDDS's serialisers and the harness.
+//! Messages as bytes: the layer between RustDDS's serialisers and the harness.
 //!
-//! RustDDS wants a message as a value that it serialises, and gives it back as a value that it
-//! deserialises from its receive buffer. A message to write is built here, once, and handed over by
+//! RustDDS takes a message as a value that it serialises, and returns it as a value that it
+//! deserialises from its receive buffer. A message to write is built here, once, and passed on by
 //! reference count. A message that was read is copied once out of that buffer, into one that is
-//! used again: what a deserialiser does with a sequence of octets.
+//! used again, as a deserialiser does with a sequence of octets.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -41,7 +41,7 @@ impl DeserializerAdapter<()> for Raw {
     fn transform_decoded((): ()) {}
 }
 
-/// Copies a message's body where it can be looked at.
+/// Copies a message's body into memory that can be read.
 #[derive(Clone, Copy)]
 pub struct CopyTo<'a>(pub &'a RefCell<Vec<u8>>);
 
@@ -56,7 +56,7 @@ impl Decode<'_, ()> for CopyTo<'_> {
     }
 }
 
-/// Where a payload stands in a message's body.
+/// Where a payload is in a message's body.
 #[derive(Clone, Debug)]
 pub struct Layout {
     prefix: Vec<u8>,
@@ -65,7 +65,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// `header_bytes` of our own stand before the body.
+    /// `header_bytes`: the size of our own header before the body.
     pub fn new(message_type: &MessageType, header_bytes: usize) -> Layout {
         let prefix = message_type.cdr_prefix.get(ENCAPSULATION_BYTES..).unwrap_or_default();
         Layout {
@@ -84,7 +84,8 @@ impl Layout {
         message.into()
     }
 
-    /// None: too short for this type. What follows, padding say, is not looked at.
+    /// The payload; None if the body is too short for this type. Bytes after it, such as padding,
+    /// are ignored.
     pub fn payload<'a>(&self, body: &'a [u8]) -> Option<&'a [u8]> {
         body.get(self.prefix.len()..self.prefix.len() + self.payload_bytes)
     }

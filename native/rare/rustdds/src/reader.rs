@@ -1,4 +1,4 @@
-//! A reader: what the harness's receive loop takes from, one message after the other.
+//! A reader: the harness's receive loop takes from it, one message after the other.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
@@ -34,12 +34,12 @@ pub trait Outlet: Send {
 }
 
 pub struct Sample<'a> {
-    /// The message less its encapsulation header.
+    /// The message without its encapsulation header.
     pub body: &'a [u8],
     pub delivery: Delivery<'a>,
-    /// Who wrote it, and which of its messages it is.
+    /// Its writer, and its number there.
     pub identity: SampleIdentity,
-    /// The request that it answers, where its writer told that beside the data.
+    /// The request that it answers, if its writer sent that beside the data.
     pub related: Option<SampleIdentity>,
 }
 
@@ -50,7 +50,7 @@ impl Outlet for Arc<dyn Sink> {
 }
 
 pub struct Reader {
-    /// Dropped first: no take follows.
+    /// This is dropped first: no take follows.
     registration: Registration<Inner>,
     _watching: Watching,
     granted: Granted,
@@ -58,17 +58,17 @@ pub struct Reader {
     shared: Arc<Shared>,
 }
 
-/// A reader as its loop sees it.
+/// The part of a reader that its loop uses.
 pub struct Inner {
-    /// By which RustDDS's events tell of it.
+    /// The number by which RustDDS's events name it.
     pub number: usize,
     reader: SimpleDataReader<(), Raw>,
-    /// Of the loop's thread alone.
+    /// Only the loop's thread uses it.
     intake: Mutex<Intake>,
     taken: AtomicU64,
-    /// Of another type or encoding under our name.
+    /// The number of messages with another type or encoding under our name.
     malformed: AtomicU64,
-    /// What RustDDS says that it lost; absent until it says so.
+    /// The number of messages that RustDDS reports as lost; absent until it reports any.
     lost: AtomicI32,
     incompatible: AtomicI32,
 }
@@ -116,7 +116,8 @@ impl Reader {
             publish_mode: PublishMode::Async,
             wait: config.wait,
             take: Some(TakenAs::Typed),
-            // RustDDS acknowledges what it received, not what was taken: no writer waits.
+            // RustDDS acknowledges a message when it is received, not when it is taken: no writer
+            // waits.
             when_full: Some(WhenFull::DropsAtReader),
             notes: vec![pump::NOTE.into(), TYPED.into(), of_history.into()],
         };
@@ -148,12 +149,12 @@ impl Drop for Reader {
 }
 
 impl Inner {
-    /// Until messages come after this, nothing wakes.
+    /// Clears the notifications: only a message that comes after this wakes the loop.
     pub fn drain_notifications(&self) {
         self.reader.drain_read_notifications();
     }
 
-    /// Takes the next message that RustDDS has into `history`; whether there was one.
+    /// Takes RustDDS's next message into `history`; returns whether there was one.
     fn take_into(&self, history: &mut History) -> bool {
         let body = RefCell::new(history.memory());
         let taken = loop {
@@ -180,7 +181,7 @@ impl Inner {
 impl Source for Inner {
     fn take(&self, notified_ns: i64) -> bool {
         if notified_ns == 0 {
-            self.drain_notifications(); // RustDDS's manual wants it before each take
+            self.drain_notifications(); // RustDDS's manual requires it before each take
         }
         let mut intake = self.intake.lock().expect("a delivery panicked");
         let Intake { outlet, layout, history } = &mut *intake;

@@ -1,8 +1,8 @@
 //! Services: a pair of topics, on which every client reads every reply.
 //!
-//! ROS 2 has two ways to tell whose reply it is. `header` (rmw_cyclonedds): 16 bytes before the
-//! body, a number of the client and one of the request. `identity` (rmw_fastrtps): nothing in the
-//! message, but the request's writer and sequence number beside it.
+//! ROS 2 has two ways to identify the client of a reply. `header` (rmw_cyclonedds): 16 bytes before
+//! the body, a number of the client and one of the request. `identity` (rmw_fastrtps): nothing in
+//! the message, but the request's writer and sequence number beside it.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -33,14 +33,14 @@ impl Mapping {
 pub struct Client {
     replies: Reader,
     requests: Writer,
-    /// Ours, in the headers.
+    /// This client's number in the headers.
     number: u64,
     last_request: AtomicI64,
     foreign: Arc<Foreign>,
     mapping: Mapping,
 }
 
-/// Replies to other clients.
+/// Counts of replies to other clients.
 #[derive(Default)]
 struct Foreign {
     replies: AtomicU64,
@@ -184,7 +184,7 @@ impl Outlet for Answering {
     fn sample(&self, sample: &Sample<'_>) {
         let (header, related) = match self.mapping {
             Mapping::Header => (&sample.body[..HEADER_BYTES], None),
-            // A client may ask to have its own name told back.
+            // A client may request that its own name is returned.
             Mapping::Identity => (&[][..], Some(sample.related.unwrap_or(sample.identity))),
         };
         self.handler.handle(&sample.delivery, &mut |payload: &[u8]| {

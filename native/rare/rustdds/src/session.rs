@@ -1,4 +1,4 @@
-//! The participant of a process, and what its endpoints share.
+//! The participant of a process, and the data that its endpoints share.
 
 use std::sync::Arc;
 
@@ -22,12 +22,12 @@ use crate::wait_set::Readers;
 use crate::watch::Watch;
 use crate::writer::Writer;
 
-/// Publication on crates.io.
+/// The date of publication on crates.io.
 pub const RELEASE_DATE: &str = "2026-10-29";
 /// Beyond this domain the ports that RTPS computes are not valid.
 const LAST_DOMAIN: u32 = 232;
 
-/// How ROS 2 tells whose reply a service's reply is.
+/// How ROS 2 identifies the client of a service's reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mapping {
@@ -35,15 +35,15 @@ pub enum Mapping {
     Identity,
 }
 
-/// What endpoints need of their session.
+/// The data that endpoints need from their session.
 pub struct Shared {
     pub publisher: Publisher,
     pub subscriber: Subscriber,
-    /// Before the participant goes, its endpoints are no longer waited for.
+    /// Its loops must end before the participant.
     pub readers: Readers,
     pub watch: Watch,
     pub limits: Limits,
-    /// Whether a best-effort write may wait for the socket; None: as RustDDS has it, which is no.
+    /// Whether a best-effort write may wait for the socket; None: RustDDS's default, which is no.
     pub may_block: Option<bool>,
     pub mapping: Mapping,
     pub peers: Peers,
@@ -125,7 +125,7 @@ fn mapping_name(mapping: Mapping) -> &'static str {
     }
 }
 
-/// A mode with a single level here.
+/// Checks a mode that has a single level here.
 fn only(config: &SessionConfig, mode: &str, level: &str, reason: &str) -> Result<(), Error> {
     match config.mode::<String>(mode)? {
         Some(asked) if asked != level => {

@@ -1,5 +1,5 @@
-//! RustDDS's event sources, as the harness's receive loop blocks on them: a mio poll for the
-//! readers of a session.
+//! RustDDS's event sources, on which the harness's receive loop blocks: a mio poll for the readers
+//! of a session.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -13,14 +13,14 @@ use rustdds::mio1::{self, event::Source, Events, Interest, Poll, Registry, Token
 
 use crate::reader::Inner;
 
-/// The poll's own token: somebody called the waker.
+/// The poll's own token: the waker was called.
 const WOKEN: Token = Token(0);
 
-/// The receive loops of a session and what the blocking one waits for.
+/// The receive loops of a session, and the sources for which the blocking one waits.
 pub struct Readers {
     pumps: Pumps<Inner>,
     registry: Registry,
-    /// Until the first reader that blocks.
+    /// None after the first reader that blocks took it.
     wait_set: Mutex<Option<WaitSet>>,
     waker: Arc<mio1::Waker>,
 }
@@ -40,14 +40,13 @@ impl Readers {
         })
     }
 
-    /// A reader that blocks is registered while it can still be changed, before it is added;
-    /// dropping it takes it out again. `number`: from 1.
+    /// Registers a reader that blocks; this is done while the reader can still be changed, before
+    /// it is added. Dropping the reader removes it. `number`: from 1.
     pub fn register(&self, source: &mut dyn Source, number: usize) -> std::io::Result<()> {
         source.register(&self.registry, Token(number), Interest::READABLE)
     }
 
-    /// Has the loop that waits in the manner of `wait` take for `reader` until what this returns is
-    /// gone.
+    /// From now on the loop for `wait` takes for `reader`, until the result is dropped.
     pub fn add(&self, wait: Wait, reader: Arc<Inner>) -> Result<Registration<Inner>, Error> {
         self.pumps.add(wait, reader, || {
             let wait_set = self.wait_set.lock().unwrap_or_else(|e| e.into_inner()).take();
@@ -61,7 +60,7 @@ impl Readers {
 struct WaitSet {
     poll: Poll,
     events: Events,
-    /// By their numbers: the loop's token, and the reader.
+    /// By the readers' numbers: the loop's token, and the reader.
     attached: HashMap<usize, (usize, Arc<Inner>)>,
 }
 
@@ -80,8 +79,8 @@ impl pump::WaitSet<Inner> for WaitSet {
             Ok(()) => {}
             Err(e) if e.kind() == ErrorKind::Interrupted => return,
             Err(e) => {
-                // No reader of this session can hear any more: say so, and keep additions and
-                // removals going.
+                // No reader of this session can be woken any more: print the error, and keep
+                // additions and removals working.
                 eprintln!("RustDDS's event sources: {e}");
                 thread::sleep(Duration::from_millis(100));
                 return;
@@ -89,8 +88,8 @@ impl pump::WaitSet<Inner> for WaitSet {
         }
         for event in &self.events {
             if let Some((token, reader)) = self.attached.get(&event.token().0) {
-                // Before messages are taken, as RustDDS's manual has it: one that comes after this
-                // wakes us again.
+                // This comes before messages are taken, as in RustDDS's manual: a message that
+                // comes after this wakes the loop again.
                 reader.drain_notifications();
                 ready.push(*token);
             }

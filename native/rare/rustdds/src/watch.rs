@@ -1,8 +1,8 @@
-//! The status of all endpoints of a session: a thread reads the events as they come, asleep
-//! otherwise.
+//! The status of all endpoints of a session: a thread reads the events when they come, and
+//! otherwise sleeps.
 //!
-//! RustDDS keeps four unread status events of an endpoint and drops what comes beyond, matches too:
-//! so somebody has to read them all the time, and what is matched is counted in [`crate::peers`].
+//! RustDDS keeps four unread status events of an endpoint and drops further ones, even matches: so
+//! a thread must read them all the time, and matches are counted in [`crate::peers`].
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,12 +11,12 @@ use std::thread::{self, JoinHandle};
 
 use rustdds::mio1::{event::Source, Events, Interest, Poll, Registry, Token, Waker};
 
-/// The thread's own token: it is to look around.
+/// The thread's own token: it must check all endpoints.
 const ATTENTION: Token = Token(0);
 
-/// Something whose status the thread reads.
+/// An object whose status events the thread reads.
 pub trait Watched: Send + Sync {
-    /// Reads the status events that there are.
+    /// Reads the present status events.
     fn statuses(&self);
 }
 
@@ -39,7 +39,7 @@ struct Table {
     entries: HashMap<usize, Arc<dyn Watched>>,
 }
 
-/// A place in the table; dropping it takes the endpoint out.
+/// A place in the table; dropping it removes the endpoint.
 pub struct Watching {
     shared: Arc<Shared>,
     number: usize,
@@ -58,7 +58,7 @@ impl Watch {
         Ok(Watch { shared, registry, waker, thread: Some(thread) })
     }
 
-    /// A number to know an endpoint by, from 1.
+    /// A new token for an endpoint; 0 is the waker's.
     pub fn number(&self) -> usize {
         let mut table = self.shared.lock();
         table.last += 1;
@@ -69,8 +69,8 @@ impl Watch {
         source.register(&self.registry, Token(number), Interest::READABLE)
     }
 
-    /// Begins to look after an endpoint whose source is registered; what came meanwhile is looked
-    /// at at once.
+    /// Begins to read the events of an endpoint whose source is registered; events since
+    /// registration are read immediately.
     pub fn begin(&self, number: usize, endpoint: Arc<dyn Watched>) -> std::io::Result<Watching> {
         self.shared.lock().entries.insert(number, endpoint);
         self.waker.wake()?;

@@ -24,8 +24,8 @@ use crate::raw::{Layout, Raw};
 use crate::session::Shared;
 use crate::watch::{Watched, Watching};
 
-/// Messages that RustDDS's reliable writer sends ahead of acknowledgements where its QoS limits no
-/// resources.
+/// How many messages RustDDS's reliable writer sends ahead of acknowledgements if its QoS does not
+/// limit resources.
 const WINDOW: i32 = 8192;
 
 pub struct Writer {
@@ -40,7 +40,7 @@ pub struct Writer {
 
 struct Inner {
     writer: DataWriter<Bytes, Raw>,
-    /// Readers of another QoS than they would need.
+    /// The number of readers whose QoS is incompatible with this writer's.
     incompatible: AtomicI32,
 }
 
@@ -130,7 +130,7 @@ impl Writer {
         self.inner.writer.guid()
     }
 
-    /// `related`: the request that this answers, told beside the data.
+    /// `related`: the request that this answers, sent beside the data.
     #[inline]
     pub fn write(
         &self,

@@ -1,5 +1,5 @@
-//! What is particular to RustDDS, on the traits; what every middleware must do is the conformance
-//! suite's.
+//! Properties of RustDDS alone, on the traits; the conformance suite tests what every middleware
+//! must do.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,8 +47,8 @@ fn a_match_that_many_make_at_once_is_counted_whole() {
         wait_until("twenty matches", || {
             writer.matched() == 20 && readers.iter().all(|r| r.matched() == 1)
         });
-        // Discovered is not yet matched: as in a trial, messages are repeated until everyone has
-        // heard one.
+        // Discovered is not yet matched: as in a trial, messages are repeated until every reader
+        // has received one.
         wait_until("twenty readers", || {
             writer.publish(&byte(7)).unwrap();
             std::thread::sleep(Duration::from_millis(10));
@@ -182,11 +182,11 @@ fn qos_that_does_not_fit_is_counted_and_not_matched() {
 }
 
 /// RustDDS's cache of a topic keeps 64 messages and more, whatever a reader's depth: a reader that
-/// took from it one by one had room for all of these.
+/// took from it one by one would have room for all of these.
 #[test]
 fn a_slow_reader_has_the_room_of_its_depth() {
     isolated("a_slow_reader_has_the_room_of_its_depth", || {
-        // Each write waits until all before it have been received.
+        // Each write waits until all earlier messages have been received.
         let one_by_one =
             with(&[("max_samples", json!(1)), ("max_blocking_ms", json!(30_000))], &[]);
         let (mut there, mut here) =
@@ -203,13 +203,13 @@ fn a_slow_reader_has_the_room_of_its_depth() {
         wait_until("the last message", || memory.last() == Some(byte(40)));
         let kept: Vec<_> =
             memory.wait_for(0).into_iter().filter(|m| (1..=40).contains(&m[0])).collect();
-        // The last one may have been on its way when the reader looked.
+        // The last message may have been on its way when the reader looked.
         assert!(kept == [37, 38, 39, 40].map(byte) || kept == [38, 39, 40].map(byte), "{kept:?}");
     });
 }
 
-/// A writer of RustDDS 0.15.1 sends 8192 messages ahead of acknowledgements, whatever its depth: one
-/// that must not wait at all writes a thousand in a row.
+/// A writer of RustDDS 0.15.1 sends 8192 messages ahead of acknowledgements, whatever its depth: a
+/// writer that must never wait writes a thousand in a row.
 #[test]
 fn a_writers_depth_does_not_bound_what_it_sends_ahead() {
     isolated("a_writers_depth_does_not_bound_what_it_sends_ahead", || {
@@ -233,8 +233,8 @@ fn a_writers_depth_does_not_bound_what_it_sends_ahead() {
     });
 }
 
-/// UDP datagrams in this network namespace so far: those received, and those that a socket had no
-/// room for.
+/// The number of UDP datagrams in this network namespace so far: those received, and those for
+/// which a socket had no room.
 fn datagrams() -> [u64; 2] {
     let snmp = std::fs::read_to_string("/proc/net/snmp").unwrap();
     let udp = snmp.lines().filter(|line| line.starts_with("Udp:")).nth(1).unwrap();
@@ -242,9 +242,9 @@ fn datagrams() -> [u64; 2] {
     [1, 5].map(|column| columns[column].parse().unwrap())
 }
 
-/// A fault of RustDDS 0.15.1: while a reader has a message in part, it answers each heartbeat with
-/// an acknowledgement that asks for nothing, and the writer answers that with a heartbeat at once.
-/// The missing fragments come 8 at a time meanwhile.
+/// A fault of RustDDS 0.15.1: while a reader has a part of a message, it answers each heartbeat
+/// with an acknowledgement that requests nothing, and the writer answers that with a heartbeat at
+/// once. The missing fragments come 8 at a time meanwhile.
 #[test]
 fn a_message_beyond_the_sockets_buffer_is_repaired_slowly_and_in_a_storm() {
     isolated("a_message_beyond_the_sockets_buffer_is_repaired_slowly_and_in_a_storm", || {
@@ -259,7 +259,8 @@ fn a_message_beyond_the_sockets_buffer_is_repaired_slowly_and_in_a_storm() {
             let reader = far.subscription(&endpoint(1, "t", bytes), memory.clone()).unwrap();
             let mut writer = near.publisher(&endpoint(2, "t", bytes)).unwrap();
             matched(&*writer, &*reader);
-            // A reader that keeps up with the burst never fills its socket's buffer: until it does.
+            // A reader that keeps up with the burst never fills its socket's buffer: repeat until
+            // the buffer is full.
             for number in 1..=100 {
                 let (began, before) = (std::time::Instant::now(), datagrams());
                 writer.publish(&vec![7; bytes as usize]).unwrap();
@@ -280,8 +281,8 @@ fn a_message_beyond_the_sockets_buffer_is_repaired_slowly_and_in_a_storm() {
     });
 }
 
-/// A fault of RustDDS 0.15.1: a writer trims its history every 6 s. The late joiner's own depth does
-/// not hide it: there is room for all.
+/// A fault of RustDDS 0.15.1: a writer trims its history every 6 s. The late joiner's own depth
+/// does not hide it: it has room for all.
 #[test]
 fn a_late_joiner_gets_more_than_the_depth() {
     isolated("a_late_joiner_gets_more_than_the_depth", || {

@@ -1,9 +1,9 @@
-//! Where endpoints of a host find each other: a directory per topic, a file per bound socket with
-//! its address.
+//! The place where endpoints of a host find each other: a directory per topic, a file per bound
+//! socket with its address.
 //!
-//! ZeroMQ has no discovery; an application brings its addresses from elsewhere, and this is the
-//! elsewhere of a host. A file is locked by the process that wrote it, so that one whose process
-//! was killed is known as stale and removed by whoever comes upon it.
+//! ZeroMQ has no discovery: an application gets its addresses from elsewhere, and on a host this is
+//! that place. A file is locked by the process that wrote it, so that the file of a killed process
+//! is known as stale, and the next process that finds it removes it.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -15,7 +15,7 @@ use rmwbench_harness::middleware::Error;
 
 use crate::settings::Transport;
 
-/// Who announces itself: names of topics and of services are separate ones.
+/// The kind of the announced endpoint: names of topics and of services are separate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A topic's publisher.
@@ -29,7 +29,7 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct Board(PathBuf);
 
-/// An address on the board as long as this lives.
+/// An address that is on the board as long as this lives.
 pub struct Announcement {
     path: PathBuf,
     _locked: File,
@@ -38,8 +38,8 @@ pub struct Announcement {
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
 impl Board {
-    /// Only endpoints of one transport and domain hear each other, and over inproc those of one
-    /// process.
+    /// Only endpoints with one transport and domain find each other, and over inproc only those of
+    /// one process.
     pub fn new(domain_id: u32, transport: Transport) -> Board {
         let name = match transport {
             Transport::IntraProcess => {
@@ -50,7 +50,7 @@ impl Board {
         Board(std::env::temp_dir().join(name))
     }
 
-    /// The directory of a topic, made when it is missing.
+    /// The directory of a topic, which is made if it is missing.
     pub fn directory(&self, kind: Kind, topic: &str) -> Result<PathBuf, Error> {
         let prefix = match kind {
             Kind::Topic => "topic",
@@ -64,7 +64,7 @@ impl Board {
         Ok(directory)
     }
 
-    /// A name for a socket that nobody else binds: the address to bind it to.
+    /// The address of a new socket, under a name that nobody else binds.
     pub fn fresh_address(&self, transport: Transport) -> String {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         match transport {
@@ -91,11 +91,12 @@ pub fn announce(directory: &Path, address: &str) -> Result<Announcement, Error> 
     let write = || {
         let mut file = File::create(&hidden)?;
         writeln!(file, "{address}")?;
-        // SAFETY: a descriptor of ours.
+        // SAFETY: the descriptor is ours.
         if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
             return Err(std::io::Error::last_os_error());
         }
-        // Renamed when it is complete and locked: whoever sees it can rely on both.
+        // The file is renamed when it is complete and locked: a reader of the directory can rely on
+        // both.
         fs::rename(&hidden, &path)?;
         Ok(file)
     };
@@ -103,7 +104,7 @@ pub fn announce(directory: &Path, address: &str) -> Result<Announcement, Error> 
     Ok(Announcement { path, _locked: locked })
 }
 
-/// The addresses in a directory whose processes live; files of dead ones are removed.
+/// The addresses in a directory whose processes live; the files of dead ones are removed.
 pub fn read(directory: &Path) -> Vec<String> {
     let mut addresses: Vec<String> = fs::read_dir(directory)
         .into_iter()
@@ -118,7 +119,7 @@ pub fn read(directory: &Path) -> Vec<String> {
 
 fn address(path: &Path) -> Option<String> {
     let file = File::open(path).ok()?;
-    // SAFETY: a descriptor of ours.
+    // SAFETY: the descriptor is ours.
     if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) } == 0 {
         let _ = fs::remove_file(path);
         return None;

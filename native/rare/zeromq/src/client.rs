@@ -1,5 +1,5 @@
 //! A service's client: a DEALER socket, which sends requests without waiting for answers. Answers
-//! find their client by the connection, so that no client ever sees another's.
+//! are sent to the connection of their request, so that no client ever receives another's.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl ZmqClient {
         );
         let mut announcement = None;
         if session.settings.transport == Transport::IntraProcess {
-            // Nothing else tells a service over inproc of its clients.
+            // Over inproc a service has no other way to know its clients.
             let directory = session.board.directory(Kind::Client, &config.topic)?;
             announcement = Some(board::announce(&directory, "client")?);
         }

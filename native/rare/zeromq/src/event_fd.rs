@@ -1,4 +1,4 @@
-//! An eventfd: how other threads wake one that sleeps in poll(2).
+//! An eventfd, by which other threads wake one that sleeps in poll(2).
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -20,7 +20,7 @@ impl EventFd {
     }
 
     pub fn raise(&self) {
-        let _ = (&self.0).write_all(&1_u64.to_ne_bytes()); // full means raised already
+        let _ = (&self.0).write_all(&1_u64.to_ne_bytes()); // full: it is already raised
     }
 
     pub fn clear(&self) {

@@ -1,5 +1,5 @@
-//! ZeroMQ through libzmq: what one would otherwise pick. A socket per endpoint, one transport for
-//! all of them.
+//! ZeroMQ through libzmq: what a user without a middleware would otherwise choose. There is a
+//! socket per endpoint, and one transport for all of them.
 //!
 //! - a topic is PUB/SUB, a service ROUTER/DEALER, so that requests need not wait for the answers of
 //!   others ([`publisher`],
@@ -99,7 +99,7 @@ impl Middleware for ZeroMq {
     }
 
     fn forced(&self, profile: &str) -> Option<&'static str> {
-        // Both profiles have them, but only this one promises libzmq's own.
+        // Both profiles have these settings, but only this one promises libzmq's defaults.
         (profile == "untouched").then_some(socket::FORCED)
     }
 
@@ -116,7 +116,7 @@ impl Middleware for ZeroMq {
     }
 }
 
-/// From libzmq's own list of releases; empty for one that this table does not know.
+/// The date in libzmq's own list of releases; empty for a version that is not in this table.
 fn release_date(version: &str) -> &'static str {
     match version {
         "4.3.4" => "2021-01-17",

@@ -1,9 +1,9 @@
-//! A socket of an endpoint, shared by the threads that use it: the publisher's, the receiving one
-//! and the lookout.
+//! A socket of an endpoint, shared by the threads that use it: the publisher's, the receiving
+//! thread and the lookout.
 //!
-//! A ZeroMQ socket belongs to one thread at a time; the manual allows to hand it over behind a
-//! lock. Waiting is by its descriptor, which tells only of changes: whoever uses the socket may
-//! have taken the change that another thread sleeps for, and must wake it.
+//! A ZeroMQ socket belongs to one thread at a time; the manual allows passing it on under a lock.
+//! The descriptor is edge-triggered: a thread that uses the socket may consume the edge for which
+//! another waits, and must wake it.
 
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,9 +16,9 @@ use crate::event_fd::EventFd;
 pub struct Link {
     socket: Mutex<Socket>,
     fd: RawFd,
-    /// Wakes the thread that receives.
+    /// Wakes the receiving thread.
     receiver: Arc<EventFd>,
-    /// Peers connected now.
+    /// The number of peers connected now.
     pub peers: AtomicU32,
 }
 
@@ -28,19 +28,19 @@ impl Link {
         Ok(Arc::new(Link { socket: Mutex::new(socket), fd, receiver, peers: AtomicU32::new(0) }))
     }
 
-    /// The descriptor to wait for, readable when something happened to the socket.
+    /// The descriptor to wait for; it is readable when an event occurred at the socket.
     pub fn fd(&self) -> RawFd {
         self.fd
     }
 
-    /// For the thread that receives, which looks for messages until there are none.
+    /// For the receiving thread, which takes messages until there are none.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, Socket> {
         self.socket.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// For every other thread: afterwards the receiving one looks again if there is something to
-    /// receive.
+    /// For every other thread: afterwards the receiving thread checks again whether there is
+    /// something to receive.
     pub fn with<T>(&self, work: impl FnOnce(&Socket) -> T) -> T {
         let socket = self.lock();
         let result = work(&socket);

@@ -1,9 +1,9 @@
-//! One thread that keeps a session's sockets connected to whom the board announces, and counts who
-//! is.
+//! One thread that keeps a session's sockets connected to the announced endpoints, and counts the
+//! peers.
 //!
 //! It sleeps on changes of the board's directories (inotify) and on libzmq's socket monitors: a
 //! peer counts from its completed handshake to its disconnection. Over inproc, which has no
-//! handshake, it counts from being announced. Nothing here is in the path of a message.
+//! handshake, it counts from its announcement. Nothing here is in the path of a message.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,18 +23,19 @@ use crate::board;
 use crate::event_fd::EventFd;
 use crate::link::Link;
 
-/// Messages of a peer that left may still wait in our socket, and libzmq drops them when it is told
-/// to disconnect.
+/// The time before a disconnection: messages of a peer that left may still wait in our socket, and
+/// libzmq drops them at a disconnection.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// A killed process closes its connections before its files are unlocked.
+/// The time before a second look: a killed process closes its connections before its files are
+/// unlocked.
 const SECOND_LOOK: Duration = Duration::from_millis(200);
 
-/// What to look after for a link.
+/// The task of the thread for a link.
 pub enum Duty {
-    /// Connect to everyone announced in the directory.
+    /// Connect to every endpoint announced in the directory.
     Connect(PathBuf),
-    /// Count everyone announced in the directory: a service over inproc has no other way to know
-    /// its clients.
+    /// Count the endpoints announced in the directory: a service over inproc has no other way to
+    /// know its clients.
     Count(PathBuf),
     /// Count the peers that connect.
     Accept,
@@ -65,10 +66,10 @@ struct Watch {
     duty: Duty,
     /// None over inproc.
     monitor: Option<Socket>,
-    /// inotify's number of the directory.
+    /// The directory's number in inotify.
     descriptor: Option<i32>,
     known: BTreeMap<String, Known>,
-    /// Endpoint → handshakes that failed there and whose disconnection is still to come.
+    /// Endpoint → the number of failed handshakes there whose disconnection event is still to come.
     failing: BTreeMap<Vec<u8>, u32>,
     look_again: Option<Instant>,
 }
@@ -76,7 +77,7 @@ struct Watch {
 #[derive(Clone, Copy, Default)]
 struct Known {
     connected: bool,
-    /// Not announced any more: given up at that time.
+    /// The endpoint is no longer announced: its connection ends at that time.
     leaves: Option<Instant>,
 }
 
@@ -103,7 +104,7 @@ impl Lookout {
         Ok(Lookout { shared, thread: Some(thread) })
     }
 
-    /// Looks after a link from now on; `context` is that of its socket, None over inproc.
+    /// Begins to watch a link; `context` is that of its socket, None over inproc.
     pub fn add(
         &self,
         link: &Arc<Link>,
@@ -127,7 +128,7 @@ impl Lookout {
         Ok(())
     }
 
-    /// Returns when the thread has let go of the link.
+    /// Returns when the thread has released the link.
     pub fn remove(&self, link: &Arc<Link>) {
         let given = self.shared.order(|orders| orders.gone.push(link.clone()));
         let orders = self.shared.orders.lock().unwrap();
@@ -144,7 +145,7 @@ impl Drop for Lookout {
     }
 }
 
-/// Our end of a link's monitor.
+/// The receiving end of a link's monitor.
 fn monitor(link: &Link, context: &Context) -> zmq::Result<Socket> {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let address = format!("inproc://monitor-{}", NEXT.fetch_add(1, Ordering::Relaxed));
@@ -201,7 +202,7 @@ impl Shared {
         }
     }
 
-    /// False when the thread must end.
+    /// Executes orders of other threads; returns false when the thread must end.
     fn take_orders(&self, inotify: &File, watches: &mut Vec<Watch>) -> bool {
         let mut orders = self.orders.lock().unwrap();
         for mut watch in orders.new.drain(..) {
@@ -221,7 +222,7 @@ impl Shared {
 }
 
 impl Watch {
-    /// Brings the connections in line with the board.
+    /// Makes the connections agree with the board.
     fn look(&mut self) {
         let announced = match &self.duty {
             Duty::Connect(directory) => board::read(directory),
@@ -250,7 +251,7 @@ impl Watch {
         self.count();
     }
 
-    /// What is due by time; the next such time.
+    /// Executes what is due; returns the next due time.
     fn overdue(&mut self, now: Instant) -> Option<Instant> {
         if self.look_again.is_some_and(|at| at <= now) {
             self.look_again = None;
@@ -264,13 +265,13 @@ impl Watch {
             .collect();
         for address in due {
             self.known.remove(&address);
-            // An error means that libzmq gave it up already.
+            // An error means that libzmq has already closed it.
             let _ = self.link.with(|socket| socket.disconnect(&address));
         }
         self.known.values().filter_map(|k| k.leaves).chain(self.look_again).min()
     }
 
-    /// Takes what the monitor has to tell.
+    /// Reads the monitor's events.
     fn hear(&mut self) {
         while let Some(parts) =
             self.monitor.as_ref().and_then(|monitor| monitor.recv_multipart(zmq::DONTWAIT).ok())
@@ -279,7 +280,7 @@ impl Watch {
             let Some(&[low, high]) = event.get(..2) else { continue };
             match SocketEvent::from_raw(u16::from_le_bytes([low, high])) {
                 SocketEvent::HANDSHAKE_SUCCEEDED => self.connected(endpoint, true),
-                // Its disconnection follows and is not that of a peer.
+                // The disconnection event of a failed handshake follows, and is not that of a peer.
                 SocketEvent::DISCONNECTED if self.take_failure(endpoint) => {}
                 SocketEvent::DISCONNECTED => {
                     self.connected(endpoint, false);
@@ -298,7 +299,7 @@ impl Watch {
         }
     }
 
-    /// Whether the endpoint's disconnection is that of a handshake that failed there.
+    /// Whether the endpoint's disconnection event belongs to a handshake that failed there.
     fn take_failure(&mut self, endpoint: &[u8]) -> bool {
         let Some(count) = self.failing.get_mut(endpoint) else { return false };
         *count -= 1;
@@ -333,7 +334,7 @@ impl Watch {
 
 fn watch_directory(inotify: &File, directory: &Path) -> Option<i32> {
     let path = std::ffi::CString::new(directory.as_os_str().as_bytes()).ok()?;
-    // SAFETY: a descriptor of ours and a string that outlives the call.
+    // SAFETY: the descriptor is ours and the string outlives the call.
     let descriptor = unsafe {
         libc::inotify_add_watch(
             inotify.as_raw_fd(),
@@ -359,7 +360,8 @@ fn changed_directories(mut inotify: &File) -> Vec<i32> {
             _ => return changed,
         };
         let mut rest = &buffer[..count];
-        // `struct inotify_event`: four words, the last the length of the name behind them.
+        // `struct inotify_event`: four words, the last of which is the length of the name after
+        // them.
         while let Some((head, tail)) = rest.split_at_checked(size_of::<libc::inotify_event>()) {
             let word = |at: usize| <[u8; 4]>::try_from(&head[at..at + 4]).expect("four bytes");
             changed.push(i32::from_ne_bytes(word(0)));

@@ -1,4 +1,4 @@
-//! A publisher: an XPUB socket, which is a PUB socket that also shows who subscribes.
+//! A publisher: an XPUB socket, which is a PUB socket that also reports its subscriptions.
 //!
 //! A message is copied once, into libzmq's own block, which it then shares among the peers' queues;
 //! a loan is that block, filled in place.
@@ -19,7 +19,7 @@ use crate::socket;
 pub struct ZmqPublisher {
     _announcement: Announcement,
     socket: Socket,
-    /// Subscriptions heard of, less those that ended.
+    /// The number of subscriptions received, less those that ended.
     subscribers: Cell<u32>,
     granted: Granted,
     _session: Arc<Shared>,
@@ -64,10 +64,10 @@ impl Publisher for ZmqPublisher {
     }
 }
 
-/// A block of libzmq's for a message. It is not zeroed, as no loan is: a copy would not be either.
+/// A block of libzmq for a message. It is not zeroed, as no loan is, and neither would a copy be.
 pub fn loan(bytes: usize) -> Message {
-    // SAFETY: the block is as long as said; its bytes are plain ones, whatever they are, and go
-    // nowhere but into this message.
+    // SAFETY: the block is that long; its bytes are plain ones, whatever they are, and are used
+    // only in this message.
     #[allow(deprecated)]
     unsafe {
         Message::with_capacity_unallocated(bytes)
@@ -83,7 +83,7 @@ pub fn failed(error: zmq::Error) -> PublishError {
 
 impl Endpoint for ZmqPublisher {
     fn matched(&self) -> u32 {
-        // 1: a subscription, 0: its end, be it by a disconnection.
+        // 1: a subscription, 0: its end, also by a disconnection.
         while let Ok(said) = self.socket.recv_msg(zmq::DONTWAIT) {
             let subscribers = self.subscribers.get();
             match said.first() {
@@ -99,7 +99,7 @@ impl Endpoint for ZmqPublisher {
         self.granted.clone()
     }
 
-    /// libzmq counts no drops: the ledger alone shows them.
+    /// libzmq counts no drops: only the ledger shows them.
     fn account(&self) -> Account {
         Account::default()
     }

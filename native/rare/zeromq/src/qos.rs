@@ -1,4 +1,5 @@
-//! QoS in ROS 2's words to what a ZeroMQ socket has: two high-water marks and what happens there.
+//! Translates QoS from ROS 2's terms to those of a ZeroMQ socket: two high-water marks and the
+//! behaviour there.
 
 use rmwbench_harness::middleware::{
     EndpointConfig, Error, Granted, PublishMode, TakenAs, Wait, WhenFull,
@@ -10,18 +11,18 @@ use crate::settings::{Congestion, Settings};
 /// libzmq's own default.
 const DEFAULT_MARK: i32 = 1000;
 
-/// What a socket is told of its queues.
+/// The settings of a socket's queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queues {
     /// ZMQ_SNDHWM and ZMQ_RCVHWM: messages per peer.
     pub mark: i32,
-    /// A writer waits at the mark instead of dropping (ZMQ_XPUB_NODROP).
+    /// Whether a writer waits at the mark instead of dropping (ZMQ_XPUB_NODROP).
     pub block: bool,
-    /// A reader keeps only the latest message (ZMQ_CONFLATE).
+    /// Whether a reader keeps only the latest message (ZMQ_CONFLATE).
     pub conflate: bool,
 }
 
-/// Errors: what ZeroMQ lacks is unsupported, a history without depth invalid.
+/// Errors: unsupported for what ZeroMQ lacks, invalid for a history without depth.
 pub fn queues(config: &EndpointConfig, settings: &Settings) -> Result<Queues, Error> {
     let qos = &config.qos;
     let object = || format!("endpoint {}", config.endpoint);
@@ -68,7 +69,7 @@ pub fn queues(config: &EndpointConfig, settings: &Settings) -> Result<Queues, Er
     Ok(Queues { mark, block, conflate })
 }
 
-/// What an endpoint is granted, with what a reader of its numbers must know.
+/// The settings that an endpoint is granted, with notes for readers of its results.
 pub fn granted(config: &EndpointConfig, queues: Queues, mut notes: Vec<String>) -> Granted {
     let mark = queues.mark;
     notes.push(match (queues.block, queues.conflate) {
@@ -85,12 +86,11 @@ pub fn granted(config: &EndpointConfig, queues: Queues, mut notes: Vec<String>) 
     let when_full = Some(match (queues.block, queues.conflate) {
         (true, _) => WhenFull::Blocks,
         (_, true) => WhenFull::DropsAtReader,
-        // A reader whose queue is full stops reading its connection, and the writer's queue fills
-        // up in turn.
+        // A reader whose queue is full stops reading its connection, and then the writer's queue
+        // becomes full, too.
         (false, false) => WhenFull::DropsAtWriter,
     });
-    // A message belongs to whoever received it. A publisher's answer is taken away by the harness's
-    // caller.
+    // A received message belongs to its receiver. The harness removes this answer for a publisher.
     let take = Some(TakenAs::Typed);
     Granted {
         qos: config.qos.clone(),
@@ -102,7 +102,7 @@ pub fn granted(config: &EndpointConfig, queues: Queues, mut notes: Vec<String>) 
     }
 }
 
-/// Refuses the wait that libzmq does not have.
+/// Refuses the kind of waiting that libzmq does not have.
 pub fn check_wait(config: &EndpointConfig) -> Result<(), Error> {
     match config.wait {
         Wait::Callback => {

@@ -1,4 +1,4 @@
-//! A service: a ROUTER socket, which knows from whom each request came and sends the answer there.
+//! A service: a ROUTER socket, which knows the sender of each request and sends the answer there.
 
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -58,7 +58,7 @@ impl Session for ZmqSession {
 }
 
 impl Shared {
-    /// The context for socket monitors; None over inproc, which has nothing to monitor.
+    /// The context for socket monitors; None over inproc, which has no connections to monitor.
     pub fn monitored(&self) -> Option<&Context> {
         (self.settings.transport != Transport::IntraProcess).then_some(&self.context)
     }

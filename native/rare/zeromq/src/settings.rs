@@ -1,7 +1,7 @@
-//! The profile, in this worker's own JSON, and the modes that replace what it says.
+//! The profile, in this worker's own JSON, and the modes that replace its settings.
 //!
-//! What is absent is left as libzmq has it. TCP is the default because it is the one transport that
-//! serves every case.
+//! An absent setting is libzmq's default. TCP is the default transport because only it serves every
+//! case.
 
 use rmwbench_harness::middleware::{Configuration, Error, SessionConfig};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// As in an [`rmwbench_harness::middleware::Evidence`].
+    /// The name in an [`rmwbench_harness::middleware::Evidence`].
     pub fn path(self) -> &'static str {
         match self {
             Transport::Tcp => "tcp",
@@ -44,7 +44,7 @@ pub struct Settings {
     /// ZMQ_IO_THREADS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u16>,
-    /// What a full queue does; absent: as the QoS has it.
+    /// The behaviour of a full queue; absent: as in the QoS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion: Option<Congestion>,
 }
@@ -76,7 +76,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// What is in force, as a profile that would bring it about.
+    /// The settings in force, in the form of a profile that has them.
     pub fn configuration(&self) -> Configuration {
         Configuration::json(self)
     }

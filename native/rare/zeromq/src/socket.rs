@@ -1,4 +1,4 @@
-//! Making sockets: the options that every one of this worker gets.
+//! Makes sockets, with the options that every socket of this worker has.
 
 use std::ffi::{c_int, c_void};
 use std::sync::Mutex;
@@ -9,14 +9,14 @@ use zmq::{Context, Socket, SocketType};
 use crate::qos::Queues;
 use crate::settings::Settings;
 
-/// What is under way when an endpoint ends is still sent, for as long as this.
+/// Messages under way at an endpoint's end are still sent, for this long.
 const LINGER_MS: i32 = 1000;
-/// Longer than the lookout waits before it gives a vanished peer's address up: another socket may
-/// have that port by then.
+/// Longer than the lookout waits before it closes the connection to a vanished peer: another socket
+/// may have that port by then.
 const RECONNECT_MS: i32 = 2000;
-/// What these two do to a profile of libzmq's defaults.
+/// The effect of these two on a profile of libzmq's defaults.
 pub const FORCED: &str = "a lost peer is looked for after 2 s (libzmq: 0.1 s), and what an ended socket holds is sent for 1 s";
-/// Options of `zmq.h` that the crate has no name for.
+/// Options of `zmq.h` for which the crate has no name.
 const XPUB_NODROP: c_int = 69;
 const XPUB_VERBOSER: c_int = 78;
 
@@ -29,8 +29,8 @@ extern "C" {
     ) -> c_int;
 }
 
-/// The process's contexts by their number of I/O threads: inproc works only within one, and libzmq
-/// means one for a process.
+/// The process's contexts by their number of I/O threads: inproc works only within one context, and
+/// libzmq is made for one per process.
 static CONTEXTS: Mutex<Vec<(u16, Context)>> = Mutex::new(Vec::new());
 
 pub fn context(settings: &Settings) -> Result<Context, Error> {
@@ -63,14 +63,14 @@ pub fn open(
     }
     match kind {
         SocketType::XPUB => {
-            set(&mut socket, XPUB_VERBOSER, 1)?; // each subscription and its end, to count them
+            set(&mut socket, XPUB_VERBOSER, 1)?; // reports each subscription and its end
             set(&mut socket, XPUB_NODROP, c_int::from(queues.block))?;
         }
         SocketType::SUB => {
             socket.set_conflate(queues.conflate)?;
             socket.set_subscribe(b"")?;
         }
-        // An answer that has no way to its client is an error and not nothing.
+        // An answer that cannot reach its client is an error; otherwise it would be ignored.
         SocketType::ROUTER => socket.set_router_mandatory(true)?,
         _ => {}
     }
@@ -79,7 +79,7 @@ pub fn open(
 
 fn set(socket: &mut Socket, option: c_int, value: c_int) -> zmq::Result<()> {
     let bytes = size_of::<c_int>();
-    // SAFETY: a live socket; both options take an int.
+    // SAFETY: the socket exists; both options take an int.
     match unsafe { zmq_setsockopt(socket.as_mut_ptr(), option, (&raw const value).cast(), bytes) } {
         0 => Ok(()),
         _ => Err(zmq::Error::from_raw(
@@ -88,14 +88,14 @@ fn set(socket: &mut Socket, option: c_int, value: c_int) -> zmq::Result<()> {
     }
 }
 
-/// Binds a socket and returns the address that others connect to.
+/// Binds a socket and returns the address to which others connect.
 pub fn bind(socket: &Socket, endpoint: &str) -> zmq::Result<String> {
     socket.bind(endpoint)?;
     socket.get_last_endpoint()?.map_err(|_| zmq::Error::EINVAL)
 }
 
-/// The buffers that the kernel granted are its own affair for each connection; what was asked is
-/// told.
+/// The kernel grants buffers for each connection and does not report them; the note states the
+/// request.
 pub fn notes(settings: &Settings) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(bytes) = settings.socket_buffer_bytes {

@@ -52,8 +52,8 @@ impl ZmqSubscription {
 }
 
 impl Reader {
-    /// Makes the socket, connects it to whoever announces itself under the name and has the
-    /// session's thread receive from it.
+    /// Makes the socket, connects it to the endpoints announced under the name, and adds it to the
+    /// session's receiving thread.
     pub fn new(
         config: &EndpointConfig,
         kind: SocketType,

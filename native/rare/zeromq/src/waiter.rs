@@ -1,8 +1,9 @@
-//! One thread that receives for all endpoints of a session: the harness's receive loop, asleep in
-//! poll(2) or spinning.
+//! One thread that receives for all endpoints of a session: the harness's receive loop, which
+//! sleeps in poll(2) or spins.
 //!
-//! The descriptor of a ZeroMQ socket tells only of changes: the loop takes until there is nothing,
-//! and whoever else used the socket wakes it, upon which it looks at every endpoint.
+//! The descriptor of a ZeroMQ socket signals only changes: the loop takes until there is no
+//! message, and any other thread that used the socket wakes the loop, which then checks every
+//! endpoint.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -12,16 +13,16 @@ use rmwbench_harness::pump::{self, Pump, Source};
 
 use crate::event_fd::EventFd;
 
-/// What an endpoint does with what has arrived.
+/// The receiving part of an endpoint.
 pub trait Intake: Send + Sync {
-    /// Readable when something may have arrived.
+    /// The descriptor, readable when a message may have arrived.
     fn fd(&self) -> RawFd;
 
     /// Receives one message, if there is one, and delivers it: see [`Source::take`].
     fn take(&self, notified_ns: i64) -> bool;
 }
 
-/// An endpoint in the loop.
+/// An endpoint that the loop watches.
 pub struct Watched(Arc<dyn Intake>);
 
 impl Source for Watched {
@@ -49,19 +50,19 @@ impl Waiter {
         Ok(Waiter { pump: pump.map_err(|e| Error::failed("waiting thread", e))?, wake })
     }
 
-    /// What makes the thread look at every endpoint again.
+    /// Waking it makes the thread check every endpoint again.
     pub fn wake(&self) -> Arc<EventFd> {
         self.wake.clone()
     }
 
-    /// Returns what [`Waiter::remove`] wants.
+    /// Adds an endpoint; pass the result to [`Waiter::remove`].
     pub fn add(&self, intake: Arc<dyn Intake>) -> Arc<Watched> {
         let watched = Arc::new(Watched(intake));
         self.pump.add(watched.clone());
         watched
     }
 
-    /// Returns when the thread will not touch the endpoint again.
+    /// Returns when the thread will not use the endpoint again.
     pub fn remove(&self, watched: &Arc<Watched>) {
         self.pump.remove(watched);
     }
@@ -69,7 +70,7 @@ impl Waiter {
 
 struct WaitSet {
     wake: Arc<EventFd>,
-    /// The wake-up first, then the endpoints in the order of `tokens`.
+    /// The wake-up comes first, then the endpoints in the order of `tokens`.
     waiting: Vec<libc::pollfd>,
     tokens: Vec<usize>,
 }
@@ -100,12 +101,12 @@ impl pump::WaitSet<Watched> for WaitSet {
 
     fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
         let timeout_ms = if block { -1 } else { 0 };
-        // SAFETY: as many entries as said.
+        // SAFETY: the slice has this many entries.
         let count = unsafe {
             libc::poll(self.waiting.as_mut_ptr(), self.waiting.len() as libc::nfds_t, timeout_ms)
         };
         if count <= 0 {
-            return; // nothing, or a signal: what the entries tell is old
+            return; // nothing, or a signal: the entries are old
         }
         let woken = self.waiting[0].revents != 0;
         if woken {

@@ -1,8 +1,8 @@
-//! What is particular to ZeroMQ, on the traits: what a full queue keeps, who is counted, and who
-//! gets which answer.
+//! Properties of ZeroMQ alone, on the traits: which messages a full queue keeps, which peers are
+//! counted, and which client gets which answer.
 //!
-//! Each test runs in namespaces of its own: the board stays in the temporary directory, which in
-//! trials goes with its host.
+//! Each test runs in namespaces of its own: the board is in the temporary directory, which in
+//! trials is removed with its host.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -24,7 +24,7 @@ fn open(test: u32, modes: &[(&str, Value)]) -> Box<dyn Session> {
     ZeroMq.open(&SessionConfig { modes, ..pair::session(profile, domain(test)) }).unwrap()
 }
 
-/// A matched pair with a first message heard.
+/// A matched pair that has exchanged a first message.
 fn matched(
     session: &mut dyn Session,
     config: &EndpointConfig,
@@ -40,8 +40,8 @@ fn matched(
 
 const TRANSPORTS: [&str; 3] = ["tcp", "unix", "intra_process"];
 
-/// The library's own: DDS would keep the newest. When this fails, `keep_last` of the capabilities
-/// is to be written anew.
+/// The library's own behaviour: DDS would keep the newest. When this test fails, change `keep_last`
+/// in the capabilities.
 #[test]
 fn a_full_queue_keeps_the_oldest_and_drops_the_newest() {
     isolated("a_full_queue_keeps_the_oldest_and_drops_the_newest", || {
@@ -68,8 +68,8 @@ fn a_depth_of_one_keeps_the_latest() {
             with_qos(endpoint(1, "latest", 1), Reliability::BestEffort, History::KeepLast, 1);
         let (mut publisher, _subscription, memory) = matched(&mut *session, &config);
         pair::overrun(&mut *publisher, &memory, 10);
-        // The writer's queue of one may drop while its thread is busy: what matters is what the
-        // reader makes of several.
+        // The writer's queue of one may drop messages while its thread is busy: this tests only how
+        // the reader treats several.
         for number in 11..200 {
             publisher.publish(&byte(number)).unwrap();
             std::thread::sleep(std::time::Duration::from_micros(200));
@@ -173,7 +173,7 @@ fn what_zeromq_lacks_is_unsupported() {
     });
 }
 
-/// Answers each request with its first byte; holds back while its gate is locked.
+/// Answers each request with its first byte; waits while its gate is locked.
 #[derive(Default)]
 struct Echo(Mutex<()>);
 
