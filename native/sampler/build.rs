@@ -1,7 +1,8 @@
-//! Compiles the library that counts allocations (allocations/): it is preloaded into workers, so it
-//! cannot be part of the sampler's own program, but travels in it.
+//! Compiles the library that counts allocations (allocations/). It is preloaded into workers, so it
+//! cannot be part of the sampler's own program; the sampler contains it as data.
 //!
-//! One C file without headers, by the compiler that Rust links with: no crate is needed for that.
+//! It is one C file without headers, compiled by the compiler with which Rust links: no crate is
+//! needed for that.
 
 use std::env;
 use std::path::PathBuf;
@@ -19,8 +20,8 @@ fn main() {
     let mut words = compiler.split_whitespace();
     let mut command = Command::new(words.next().unwrap_or("cc"));
     command.args(words);
-    // Without -fno-builtin the compiler takes malloc and calloc for what it knows, and may call one
-    // from the other.
+    // Without -fno-builtin the compiler takes malloc and calloc for the functions that it knows,
+    // and may call one from the other.
     command.args([
         "-O2",
         "-Wall",
@@ -45,8 +46,9 @@ fn main() {
     }
 }
 
-/// What cargo links with where it builds for another kind of machine than this one: the library
-/// would else be for this one, and no loader would say so before a trial counts allocations.
+/// The linker that cargo uses when it builds for another kind of machine than this one: otherwise
+/// the library would be for this machine, and no loader would report that before a trial counts
+/// allocations.
 fn linker_of_another_machine() -> Option<String> {
     if env::var_os("TARGET") == env::var_os("HOST") {
         return None;

@@ -1,20 +1,20 @@
-//! What sanitizers must say nothing of, and with the argument `raced` or `freed` what they must
-//! report: run before they are asked about anything else, so that neither std.c nor threads.txt
-//! hides what they should not.
+//! Cases that sanitizers must not report, and with the argument `raced` or `freed` cases that they
+//! must report: they run before all other programs, to check that neither std.c nor threads.txt
+//! hides a real fault.
 
 use std::cell::UnsafeCell;
 use std::sync::{Arc, Barrier, Condvar, Mutex, OnceLock};
 
 struct Unguarded(UnsafeCell<Vec<u64>>);
 
-// SAFETY: none. That is what is to be reported.
+// SAFETY: none. This must be reported.
 unsafe impl Sync for Unguarded {}
 
 fn main() {
     let wrong = std::env::args().nth(1).unwrap_or_default();
     if wrong == "freed" {
         let freed = Box::into_raw(Box::new(std::process::id()));
-        // SAFETY: none. That is what is to be reported.
+        // SAFETY: none. This must be reported.
         unsafe {
             drop(Box::from_raw(freed));
             println!("{}", freed.read_volatile());

@@ -1,6 +1,6 @@
-/* What ThreadSanitizer cannot see of Rust's standard library, which comes uninstrumented: the
- * linker puts these functions around the library's (`--wrap`), and they say what each of them
- * orders. Without them everything behind a contended Mutex looks like a race. The names are the
+/* What ThreadSanitizer cannot see of Rust's standard library, which is not instrumented: the linker
+ * wraps the library's functions with these (`--wrap`), which report how each of them orders memory
+ * accesses. Without them everything behind a contended Mutex looks like a race. The names are the
  * compiler's own, which native/sanitize/run looks up. */
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ void __tsan_release(void *address);
   result name parameters __asm__("__wrap_" TEXT(symbol));        \
   result name parameters
 
-/* Locking where the lock was taken: what is inlined in our crates sees the other cases. */
+/* The case in which the lock was taken: code inlined in our crates sees the other cases. */
 AROUND(void, lock, LOCK, (void *mutex)) {
   real_lock(mutex);
   __tsan_acquire(mutex);
@@ -59,15 +59,15 @@ AROUND(void, once, ONCE, (void *once, bool poisoned, void *closure, void *calls,
   __tsan_release(once);
 }
 
-/* A thread of a scope ends: its number of threads is one of the first two words. */
+/* A thread of a scope ends: the scope's number of threads is one of the first two words. */
 AROUND(void, leave, SCOPE, (char *scope, bool panicked)) {
   __tsan_release(scope);
   __tsan_release(scope + 8);
   real_leave(scope, panicked);
 }
 
-/* Arc: the last owner has a fence between its subtraction and its look at the data, and
- * ThreadSanitizer knows no fences. Hence a subtraction that releases acquires as well. */
+/* Arc: the last owner has a fence between its subtraction and its access to the data, and
+ * ThreadSanitizer does not know fences. Hence a subtraction that releases also acquires. */
 #define AROUND_SUBTRACTION(bits)                                                               \
   uint##bits##_t __real___tsan_atomic##bits##_fetch_sub(volatile void *, uint##bits##_t, int); \
   uint##bits##_t __wrap___tsan_atomic##bits##_fetch_sub(volatile void *at, uint##bits##_t by,  \

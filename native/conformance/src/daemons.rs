@@ -1,5 +1,5 @@
-//! The daemons that a profile needs, started as the orchestrator starts them: before the workers,
-//! in order, and ended after them.
+//! The daemons that a profile needs, started as by the orchestrator: before the workers, in order,
+//! and ended after them.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use crate::failure::Failure;
 use crate::process::Worker;
 use crate::Context;
 
-/// Serving daemons; dropped, they end in order, the last one first.
+/// Running daemons; dropping this ends them in order, the last one first.
 pub struct Daemons(Vec<Worker>);
 
 impl Daemons {
-    /// Starts what `profile` needs of `worker`'s daemons: none for most.
+    /// Starts those of `worker`'s daemons that `profile` needs; most profiles need none.
     pub fn start(
         worker: &str,
         middleware: &dyn Middleware,
@@ -25,7 +25,7 @@ impl Daemons {
         Daemons::start_with_modes(worker, middleware, profile, options, &BTreeMap::new())
     }
 
-    /// As [`Daemons::start`], where the arm has modes.
+    /// As [`Daemons::start`], for an arm with modes.
     pub fn start_with_modes(
         worker: &str,
         middleware: &dyn Middleware,
@@ -41,7 +41,8 @@ impl Daemons {
         Ok(Daemons::serve(worker, &names, profile, options, modes)?)
     }
 
-    /// Starts what the level of a mode needs besides the profile's, which serve already.
+    /// Starts the further daemons that the level of a mode needs; those of the profile are already
+    /// running.
     pub(crate) fn start_for_mode(
         context: &Context<'_>,
         name: &str,

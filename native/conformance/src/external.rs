@@ -1,6 +1,6 @@
-//! A worker that cargo does not build (rclcpp, Python), known by its program alone: what
-//! `--describe` prints stands for the middleware. It runs the whole suite except for what is below
-//! the recorder, which needs the traits in this process.
+//! A worker that cargo does not build (rclcpp, Python), known only by its program: the output of
+//! `--describe` takes the place of the middleware. It runs the whole suite except for the checks
+//! below the recorder, which need the traits in this process.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -11,12 +11,12 @@ use serde_json::Value;
 pub struct External {
     description: Description,
     daemons: BTreeMap<String, &'static [&'static str]>,
-    /// Variables that the worker wants in its environment.
+    /// Variables that the worker needs in its environment.
     pub environment: BTreeMap<String, String>,
 }
 
 impl External {
-    /// Asks `worker` for its description; `middleware` chooses where it has several.
+    /// Gets the description of `worker`; `middleware` selects one if it has several.
     pub fn ask(worker: &str, middleware: Option<&str>) -> Result<External, String> {
         let output = Command::new(worker)
             .arg("--describe")
@@ -69,7 +69,7 @@ impl External {
     }
 }
 
-/// For the trait, whose names live as long as the process; there is a handful.
+/// Makes a text for the trait, whose names live as long as the process; there are only a few.
 fn leak(text: &str) -> &'static str {
     text.to_string().leak()
 }

@@ -1,23 +1,23 @@
-//! What went wrong in a check, with the worker's own error where it answered one: a refusal is
-//! known by its kind, and what a declared fault may explain by what was found, never by a word in a
+//! A failure of a check, with the worker's own error if it answered one: a refusal is recognised by
+//! its kind, and a failure that a declared fault may explain by its finding, never by a word in a
 //! text.
 
 use std::fmt;
 
 use rmwbench_harness::middleware::{Error, ErrorKind};
 
-/// What the suite itself found, where it may be a declared fault's.
+/// A finding of the suite itself that may be due to a declared fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {
     /// A signal ended the worker.
     Crashed,
-    /// A reader heard no probe of a writer that it had matched.
+    /// A reader received no probe of a writer with which it had matched.
     Unheard,
     Lost,
-    /// A message is corrupt, or none of this trial.
+    /// A message is corrupt, or is not of this trial.
     Damaged,
     Overtaken,
-    /// What was granted is not what happens.
+    /// The behaviour differs from what was granted.
     NotAsGranted,
 }
 
@@ -29,7 +29,7 @@ impl Finding {
 
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What the worker answered; None for what the check itself found.
+    /// The worker's answer; None for a finding of the check itself.
     pub answer: Option<Error>,
     pub finding: Option<Finding>,
     pub text: String,
@@ -40,18 +40,18 @@ impl Failure {
         self.answer.as_ref().is_some_and(|error| error.kind == kind)
     }
 
-    /// Whether the suite found one of these.
+    /// Whether the suite's finding is one of these.
     pub fn is_any(&self, of: &[Finding]) -> bool {
         self.finding.is_some_and(|finding| of.contains(&finding))
     }
 
-    /// Whether an option contradicts itself, or what it stands with.
+    /// Whether an option contradicts itself, or another setting.
     pub fn is_invalid_option(&self) -> bool {
         self.is(ErrorKind::Invalid)
             && self.answer.as_ref().is_some_and(|error| error.object.starts_with("option "))
     }
 
-    /// The same, with what was tried before its text.
+    /// The same failure, with a description of the attempt before its text.
     pub fn about(self, what: impl fmt::Display) -> Failure {
         Failure { text: format!("{what}: {}", self.text), ..self }
     }

@@ -1,8 +1,8 @@
-//! What a library was built with, against what its users get who ask for nothing.
+//! The features with which a library was built, compared with those of users who choose none.
 //!
-//! A worker chooses features of the crate that it measures. One that its users have not, or have and
-//! the worker has not, may change what the profile `untouched` does: then it is switched off there,
-//! or told by `forced`.
+//! A worker chooses features of the crate that it measures. A feature that its users do not have,
+//! or that only they have, may change the behaviour of the profile `untouched`: then it is switched
+//! off there, or `forced` names it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use crate::skipped;
 
-/// Checks that `describe().build.features` is what `package` asks of `library`, and that each
-/// feature by which that differs from the library's defaults is explained: `harmless` says why it
-/// changes nothing in `untouched`, or `forced("untouched")` names it. Skipped, loudly, where cargo
-/// does not know.
+/// Checks that `describe().build.features` are the features of `library` that `package` requests,
+/// and that each difference from the library's defaults is explained: `harmless` says why it
+/// changes nothing in `untouched`, or `forced("untouched")` names it. If cargo does not know them,
+/// the check is skipped, with a message.
 pub fn check(middleware: &dyn Middleware, package: &str, library: &str, harmless: &[(&str, &str)]) {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
     let packages = metadata(&workspace).expect("cargo reads this workspace");
@@ -54,7 +54,7 @@ pub fn check(middleware: &dyn Middleware, package: &str, library: &str, harmless
     }
 }
 
-/// The packages of a manifest, their dependencies apart: nothing need be downloaded for that.
+/// The packages of a manifest without their dependencies: so nothing is downloaded.
 fn metadata(manifest: &Path) -> Option<Vec<Value>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

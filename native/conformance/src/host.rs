@@ -1,8 +1,8 @@
-//! Namespaces for a conformance run: nothing it sends or leaves can meet anything else on the
-//! machine.
+//! Namespaces for a conformance run: nothing that it sends or leaves can affect another program on
+//! the machine.
 //!
-//! Simpler than the orchestrator's host (Python, `rmwbench/lab/host`): one set for the whole run,
-//! entered by the test process itself.
+//! Simpler than the orchestrator's host (Python, `rmwbench/lab/host`): the whole run has one set,
+//! which the test process itself enters.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use rustix::thread::{unshare_unsafe, UnshareFlags};
 
 use crate::open_files;
 
-/// Enters fresh network, mount and IPC namespaces; must run before the first thread starts.
+/// Enters new network, mount and IPC namespaces; it must run before the first thread starts.
 pub fn isolate() -> Result<(), String> {
     open_files::raise_limit();
     let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
@@ -33,7 +33,7 @@ pub fn isolate() -> Result<(), String> {
     for directory in ["/dev/shm", "/tmp"] {
         run("mount", &["-t", "tmpfs", "tmpfs", directory], "")?;
     }
-    // As on a connected machine: an interface that does multicast, and a default route that leads
+    // As on a connected machine: an interface with multicast, and a default route that leads
     // nowhere.
     run(
         "ip",
@@ -43,9 +43,9 @@ pub fn isolate() -> Result<(), String> {
     )
 }
 
-/// Removes what killed workers left in shared memory, which is memory: a check's segments must not
-/// add up with the next one's. What this process maps stays: a middleware that was opened in it
-/// (payloads below the recorder) may keep segments for good.
+/// Removes the files that killed workers left in shared memory, which is memory: the segments of
+/// one check must not add to those of the next. Files that this process maps stay: a middleware
+/// that was opened in it (payloads below the recorder) may keep segments for ever.
 pub fn sweep() {
     let own = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     for entry in std::fs::read_dir("/dev/shm").into_iter().flatten().flatten() {

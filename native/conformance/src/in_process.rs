@@ -1,5 +1,5 @@
-//! Below the recorder: payloads too small for its header, exchanged directly over the traits by two
-//! sessions of this process.
+//! Below the recorder: payloads too small for its header, which two sessions of this process
+//! exchange directly over the traits.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -59,8 +59,8 @@ pub fn small_payloads(context: &Context<'_>) -> Outcome {
         }
         let sent: Vec<Vec<u8>> =
             (0..5_u8).map(|k| (0..bytes as u8).map(|i| i.wrapping_mul(7) ^ k).collect()).collect();
-        // The first message may be lost while the match is still one-sided: repeat until all five
-        // were heard.
+        // The first message may be lost while only one side has matched: repeat until all five were
+        // received.
         loop {
             for payload in &sent {
                 publisher.publish(payload).map_err(|e| format!("{bytes} bytes: {e:?}"))?;

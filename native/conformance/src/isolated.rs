@@ -1,6 +1,6 @@
 //! A process and namespaces of its own for one test of libtest, for middlewares that announce
 //! themselves on every interface or keep state for a whole process. The test starts itself again
-//! inside, so that libtest's threads do not stand in the way.
+//! inside, because of libtest's threads.
 //!
 //! Where no namespaces can be made, as in an ordinary container, such a test is [`skipped`].
 
@@ -28,7 +28,7 @@ const NAMESPACES: [&str; 9] = [
     "--mount-proc",
 ];
 
-/// Why no namespaces can be made here, in the words of util-linux's unshare; None where they can.
+/// Why no namespaces can be made here, in the text of util-linux's unshare; None if they can.
 pub fn why_not() -> Option<&'static str> {
     static FOUND: OnceLock<Option<String>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {
@@ -49,13 +49,13 @@ pub fn isolated(test: &str, body: impl FnOnce()) {
     }
 }
 
-/// Ends what does not end by itself; far more than any of these tests takes, also on a busy
-/// machine.
+/// Ends a process that does not end by itself; far longer than any of these tests takes, even on a
+/// busy machine.
 const WITHIN_60_S: [&str; 4] = ["timeout", "--signal=KILL", "60", "unshare"];
 
-/// As [`isolated`], for a body in which the middleware may crash or never return: `fault` is what
-/// is known of it, and a line that begins `DECLARED FAULT` says that it was met. A failed assertion
-/// is never tolerated.
+/// As [`isolated`], for a body in which the middleware may crash or never return: `fault` describes
+/// it, and a line that begins `DECLARED FAULT` reports that it occurred. A failed assertion is
+/// never tolerated.
 pub fn isolated_but_may_crash(test: &str, fault: &str, body: impl FnOnce()) {
     match inside(test, &WITHIN_60_S, body) {
         Some(output) if was_ended_by(&output, Signal::SEGV) => {
@@ -74,8 +74,8 @@ fn was_ended_by(output: &Output, signal: Signal) -> bool {
     status.signal() == Some(signal.as_raw()) || status.code() == Some(128 + signal.as_raw())
 }
 
-/// What the process inside came to; None in that process itself, and where no namespaces can be
-/// made. `starter` is unshare, and what runs it.
+/// The output of the process inside; None in that process itself, and if no namespaces can be made.
+/// `starter` is unshare, and the commands that run it.
 fn inside(test: &str, starter: &[&str], body: impl FnOnce()) -> Option<Output> {
     if env::var(INSIDE).is_ok_and(|name| name == test) {
         body();

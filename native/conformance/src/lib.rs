@@ -1,4 +1,4 @@
-//! One suite that every middleware passes, driven as the orchestrator drives a trial: real worker
+//! One suite that every middleware passes, driven as a trial by the orchestrator: real worker
 //! processes over the protocol, their records read from the memfd, inside namespaces of their own.
 //!
 //! A middleware's crate runs it from `tests/conformance.rs` (without libtest, because namespaces
@@ -10,13 +10,13 @@
 //! }
 //! ```
 //!
-//! Tests of what is particular to one middleware sit beside it, on the traits; [`pair`] and
-//! [`isolated`] are theirs.
+//! Tests of properties of one middleware alone are in its crate, on the traits; [`pair`] and
+//! [`isolated`] are for them.
 //!
 //! What a middleware lacks it declares as a capability (`no: REASON`); the suite then checks that
 //! the worker *answers* `unsupported` and reports the check as declared, never as passed. A check
-//! that fails is run once more only where [`starved`] proves that the machine did not run what was
-//! ready.
+//! that fails is run once more only if [`starved`] proves that the machine did not run threads that
+//! were ready.
 
 mod checks;
 mod daemons;
@@ -49,33 +49,34 @@ use rmwbench_harness::middleware::{Description, Middleware, Profile};
 use serde_json::Value;
 pub use skipped::skipped;
 
-/// One configuration to run the whole suite with.
+/// One configuration for a run of the whole suite.
 #[derive(Clone, Debug)]
 pub struct Arm {
     pub profile: String,
     pub options: BTreeMap<String, Value>,
-    /// Modes that every session opens with, besides those that a check is about.
+    /// Modes with which every session opens, besides the mode that a check is about.
     pub modes: BTreeMap<String, Value>,
     /// Capabilities that this arm lacks although the middleware has them: (name, reason).
     pub lacks: Vec<(String, String)>,
     pub faults: Vec<Fault>,
-    /// The checks to run where the arguments select none, as parts of their titles; all where there
-    /// are none either.
+    /// The checks to run if the arguments select none, as parts of their titles; all checks if this
+    /// is empty, too.
     pub checks: Vec<String>,
 }
 
-/// What an arm grants and does not wholly keep, by a fault of its library that has a reproducer.
+/// A property that an arm grants and does not fully have, because of a fault of its library that
+/// has a reproducer.
 #[derive(Clone, Debug)]
 pub struct Fault {
     /// A capability, a level of a mode (`mode transport tcp`), a check, [`MATCH`], or [`SURVIVE`].
     pub name: String,
     pub reason: String,
-    /// It shows in every run of the suite: where it does not, it is gone, and its declaration
-    /// fails. Otherwise it shows now and then.
+    /// Whether it shows in every run of the suite: if it then does not, the fault is gone, and its
+    /// declaration fails. Otherwise it shows now and then.
     pub always: bool,
 }
 
-/// The fault of an arm whose endpoints may not match although nothing stands between them.
+/// The fault of an arm whose endpoints may fail to match although nothing separates them.
 pub const MATCH: &str = "match";
 
 /// The fault of an arm whose processes may crash because another process was killed.
@@ -113,12 +114,12 @@ impl Arm {
         self
     }
 
-    /// A fault that shows whenever the suite runs.
+    /// Declares a fault that shows whenever the suite runs.
     pub fn fault(self, name: &str, reason: &str) -> Arm {
         self.with_fault(name, reason, true)
     }
 
-    /// A fault that shows now and then.
+    /// Declares a fault that shows now and then.
     pub fn rare_fault(self, name: &str, reason: &str) -> Arm {
         self.with_fault(name, reason, false)
     }
@@ -135,27 +136,27 @@ impl Arm {
     }
 }
 
-/// How a check went.
+/// The result of a check.
 pub enum Verdict {
     Passed,
-    /// The middleware says that it lacks this, and why; the worker answered `unsupported` where it
-    /// was asked. Or a declared fault showed.
+    /// The middleware declares that it lacks this, and why; the worker answered `unsupported` if
+    /// this was requested. Or a declared fault showed.
     Declared(String),
 }
 
-/// What a check works with.
+/// The data for a check.
 pub struct Context<'a> {
     pub worker: &'a str,
     pub middleware: &'a dyn Middleware,
     pub description: Description,
     pub profile: Profile,
     pub arm: Arm,
-    /// Declared faults that showed in the check that runs, by name.
+    /// The declared faults that showed in the present check, by name.
     shown: Mutex<BTreeSet<String>>,
 }
 
 impl Context<'_> {
-    /// The reason why this arm lacks a capability, or None where it has it (wholly or partly).
+    /// The reason why this arm lacks a capability, or None if it has it (fully or partly).
     pub fn lacks(&self, capability: &str) -> Option<String> {
         let own = self
             .arm
@@ -173,12 +174,12 @@ impl Context<'_> {
         own.or_else(declared)
     }
 
-    /// The reason why this arm does not keep what it grants, or None.
+    /// The reason why this arm does not behave as it grants, or None.
     pub fn fault(&self, name: &str) -> Option<String> {
         self.arm.faults.iter().find(|fault| fault.name == name).map(|fault| fault.reason.clone())
     }
 
-    /// The same of a fault that shows now and then only.
+    /// The same for a fault that shows only now and then.
     pub fn rare_fault(&self, name: &str) -> Option<String> {
         self.arm
             .faults
@@ -187,8 +188,8 @@ impl Context<'_> {
             .map(|fault| fault.reason.clone())
     }
 
-    /// Whether what a check just found wrong is a declared fault; the check is then passed as
-    /// declared. To be asked only then.
+    /// Whether the failure that a check has just found is a declared fault; the check is then
+    /// passed as declared. Call it only then.
     pub fn shows(&self, name: &str) -> bool {
         let declared = self.fault(name).is_some();
         if declared {
@@ -204,11 +205,12 @@ impl Context<'_> {
 
 pub(crate) type Outcome = Result<Verdict, String>;
 
-/// Runs every check with every arm; arguments are substrings that select checks. Exit code 1 when
-/// one fails; 0, and a line that begins `SKIPPED`, where no namespaces can be made.
+/// Runs every check with every arm; arguments are substrings that select checks. Exit code 1 if one
+/// fails; 0, and a line that begins `SKIPPED`, if no namespaces can be made.
 ///
-/// Several arms are run by this program again, a process and namespaces for each, `AT_A_TIME` of
-/// them: a middleware may keep state for a whole process, and checks mostly wait.
+/// Several arms are run by this program again, each in a process and namespaces of its own,
+/// `AT_A_TIME` of them at once: a middleware may keep state for a whole process, and checks mostly
+/// wait.
 pub fn main(worker: &str, middleware: &dyn Middleware, arms: &[Arm]) -> ExitCode {
     let asked = env::var(ARM).ok().and_then(|number| number.parse::<usize>().ok());
     if let Some(arm) = asked.and_then(|number| arms.get(number)) {
@@ -263,8 +265,8 @@ fn alone(worker: &str, middleware: &dyn Middleware, arm: &Arm) -> ExitCode {
     run(worker, middleware, std::slice::from_ref(arm), &checks)
 }
 
-/// Which of `arms` are asked for: `make test` runs the first of every worker, and CI the others
-/// after it; without the variable all.
+/// Which of `arms` to run: `make test` runs the first of every worker, and CI the others after it;
+/// without the variable all.
 fn part(arms: usize) -> Range<usize> {
     match env::var(PART).as_deref() {
         Ok("first") => 0..1,
@@ -283,12 +285,12 @@ fn title(middleware: &str, arm: &Arm, check: &str) -> String {
     format!("{middleware} {}: {check}", arm.name())
 }
 
-/// Whether a check of this title is to run.
+/// Whether a check with this title is to run.
 fn selects(filters: &[String], title: &str) -> bool {
     filters.is_empty() || filters.iter().any(|part| title.contains(part.as_str()))
 }
 
-/// Whether the suite cannot run here; it is then skipped.
+/// Whether the suite cannot run here; it is then skipped, and the reason is printed.
 fn said_why_not(middleware: &dyn Middleware) -> bool {
     let reason = isolated::why_not();
     if let Some(reason) = reason {
@@ -302,8 +304,8 @@ fn filters() -> Vec<String> {
     env::args().skip(1).filter(|a| !a.starts_with('-')).collect()
 }
 
-/// Runs the checks whose titles have one of `filters`, all where there are none; exit code 1 also
-/// where no namespaces can be made.
+/// Runs the checks whose titles contain one of `filters`, all checks if there are none; exit code 1
+/// also if no namespaces can be made.
 pub fn run(
     worker: &str,
     middleware: &dyn Middleware,
@@ -390,7 +392,7 @@ pub fn run(
                     failed += 1;
                 }
                 Some(checks) => println!("{title} showed in {checks} checks"),
-                // Only a whole run tells that a fault is gone.
+                // Only a whole run shows that a fault is gone.
                 None if !filters.is_empty() => {}
                 None if fault.always => {
                     println!("test {title} ... FAILED\n    it showed in no check: remove the declaration ({})", fault.reason);
@@ -411,15 +413,15 @@ pub fn run(
     }
 }
 
-/// One run of a check: how it went, for how long, and whether the machine let it run.
+/// One run of a check: its result, its duration, and whether the machine let it run.
 struct Attempt {
     outcome: Outcome,
     seconds: f64,
     machine: starved::Machine,
 }
 
-/// Daemons are the attempt's own, since what one check leaves in a daemon must not explain
-/// another's failure.
+/// The daemons belong to the attempt, since a state that one check leaves in a daemon must not
+/// explain another's failure.
 fn attempt(context: &Context<'_>, check: fn(&Context<'_>) -> Outcome) -> Attempt {
     context.shown().clear();
     let began = Instant::now();
@@ -442,7 +444,8 @@ fn attempt(context: &Context<'_>, check: fn(&Context<'_>) -> Outcome) -> Attempt
     Attempt { outcome, seconds, machine }
 }
 
-/// A panic is its check's failure: what it started is gone by then, and the next check begins.
+/// A panic is a failure of its check: the processes that it started are gone by then, and the next
+/// check begins.
 fn caught(check: impl FnOnce() -> Outcome) -> Outcome {
     catch_unwind(AssertUnwindSafe(check))
         .unwrap_or_else(|_| Err("the check panicked, as is told above".into()))

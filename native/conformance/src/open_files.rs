@@ -1,5 +1,5 @@
-//! How many files a process may open: as many as the orchestrator's workers
-//! (`rmwbench/lab/host/host.py`), which is more than the 1 024 that users often begin with.
+//! The number of files that a process may open: as many as the orchestrator's workers
+//! (`rmwbench/lab/host/host.py`), which is more than the 1 024 that are a common default.
 
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 
@@ -7,7 +7,8 @@ use crate::skipped;
 
 const ENOUGH: u64 = 65_536;
 
-/// For this process and what it starts from now on, as far as the hard limit goes.
+/// Raises the limit for this process and those that it starts from now on, as far as the hard limit
+/// allows.
 pub fn raise_limit() {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let attainable = maximum.map_or(ENOUGH, |hard| hard.min(ENOUGH));
@@ -16,7 +17,7 @@ pub fn raise_limit() {
     }
 }
 
-/// Whether a process may open so many; where it may not, `test` is [`skipped`].
+/// Whether a process may open this many; if not, `test` is [`skipped`].
 pub fn may_open(test: &str, files: u64) -> bool {
     let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     if limit < files {

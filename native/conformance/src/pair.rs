@@ -1,8 +1,8 @@
-//! A writer and a reader on the traits, in the test's own process: what the tests of what is
-//! particular to a middleware share.
+//! A writer and a reader on the traits, in the test's own process: the common part of the tests for
+//! one middleware alone.
 //!
-//! The suite drives whole workers and sees only what they record; these tests see every answer of
-//! the traits. The sink remembers every message and can hold the delivering thread at a gate, which
+//! The suite drives whole workers and sees only their records; these tests see every answer of the
+//! traits. The sink remembers every message and can stop the delivering thread at a gate, which
 //! makes a slow reader without any timing.
 
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ use rmwbench_harness::middleware::{
 use rmwbench_harness::qos::{History, Qos, Reliability};
 use serde_json::Value;
 
-/// Generous: other things run on the machine of a test.
+/// Generous, because other programs run on the machine of a test.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Keeps what was delivered; every look at it asserts 0 < notified <= taken.
+/// Keeps the delivered messages; every access to them asserts 0 < notified <= taken.
 #[derive(Default)]
 pub struct Memory {
     state: Mutex<State>,
@@ -45,7 +45,7 @@ impl Memory {
         state
     }
 
-    /// Waits for `count` messages, or for patience to end, and returns what there is.
+    /// Waits for `count` messages, or until PATIENCE ends, and returns the messages so far.
     pub fn wait_for(&self, count: usize) -> Vec<Vec<u8>> {
         let mut state = self.state();
         let end = Instant::now() + PATIENCE;
@@ -99,7 +99,7 @@ impl Sink for Memory {
 /// Forwards each message within its delivery, as a relay of the harness does.
 pub struct Relay {
     publisher: Mutex<Box<dyn Publisher>>,
-    /// What the middleware is told.
+    /// What the sink reports to the middleware.
     pub may_wait: bool,
 }
 
@@ -119,7 +119,7 @@ impl Sink for Relay {
     }
 }
 
-/// Panics when patience ends before `condition` holds.
+/// Panics if PATIENCE ends before `condition` holds.
 pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;
     while !condition() {
@@ -147,7 +147,7 @@ pub fn session(profile: &Profile, domain_id: u32) -> SessionConfig {
     }
 }
 
-/// A session of this profile in domain 0 that asks for these modes.
+/// A session of this profile in domain 0 that requests these modes.
 pub fn asked(profile: &Profile, modes: &[(&str, Value)]) -> SessionConfig {
     let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
     SessionConfig { modes, ..session(profile, 0) }
@@ -188,8 +188,8 @@ pub fn byte(number: usize) -> Vec<u8> {
     vec![number as u8]
 }
 
-/// Publishes `message` until the reader has heard it: both sides may know of their match, and the
-/// first message still be lost.
+/// Publishes `message` until the reader has received it: the first message can be lost although
+/// both sides know of their match.
 pub fn until_heard(writer: &mut dyn Publisher, memory: &Memory, message: &[u8]) {
     wait_until("the first message", || {
         writer.publish(message).unwrap();
@@ -198,7 +198,7 @@ pub fn until_heard(writer: &mut dyn Publisher, memory: &Memory, message: &[u8]) 
     });
 }
 
-/// Leaves the reader at its closed gate with message 0, and 1 to `more` published behind its back.
+/// Leaves the reader at its closed gate with message 0, after messages 1 to `more` were published.
 pub fn overrun(writer: &mut dyn Publisher, memory: &Memory, more: usize) {
     memory.close_gate();
     writer.publish(&byte(0)).unwrap();

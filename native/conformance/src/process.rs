@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::failure::{Failure, Finding};
 
-/// Nothing in the suite takes longer; a worker that needs more hangs.
+/// Nothing in the suite takes longer; a worker that needs more is considered hung.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct Worker {
@@ -47,7 +47,7 @@ impl Worker {
         Worker::launch(path, None, nonce, sections)
     }
 
-    /// The worker's program as one of its daemons, serving.
+    /// Starts the worker's program as one of its daemons, which serves when this returns.
     pub fn daemon(path: &str, name: &str, open: Open) -> Result<Worker, Failure> {
         let mut daemon = Worker::launch(path, Some(name), 0, &[])?;
         daemon.request(Verb::Open(open)).map_err(|e| e.about(format!("daemon {name}")))?;
@@ -110,8 +110,8 @@ impl Worker {
         self.socket.write_all(format!("{line}\n").as_bytes()).map_err(|e| self.gone(e))
     }
 
-    /// What became of a worker that the control socket has no more to do with. Who dies with unread
-    /// commands resets it, and what was written to it breaks.
+    /// The failure of a worker whose control socket is gone. A process that dies with unread
+    /// commands resets the socket, and a later write to it fails.
     fn gone(&mut self, error: std::io::Error) -> Failure {
         let is_closed = matches!(
             error.kind(),
@@ -152,7 +152,7 @@ impl Worker {
         self.expect_ok_within(id, PATIENCE)
     }
 
-    /// Of a command that the worker itself may take its time for.
+    /// The answer to a command for which the worker may need this long.
     pub fn expect_ok_within(&mut self, id: u64, patience: Duration) -> Result<Value, Failure> {
         match self.answer_within(id, patience)? {
             Reply::Ok(value) => Ok(value),
@@ -160,7 +160,7 @@ impl Worker {
         }
     }
 
-    /// Takes lines until `found` is true of the events so far.
+    /// Reads lines until `found` is true for the events so far.
     pub fn events_until(
         &mut self,
         what: &str,
@@ -179,7 +179,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Takes one line; false at the deadline.
+    /// Reads one line; false at the deadline.
     pub fn pump(&mut self, deadline: Instant) -> Result<bool, Failure> {
         match self.line(deadline)? {
             None => return Ok(false),
@@ -209,7 +209,7 @@ impl Worker {
             match self.socket.read(&mut buffer) {
                 Ok(0) => return Err(self.gone(ErrorKind::UnexpectedEof.into())),
                 Ok(count) => self.pending.extend_from_slice(&buffer[..count]),
-                // A read with a time-out ends where its process is stopped and goes on.
+                // A read with a time-out is interrupted when its process is stopped and continues.
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                     return Ok(None)
@@ -219,7 +219,7 @@ impl Worker {
         }
     }
 
-    /// Ends the worker as a crash would. Errors: it had ended before, of which nobody knew.
+    /// Ends the worker as a crash would. Errors: it had already ended unnoticed.
     pub fn kill(&mut self) -> Result<(), String> {
         let status = self.child.kill().and_then(|()| self.child.wait());
         match status.map_err(|e| e.to_string())? {
@@ -234,7 +234,7 @@ impl Worker {
         self.exited()
     }
 
-    /// How it ended, for which it has time; None while it lives.
+    /// How it ended, after a time for that; None while it lives.
     pub fn exited(&mut self) -> Option<ExitStatus> {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
@@ -325,7 +325,7 @@ mod tests {
         assert!(silent.pump(until).unwrap_err().is_any(&[Finding::Crashed]));
         let (mut unread, theirs) = worker(CRASH);
         unread.post_line("{}").unwrap();
-        drop(theirs); // with the command in it
+        drop(theirs); // with the unread command
         assert!(unread.pump(until).unwrap_err().is_any(&[Finding::Crashed]));
         let (mut broken, theirs) = worker(CRASH);
         drop(theirs);

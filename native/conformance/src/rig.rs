@@ -1,5 +1,5 @@
-//! A trial as the orchestrator runs it, reduced to what checks need: processes of nodes, barrier,
-//! schedule, drain, records.
+//! A trial as the orchestrator runs it, reduced to the parts that checks need: processes of nodes,
+//! barrier, schedule, drain, records.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,10 +29,10 @@ pub fn periodic(rate_hz: i64) -> Arrival {
     Arrival::Periodic { period_ns: 1_000_000_000 / rate_hz, phase_ns: 0 }
 }
 
-/// A publisher on `topic`: reliable, volatile, keep last. A reliable writer may overwrite what a
-/// reader has not taken, so the history is deep enough for a machine that is busy elsewhere for a
-/// second, as far as memory allows; what overwriting does to the ledger is for the overrun checks,
-/// which are as shallow as ROS 2's default.
+/// A publisher on `topic`: reliable, volatile, keep last. A reliable writer may overwrite messages
+/// that a reader has not taken, so the history is deep enough for a machine that is busy elsewhere
+/// for a second, as far as memory allows. The overrun checks, which are as shallow as ROS 2's
+/// default, test the effect of overwriting on the ledger.
 pub fn publisher(
     endpoint: u32,
     topic: &str,
@@ -72,7 +72,7 @@ pub fn node(name: &str, endpoints: Vec<EndpointSpec>) -> NodeSpec {
     NodeSpec { name: name.into(), endpoints }
 }
 
-/// Checks ask for ROS 2's default QoS; an arm that cannot be reliable is checked with best effort
+/// Checks request ROS 2's default QoS; an arm that cannot be reliable is checked with best effort
 /// instead.
 fn granted_reliability(context: &Context<'_>, mut nodes: Vec<NodeSpec>) -> Vec<NodeSpec> {
     if context.lacks("reliable").is_some() {
@@ -91,7 +91,7 @@ fn reads(endpoint: &EndpointSpec) -> bool {
     endpoint.kind != EndpointKind::Publisher
 }
 
-/// Those that have not heard from as many writers as they are to match, in words.
+/// The readers that have not received from as many writers as they are to match, as text.
 fn deaf_readers(specs: &[EndpointSpec], events: &[Event]) -> Vec<String> {
     let heard = |reader: u32| {
         let of_reader =
@@ -110,7 +110,7 @@ pub struct Rig<'a> {
     nonce: u64,
     pub workers: Vec<Worker>,
     specs: Vec<Vec<EndpointSpec>>,
-    /// Readers that were destroyed: not asked to drain.
+    /// Readers that were destroyed: they do not drain.
     gone: BTreeSet<u32>,
     /// Which threads send, from the next `start` on.
     pub schedule: Schedule,
@@ -128,10 +128,10 @@ impl<'a> Rig<'a> {
         )
     }
 
-    /// The same with just the QoS that the nodes ask for, also where the arm lacks it.
+    /// The same with exactly the QoS that the nodes request, even if the arm lacks it.
     ///
-    /// Where nothing goes from process to process, all nodes live in one: what is checked of
-    /// messages holds there too.
+    /// If messages cannot go between processes, all nodes are in one: the checks of messages apply
+    /// there, too.
     pub fn ready_exactly(
         context: &'a Context<'a>,
         mut processes: Vec<Vec<NodeSpec>>,
@@ -163,8 +163,8 @@ impl<'a> Rig<'a> {
         }
     }
 
-    /// Starts a process whose records have room for the endpoints of all `nodes`, now or later;
-    /// returns its place.
+    /// Starts a process whose records have room for the endpoints of all `nodes`, present and
+    /// future; returns its place.
     pub fn open(&mut self, nodes: &[&[NodeSpec]]) -> Result<usize, Failure> {
         Ok(self.open_with_modes(nodes, BTreeMap::new())?.0)
     }
@@ -207,7 +207,7 @@ impl<'a> Rig<'a> {
         self.workers[place].request(Command::Create { nodes, at_ns: None })
     }
 
-    /// Destroys a node of one reader in order.
+    /// Destroys a node with one reader in order.
     pub fn leave(&mut self, place: usize, name: &str, reader: u32) -> Result<(), Failure> {
         self.gone.insert(reader);
         self.workers[place].request(Command::Destroy {
@@ -218,7 +218,8 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// Match on all sides, then probes until every reader heard each of its writers.
+    /// Waits for the match on all sides, then sends probes until every reader has received from
+    /// each of its writers.
     pub fn barrier(&mut self) -> Result<(), Failure> {
         let timeout_ns = PATIENCE.as_nanos() as i64 / 2;
         if let Err(error) = self.each(|_| Command::Match { timeout_ns, endpoints: None }) {
@@ -246,8 +247,8 @@ impl<'a> Rig<'a> {
         }
     }
 
-    /// What probes are still on their way arrive before the schedule starts; `sent` are the answers
-    /// to the last `probe`. Of those that were lost nothing comes for a while.
+    /// Waits until probes that are still on their way have arrived, before the schedule starts;
+    /// `sent` are the answers to the last `probe`. For lost probes it waits only for a while.
     fn settle(&mut self, sent: Vec<Value>) -> Result<(), Failure> {
         let mut probes = BTreeMap::new();
         for answer in sent {
@@ -264,7 +265,7 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// Has every worker do something at once; the answers.
+    /// Sends a command to every worker at once; returns the answers.
     fn each(&mut self, command: impl Fn(usize) -> Command) -> Result<Vec<Value>, Failure> {
         let posted: Vec<u64> = self
             .workers
@@ -275,8 +276,8 @@ impl<'a> Rig<'a> {
         self.workers.iter_mut().zip(posted).map(|(worker, id)| worker.expect_ok(id)).collect()
     }
 
-    /// What each worker's readers are to hear: reader → writer → what `known` has of it. A service
-    /// hears its clients and a client its answers, by its own number.
+    /// What the readers of each worker are to receive: reader → writer → the value in `known`. A
+    /// service receives from its clients, and a client its answers, by its own number.
     fn expected(
         &self,
         known: impl Fn(u32) -> Option<u64>,
@@ -320,7 +321,7 @@ impl<'a> Rig<'a> {
         Ok(at_ns)
     }
 
-    /// Starts what came after `start`, for as long as the others run at most.
+    /// Starts nodes that were added after `start`, for at most as long as the others run.
     pub fn start_late(&mut self, place: usize, length_ms: i64) -> Result<(), Failure> {
         let at_ns = now_ns();
         let start = Start {
@@ -335,7 +336,7 @@ impl<'a> Rig<'a> {
         Ok(())
     }
 
-    /// Waits until everything in the living workers that sends by a schedule or as a relay has
+    /// Waits until every endpoint of the living workers that sends by a schedule or as a relay has
     /// finished: endpoint → event.
     pub fn finished(&mut self) -> Result<BTreeMap<u32, Finished>, Failure> {
         self.finished_of(|endpoint| sends(endpoint) && endpoint.kind != EndpointKind::Service)
@@ -402,14 +403,15 @@ impl<'a> Rig<'a> {
         Ok(complete)
     }
 
-    /// How long what was sent may take to arrive; once it is complete nobody waits. As installed,
-    /// Cyclone DDS repairs 32 MiB in fragments of 1344 bytes: up to 9 s alone, and up to 45 s with
-    /// five others on two processors. Where nothing is repaired, what is not there soon is lost.
+    /// How long sent messages may take to arrive; once they are complete nobody waits. As
+    /// installed, Cyclone DDS repairs 32 MiB in fragments of 1344 bytes: up to 9 s alone, and up to
+    /// 45 s with five others on two processors. An arm without repair has lost the messages that do
+    /// not arrive soon.
     fn repairs_within(&self) -> Duration {
         Duration::from_secs(if self.is_reliable() { 90 } else { 5 })
     }
 
-    /// Start, finish and drain in one: what most checks do.
+    /// Start, finish and drain in one, as most checks need.
     pub fn play(&mut self, length_ms: i64) -> Result<BTreeMap<u32, Finished>, Failure> {
         self.start(length_ms, 5_000)?;
         let mut finished = self.finished()?;
@@ -442,7 +444,7 @@ impl<'a> Rig<'a> {
         self.workers[self.place_of(endpoint)].slots(Kind::Received, endpoint)
     }
 
-    /// The answers that `client` got: its request → the reply, by the services' records.
+    /// The answers that `client` received: its request → the reply, by the services' records.
     pub fn answered(&self, client: u32) -> Result<BTreeMap<u64, u64>, String> {
         let heard: BTreeSet<(u32, u64)> =
             self.received(client)?.iter().map(|s| (s.peer, s.seq)).collect();
@@ -457,13 +459,13 @@ impl<'a> Rig<'a> {
         Ok(answered)
     }
 
-    /// The ledger of one writer at one reader; an error for what no middleware may do under any
-    /// QoS.
+    /// The ledger of one writer at one reader; an error for a result that no middleware may have,
+    /// whatever the QoS.
     pub fn ledger(&self, writer: u32, reader: u32) -> Result<Ledger, Failure> {
         self.ledger_of(writer, reader, 0)
     }
 
-    /// The same of a writer that was killed: its last message may have gone out before it was
+    /// The same for a writer that was killed: its last message may have been sent before it was
     /// recorded.
     pub fn ledger_of_killed(&self, writer: u32, reader: u32) -> Result<Ledger, Failure> {
         self.ledger_of(writer, reader, 1)
@@ -510,7 +512,7 @@ impl<'a> Rig<'a> {
     }
 
     /// An error unless every accepted message of `writer` arrived at `reader`, once and in order;
-    /// an arm that cannot be reliable may lose some, not all.
+    /// an arm that cannot be reliable may lose some, but not all.
     pub fn expect_complete(&self, writer: u32, reader: u32) -> Result<(), Failure> {
         let ledger = self.ledger(writer, reader)?;
         if ledger.accepted == 0 {

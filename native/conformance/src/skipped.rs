@@ -1,10 +1,10 @@
-//! A test that cannot run here says so where libtest cannot hide it; `setup/rust-test-summary`
-//! counts it: libtest itself counts it as passed.
+//! A test that cannot run here reports it where libtest cannot hide it; `setup/rust-test-summary`
+//! counts it, because libtest itself counts it as passed.
 
 use std::io::{self, Write};
 
-/// Says on stderr that `test` cannot run here, and why. Not by `eprintln!`: libtest keeps that back
-/// from a test that passes.
+/// Prints to stderr that `test` cannot run here, and why. It does not use `eprintln!`, whose output
+/// libtest hides for a test that passes.
 pub fn skipped(test: &str, reason: &str) {
     let _ = io::stderr().write_all(line(test, reason).as_bytes());
 }

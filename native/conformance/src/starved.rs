@@ -1,6 +1,6 @@
-//! Whether the machine starved a check: how late a thread woke up that did nothing but sleep.
+//! Whether the machine starved a check: how late a thread woke up that only sleeps.
 //!
-//! Only this excuses a failure, and the proof is printed. Python's tests keep the same rule
+//! Only this excuses a failure, and the proof is printed. Python's tests have the same rule
 //! (`tests/support/starved.py`).
 
 use std::fmt;
@@ -13,7 +13,7 @@ const TICK: Duration = Duration::from_millis(1);
 /// On two processors the scheduler gives each of a dozen busy threads its turn within some 10 ms.
 const STARVED: Duration = Duration::from_millis(100);
 
-/// What was seen of the machine during a check.
+/// How late the thread woke during a check.
 #[derive(Clone, Copy)]
 pub struct Machine {
     latest: Duration,
@@ -42,7 +42,8 @@ impl Watch {
     pub fn start() -> Watch {
         let ended = Arc::new(AtomicBool::new(false));
         let seen = ended.clone();
-        // From here to the first wake-up, and from each to the next: nothing between is unseen.
+        // The measured times are from here to the first wake-up, and from each to the next, without
+        // a gap.
         let mut awake = Instant::now();
         let thread = std::thread::spawn(move || {
             let mut latest = Duration::ZERO;

@@ -1,17 +1,17 @@
-//! No module of a worker, or of a crate that workers share, uses one that uses it, in however many
-//! steps: a file can then be read after those that it names.
+//! No module of a worker, or of a crate that workers share, uses one that uses it, directly or
+//! indirectly: so a file can be read after the files that it names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Workers that still have circles: one that has none any more fails here, to be taken off the
+/// Workers that still have circles; a worker without one fails here, and must be removed from the
 /// list.
 const WITH_CIRCLES: [&str; 4] = ["iceoryx", "roscpp", "rustdds", "zeromq"];
 
 type Uses = BTreeMap<String, BTreeSet<String>>;
 
-/// For each module of a crate those that it names by `crate::`.
+/// For each module of a crate, the modules that it names by `crate::`.
 fn uses(source: &Path) -> Uses {
     let files = fs::read_dir(source).unwrap().map(|file| file.unwrap().path());
     let texts: BTreeMap<String, String> = files

@@ -1,6 +1,6 @@
-//! Frames on an emulated network, one after another: each is classified, whatever its headers
-//! promise (Ethernet, IP, UDP, TCP, RTPS, IGMP). The input holds frames, each behind its length in
-//! two bytes.
+//! Frames on an emulated network, one after another: each is classified, whatever its headers claim
+//! (Ethernet, IP, UDP, TCP, RTPS, IGMP). The input consists of frames, each after its length in two
+//! bytes.
 #![no_main]
 
 use std::cell::RefCell;
@@ -10,8 +10,8 @@ use rmwbench_link::classify::Classifier;
 use rmwbench_link::{headers, multicast};
 
 thread_local! {
-    /// One for all inputs: what it remembers is allocated once and bounded, which is a part of what
-    /// is tested.
+    /// There is one for all inputs: its memory is allocated once and bounded, which is a part of
+    /// the test.
     static CLASSIFIER: RefCell<Classifier> = RefCell::new(Classifier::new(Vec::new()));
 }
 

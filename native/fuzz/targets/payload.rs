@@ -1,5 +1,5 @@
-//! The bytes of a message from anybody: they have a header of ours, or are told apart from it, and
-//! are checked without leaving them.
+//! The bytes of a message from any sender: they have a header of ours, or are recognised as having
+//! none, and no read leaves them.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,8 +7,7 @@ use rmwbench_harness::payload::{intact, Header, Phase, HEADER_BYTES};
 
 fuzz_target!(|bytes: &[u8]| {
     look(bytes);
-    // A header with a sound check word, which chance alone does not find, before whatever body
-    // there is.
+    // A header with a valid check word, which chance alone does not find, before any body.
     let Some((words, body)) = bytes.split_at_checked(HEADER_BYTES) else { return };
     let word = |at: usize| u64::from_le_bytes(words[at * 8..][..8].try_into().expect("eight bytes"));
     let header = Header {

@@ -1,5 +1,5 @@
-//! A line of the worker protocol from anybody: it is refused with a reason, or what it says can be
-//! carried out.
+//! A line of the worker protocol from any sender: it is refused with a reason, or it can be
+//! executed.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -13,7 +13,7 @@ fuzz_target!(|line: &str| {
         if arrival.check().is_err() {
             continue;
         }
-        // What was accepted goes on in time: a schedule that stands still would never end.
+        // The times of an accepted schedule increase: otherwise it would never end.
         let times: Vec<i64> = DueTimes::new(arrival).take(64).collect();
         assert!(times.windows(2).all(|pair| pair[0] <= pair[1]), "times go back: {times:?}");
     }

@@ -1,5 +1,5 @@
 //! A worker that a C compiler builds from the header and the library alone passes conformance, and
-//! starts with the shared library too.
+//! also starts with the shared library.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -37,7 +37,7 @@ fn check(compiler: &str) -> Result<ExitCode, String> {
         "loopback-shared",
         &[&format!("-L{place}"), &format!("-Wl,-rpath,{place}"), "-l:librmwbench_worker.so"],
     )?;
-    // The library of this build: cargo's own path names first the one that a worker's build left,
+    // The library of this build: cargo's own path lists first the one that a worker's build left,
     // which may be older than the header.
     let described = |worker: &Path| {
         let mut command = Command::new(worker);

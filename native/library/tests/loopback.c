@@ -13,7 +13,8 @@
 
 enum kind { PUBLISHER, SUBSCRIPTION, CLIENT, SERVICE };
 
-/* One struct for the four kinds: the header's types are opaque, so each is a name for it. */
+/* One struct for the four kinds: the header's types are opaque, so each of them is a name for
+ * it. */
 struct end {
   enum kind kind;
   char topic[256];
@@ -25,7 +26,7 @@ struct end {
   struct end *next;
 };
 
-/* Recursive, because a relay publishes from within a delivery. */
+/* It is recursive, because a relay publishes within a delivery. */
 static pthread_mutex_t lock;
 static struct end *ends;
 
@@ -115,7 +116,7 @@ static struct end *joined(struct end *end) {
   return end;
 }
 
-/* Nothing is being delivered when it returns. */
+/* After it returns, nothing is being delivered. */
 static void destroy(struct end *end) {
   pthread_mutex_lock(&lock);
   struct end **place = &ends;
@@ -161,7 +162,7 @@ static rmwbench_status reply(void *client, const uint8_t *payload, size_t bytes)
   return RMWBENCH_OK;
 }
 
-/* A message or a request, to everyone who reads the topic. */
+/* Sends a message or a request to every reader of the topic. */
 static rmwbench_status send_to_all(struct end *own, const uint8_t *payload, size_t bytes) {
   rmwbench_reply answer = {own, reply};
   pthread_mutex_lock(&lock);

@@ -1,6 +1,6 @@
 //! The program itself between two network namespaces with TAP devices: real sockets, real carrier.
-//! Counts and orders are asserted, and times only where a busy machine makes them longer, never
-//! shorter.
+//! Counts and orders are asserted; times are asserted only if a busy machine makes them longer,
+//! never shorter.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -25,8 +25,8 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_rmwbench-link");
 const MS: i64 = 1_000_000;
 const FIRST_FD: i32 = 200;
 
-/// Runs `body` in a process of its own in fresh namespaces, in which it may do as it likes with the
-/// network; says so where it cannot. Returns what it printed.
+/// Runs `body` in a process of its own in new namespaces, in which it may change the network;
+/// prints a message if that is impossible. Returns the output.
 fn isolated(test: &str, body: impl FnOnce()) -> String {
     if std::env::var(INSIDE).is_ok_and(|name| name == test) {
         body();
@@ -59,8 +59,8 @@ fn isolated(test: &str, body: impl FnOnce()) -> String {
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A thread in a network namespace of its own with an `eth0`; sockets that it makes belong there
-/// wherever they are used.
+/// A thread in a network namespace of its own with an `eth0`; its sockets belong there wherever
+/// they are used.
 struct Host {
     jobs: Sender<Job>,
     device: OwnedFd,
@@ -72,7 +72,7 @@ impl Host {
         let (made, device) = channel();
         let neighbours: Vec<u8> = others.to_vec();
         std::thread::spawn(move || {
-            // SAFETY: a network namespace is a thread's own matter.
+            // SAFETY: a network namespace belongs to the thread alone.
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.unwrap();
             made.send(Tap::make("eth0").unwrap()).unwrap();
             ip(&format!("link set eth0 address 02:4d:00:00:00:{number:02x}"));
@@ -125,7 +125,7 @@ fn memory_file(bytes: u64) -> File {
     file
 }
 
-/// A process that speaks lines.
+/// A process with a control socket.
 struct Tool {
     child: Child,
     control: BufReader<UnixStream>,
@@ -266,8 +266,8 @@ impl Link {
     }
 
     fn change(&mut self, what: Value) {
-        // Far enough ahead that a busy machine says so in time; the answer to `mark` comes behind
-        // what was due.
+        // This is so far ahead that a busy machine answers in time; the answer to `mark` comes
+        // after the due events.
         let at_ns = now_ns() + 100 * MS;
         self.tool.ok(
             json!({"cmd": "schedule", "changes": [{"at_ns": at_ns, "link": "b", "change": what}]}),
@@ -293,7 +293,7 @@ fn datagrams_meet_loss_and_delay_and_the_log_knows_each() {
             records.iter().filter(|record| record.class == 1 && record.ports.0 == 0).collect();
         let delivered: Vec<&&Record> = probes.iter().filter(|record| record.verdict == 0).collect();
         assert_eq!((probes.len(), delivered.len()), (2000, took_ns.len()));
-        // 400 ± 4 σ, and exactly these: the seed says which.
+        // 400 ± 4 σ, and the seed gives exactly these.
         assert!((328..=472).contains(&(2000 - delivered.len())), "{}", delivered.len());
         assert!(probes.iter().all(
             |record| matches!(record.verdict, 0 | 1) && record.frame_bytes == 14 + 20 + 8 + 200
@@ -312,7 +312,7 @@ fn datagrams_meet_loss_and_delay_and_the_log_knows_each() {
             (0, true)
         );
         assert!(document.own.cpu_ns > 0 && document.own.rss_bytes > 0);
-        // The same seed and the same frames: the same are lost.
+        // With the same seed the same frames are lost.
         drop(link);
         let mut again =
             Link::open(&hosts, json!({"a": {"up": {"loss": {"kind": "bernoulli", "p": 0.2}}}}));
@@ -327,7 +327,7 @@ fn datagrams_meet_loss_and_delay_and_the_log_knows_each() {
                 .take(500)
                 .collect()
         };
-        // Whatever the hosts say by themselves (IPv6, group reports) draws nothing.
+        // Frames that the hosts send by themselves (IPv6, group reports) use no draw.
         assert_eq!(fates(&records)[..500], fates(&again.collect().1)[..]);
     });
 }
@@ -365,7 +365,7 @@ fn tcp_fills_a_thin_link_and_loses_nothing() {
                 && data.payload_bytes >= 1_000_000
         );
         assert!(document.classes["acknowledgement"].frames > 10);
-        // Without offloads: no frame is larger than the MTU allows.
+        // Offloads are off: no frame is larger than the MTU allows.
         assert!(document
             .devices
             .values()
@@ -413,12 +413,12 @@ fn a_blackhole_is_silent_and_a_lost_carrier_is_seen() {
         link.change(json!({"down": {"loss": {"kind": "bernoulli", "p": 1.0}}}));
         assert!(!reaches(b"all lost"));
         link.change(json!({"down": {}}));
-        // Administratively down: made in the host, refused by its device.
+        // Administratively down: set in the host, and its device refuses frames.
         hosts[1].run(|| ip("link set eth0 down"));
         assert!(!reaches(b"down"));
         hosts[1].run(|| {
             ip("link set eth0 up");
-            // A flush took it away.
+            // The flush removed it.
             let _ = Command::new("ip")
                 .args(
                     "neighbour replace 10.77.0.1 lladdr 02:4d:00:00:00:01 dev eth0 nud permanent"
@@ -461,7 +461,8 @@ fn a_snooping_switch_hears_the_kernels_own_reports() {
             std::thread::sleep(Duration::from_millis(2));
         }
         assert_eq!(unwanted(&mut link), 1);
-        // In the host's thread: a group is joined on an interface of the namespace that one is in.
+        // This is done in the host's thread: a group is joined on an interface of the thread's
+        // namespace.
         let joining = to.try_clone().unwrap();
         hosts[1].run(move || joining.join_multicast_v4(&group, &here).unwrap());
         to.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
@@ -516,7 +517,7 @@ fn manners() {
         let answer = tool
             .ask(open(json!([port("a", 203, 1)]), json!({"a": {"up": {"trace": {"fd": 201}}}})));
         assert!(message(&answer).contains("trace") && kind(answer) == "invalid");
-        // Nothing of what was refused has spoilt anything; a long trace comes in a file.
+        // A refused command changes nothing; a long trace comes in a file.
         let links =
             json!({"a": {"up": {"rate_bps": 1_000_000}}, "b": {"up": {"trace": {"fd": 205}}}});
         let opened = tool.ok(open(json!([port("a", 203, 1), port("b", 204, 2)]), links));
@@ -546,8 +547,8 @@ fn manners() {
     });
 }
 
-/// So many datagrams of 200 bytes from the first host to the second, at a pace. How long each took
-/// that came, in their order; fails where one came twice or behind a later one.
+/// Sends `count` datagrams of 200 bytes from the first host to the second, at a pace. Returns the
+/// times of those that arrived, in their order; fails if one arrived twice or after a later one.
 fn stamped(hosts: &[Host; 2], count: u64, interval_ns: i64) -> Vec<i64> {
     let (from, to) = (hosts[0].udp("10.77.0.1:0"), hosts[1].udp("10.77.0.2:9000"));
     let room: libc::c_int = 4 << 20;
@@ -579,7 +580,7 @@ fn stamped(hosts: &[Host; 2], count: u64, interval_ns: i64) -> Vec<i64> {
                     last = Some(word(0));
                     found.push(now_ns() - word(8) as i64);
                 }
-                // Silence for all of the time after the last one was sent.
+                // Silence for the whole time after the last one was sent.
                 Err(_) if over => return found,
                 Err(_) => over = done.try_recv().is_ok(),
             }
@@ -639,7 +640,7 @@ struct Goodput {
     late: String,
 }
 
-/// TCP for two seconds over a link of that rate, the first half second left out.
+/// TCP for two seconds over a link with that rate, without the first half second.
 fn goodput(hosts: &[Host; 2], mbps: u32, quantum_us: i64) -> Goodput {
     let spec = json!({"rate_bps": u64::from(mbps) * 1_000_000});
     let mut link = Link::open_with(
@@ -650,7 +651,7 @@ fn goodput(hosts: &[Host; 2], mbps: u32, quantum_us: i64) -> Goodput {
     let listener = hosts[1].run(|| TcpListener::bind("10.77.0.2:0").unwrap());
     let to = listener.local_addr().unwrap();
     let mut stream = hosts[0].run(move || TcpStream::connect(to).unwrap());
-    // The machine's default may be another, and a namespace may not choose every one.
+    // The machine's default may be another, and a namespace may not be allowed every one.
     // SAFETY: the kernel reads five bytes.
     let cubic = unsafe {
         libc::setsockopt(

@@ -1,15 +1,15 @@
-//! Processors that never sleep: `/dev/cpu_dma_latency` held at 0, and a spinner of the policy
-//! SCHED_IDLE on each.
+//! Processors that never sleep: `/dev/cpu_dma_latency` is held at 0, and each processor has a
+//! spinner with the policy SCHED_IDLE.
 //!
-//! Whatever else wants a processor gets it from the spinner at once, so this takes the way out of
-//! an idle state and, in a virtual machine, the hypervisor's halt and wake-up out of every latency,
-//! and gives nothing away but energy. Its time is idle time under another name.
+//! Any other thread gets the processor from the spinner at once. So every latency is without the
+//! way out of an idle state and, in a virtual machine, without the hypervisor's halt and wake-up,
+//! at the cost of energy alone. The spinner's time is idle time under another name.
 //!
-//! The policy ranks a thread within its group only. Where the kernel makes a group of each session
-//! (autogroup, the default of many distributions) a spinner would therefore get as much as a
-//! worker: hence a process of its own, in a session of its own, whose group is nice 19 as well. The
-//! process that talks to the orchestrator stays an ordinary one, or it would starve on a busy
-//! machine.
+//! The policy ranks a thread within its group only. If the kernel makes a group of each session
+//! (autogroup, the default of many distributions), a spinner would therefore get as much as a
+//! worker: hence the spinners have a process of their own, in a session of its own, whose group
+//! also has nice 19. The process that talks to the orchestrator stays an ordinary one, or it would
+//! starve on a busy machine.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -41,7 +41,8 @@ pub struct Spinners {
 }
 
 impl Spinners {
-    /// Returns once they run, each on one of `on`. Call it while this process has one thread.
+    /// Returns once they run, one on each processor of `on`. Call it while this process has one
+    /// thread.
     pub fn start(on: &[usize]) -> io::Result<Spinners> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         // SAFETY: with a single thread the child may do all that the parent may.
@@ -64,8 +65,8 @@ impl Spinners {
                 if !problem.is_empty() {
                     return Err(io::Error::other(problem));
                 }
-                // From here, where nothing starves: on a busy machine the spinners' process hardly
-                // runs any more.
+                // This is done from here, where nothing starves: on a busy machine the spinners'
+                // process hardly runs any more.
                 make_group_nice(pid)?;
                 Ok(spinners)
             }
@@ -79,7 +80,7 @@ impl Spinners {
 
 impl Drop for Spinners {
     fn drop(&mut self) {
-        // SAFETY: our own child, which nobody has waited for.
+        // SAFETY: our own child, for which nobody has waited.
         unsafe {
             libc::kill(self.pid, libc::SIGKILL);
             libc::waitpid(self.pid, std::ptr::null_mut(), 0);
@@ -87,14 +88,14 @@ impl Drop for Spinners {
     }
 }
 
-/// An answer and the end of the file; a failed write is an end of the file too.
+/// The answer in a pipe, and then the end of the file; a failed write ends the file, too.
 fn answer(pipe: OwnedFd, problem: &str) {
     let _ = File::from(pipe).write_all(problem.as_bytes());
 }
 
 fn become_spinners(on: &[usize]) -> io::Result<()> {
-    // SAFETY: plain values only. A parent that died before the first call leaves us to the host's
-    // init, which ends with the trial.
+    // SAFETY: the calls take plain values. If the parent died before the first call, the host's
+    // init is the new parent, which ends with the trial.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         libc::setsid();
@@ -105,21 +106,22 @@ fn become_spinners(on: &[usize]) -> io::Result<()> {
         let _ = sender.send(unsafe { libc::gettid() });
         up();
         loop {
-            // Computing and not pausing: a hypervisor may take a processor whose guest pauses in a
-            // loop.
+            // It computes and does not pause: a hypervisor may take a processor whose guest pauses
+            // in a loop.
             crate::cpu::arithmetic();
         }
     })?;
     threads.try_iter().try_for_each(make_idle)
 }
 
-/// Nothing to do on a kernel without such groups.
+/// Sets the group's nice value; there is nothing to do on a kernel without such groups.
 fn make_group_nice(pid: i32) -> io::Result<()> {
     let path = format!("/proc/{pid}/autogroup");
     if !fs::exists(&path)? {
         return Ok(());
     }
-    // Without privilege the kernel allows one change in 100 ms, whoever made the last one.
+    // Without privilege the kernel allows one change in 100 ms, whichever process made the last
+    // one.
     for _ in 0..20 {
         match fs::write(&path, "19") {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -132,8 +134,8 @@ fn make_group_nice(pid: i32) -> io::Result<()> {
     Err(io::Error::other(format!("{path}: too many changes by others")))
 }
 
-/// The thread runs only where a processor would idle. Nice too, so that the kernel counts its time
-/// as `nice`.
+/// The thread then runs only when a processor would be idle. It is also nice, so that the kernel
+/// counts its time as `nice`.
 fn make_idle(thread: i32) -> io::Result<()> {
     // SAFETY: both calls take plain values.
     unsafe {

@@ -1,4 +1,5 @@
-//! Processor time of one thread, and of another process; the clock of every stamp is the harness's.
+//! The processor time of one thread, and of another process; every time stamp is from the harness's
+//! clock.
 
 pub use rmwbench_harness::clock::{now_ns, process_cpu_ns, sleep_until};
 
@@ -9,9 +10,9 @@ pub fn thread_cpu_ns() -> i64 {
     t.tv_sec * 1_000_000_000 + t.tv_nsec
 }
 
-/// Of another process, in nanoseconds; 0 where it is gone.
+/// The processor time of another process, in nanoseconds; 0 if it is gone.
 pub fn process_cpu_ns_of(pid: i32) -> i64 {
-    // SAFETY: both calls fill plain values that live here.
+    // SAFETY: both calls fill local plain values.
     unsafe {
         let (mut clock, mut t) = (0, std::mem::zeroed::<libc::timespec>());
         if libc::clock_getcpuclockid(pid, &mut clock) != 0

@@ -1,4 +1,4 @@
-//! Commands in, answers out, and the edges of the window in between.
+//! Reads commands, sends answers, and handles the edges of the window in between.
 
 use std::fs::File;
 use std::io;
@@ -17,7 +17,7 @@ use crate::usage::{snapshot, Snapshot};
 use crate::{awake, cpu, memory, processors, tcp, traffic};
 
 const NS_PER_S: i64 = 1_000_000_000;
-/// Two hours: what says more of each second must fit into a line.
+/// Two hours: a report about each second must fit into a line.
 const MOST_SECONDS: i64 = 7200;
 
 struct Problem {
@@ -40,7 +40,7 @@ impl From<io::Error> for Problem {
 #[derive(Default)]
 struct Load {
     kind: Option<Kind>,
-    /// Times of the window that are still to come, the next one last.
+    /// The future edges of the window, the next one last.
     edges: Vec<(i64, &'static str)>,
     snapshots: Vec<Snapshot>,
     latency: Option<File>,
@@ -49,8 +49,8 @@ struct Load {
 
 /// Serves until `exit` or the end of file; the load's threads end with the process.
 pub fn serve(socket: OwnedFd) -> ExitCode {
-    // Not `for_life`, whose watcher is a second thread: the spinners' process is forked while there
-    // is one.
+    // Not `for_life`, which starts a second thread: the spinners' process is forked while there is
+    // only one.
     let mut control = match Control::new(socket) {
         Ok(control) => control,
         Err(error) => return complain(&format!("control socket: {error}")),
@@ -163,7 +163,7 @@ impl Load {
         Collected { snapshots, bursts }
     }
 
-    /// The edges of the window that have passed.
+    /// Handles the edges of the window that have passed.
     fn take_due(&mut self) {
         while let Some(&(_, at)) = self.edges.last().filter(|&&(due_ns, _)| due_ns <= now_ns()) {
             self.snapshot(at);
@@ -177,7 +177,7 @@ impl Load {
     }
 }
 
-/// The last one first; what receives TCP says of every second how much came.
+/// The edges, the last one first; a receiver of TCP reports how much came in every second.
 fn edges(window: &Window, kind: Option<Kind>) -> Vec<(i64, &'static str)> {
     let mut edges = vec![(window.steady_ns, "steady_begin")];
     if kind == Some(Kind::TcpReceive) {

@@ -1,17 +1,17 @@
 //! A share of every processor, in periods of 10 ms, at ordinary priority.
 //!
 //! The share is processor time that the thread really got within the period, so that a thread that
-//! had to wait still takes its half; what it could not get by the period's end is given up, not
-//! caught up: a backlog would turn `cpu50` into `cpu100`. The busy part begins at a pseudo-random
-//! place of each period: a fixed one would beat with publishers of 100 Hz, and processors in step
-//! would leave either none or all of them free.
+//! had to wait still takes its half. Time that it could not get by the period's end is given up and
+//! not caught up: a backlog would turn `cpu50` into `cpu100`. The busy part begins at a
+//! pseudo-random place of each period: a fixed place would interfere with publishers of 100 Hz, and
+//! processors in step would leave either none or all of them free.
 
 use crate::clock::{now_ns, sleep_until, thread_cpu_ns};
 
 pub const PERIOD_NS: i64 = 10_000_000;
 
-/// Runs for ever: `share` of each period, in calls of `work`, each of which should take some
-/// microseconds.
+/// Runs for ever: it works for `share` of each period, in calls of `work`, each of which should
+/// take some microseconds.
 pub fn duty(place: usize, share: f64, mut work: impl FnMut()) -> ! {
     let busy_ns = (PERIOD_NS as f64 * share) as i64;
     let mut random = Xorshift::new(place as u64);
@@ -27,12 +27,12 @@ pub fn duty(place: usize, share: f64, mut work: impl FnMut()) -> ! {
         while thread_cpu_ns() < enough_ns && now_ns() < end_ns {
             work();
         }
-        // After a long stop (a suspended machine) begin anew.
+        // After a long stop (a suspended machine) the periods begin anew.
         period_ns = period_ns.max(now_ns() - PERIOD_NS);
     }
 }
 
-/// About a microsecond of arithmetic that no compiler removes and that touches no memory.
+/// About a microsecond of arithmetic that no compiler removes and that does not touch memory.
 pub fn arithmetic() {
     let mut x = std::hint::black_box(0x9e37_79b9_u64);
     for _ in 0..400 {

@@ -1,5 +1,5 @@
-//! The kinds of load, and what each asks of the machine. The figures are fixed: `cpu50` must mean
-//! the same in every suite.
+//! The kinds of load, and what each requires of the machine. The figures are fixed: `cpu50` must
+//! mean the same in every suite.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,14 +10,14 @@ pub enum Kind {
     Cpu50,
     /// All of every processor, computing.
     Cpu100,
-    /// Half of every processor, copying memory that no cache holds: what it does beyond `cpu50` is
+    /// Half of every processor, copying memory that no cache holds: the difference from `cpu50` is
     /// memory bandwidth.
     Membw,
-    /// Datagrams on `lo`, between two sockets of its own.
+    /// Datagrams on `lo`, between two sockets of this process.
     Traffic,
-    /// Listens for TCP from another host, and reads.
+    /// Listens for TCP from another host, and reads it.
     TcpReceive,
-    /// TCP to another host.
+    /// Sends TCP to another host.
     TcpSend,
     /// No load at all but processors that never sleep.
     Awake,
@@ -35,7 +35,8 @@ impl Kind {
     ];
 }
 
-/// What was asked, as `start` replies it. `share` is of one processor, on each of `processors`.
+/// The requested load, as in the answer to `start`. `share` is of one processor, on each of
+/// `processors`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Asked {
     pub processors: usize,
@@ -47,16 +48,16 @@ pub struct Asked {
     pub datagram_bytes: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<usize>,
-    /// Where `tcp_receive` listens.
+    /// The port on which `tcp_receive` listens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// In force on the flows of `tcp_send`.
+    /// The congestion control in force on the flows of `tcp_send`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion_control: Option<String>,
-    /// The process whose time the load is, where it is not this one.
+    /// The process whose time is the load, if it is not this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<i32>,
-    /// Why `/dev/cpu_dma_latency` is not held at 0, where it is not.
+    /// Why `/dev/cpu_dma_latency` is not held at 0, if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dma_latency: Option<String>,
 }

@@ -1,9 +1,9 @@
 //! `rmwbench-load`: a machine that is busy in a known way, as a factor of an experiment
 //! (docs/formats/load.md).
 //!
-//! One process is one kind of load. It runs inside the host of a trial, so that it dies with it,
-//! and says what it really put on: a load that did not come up would make `loaded` and `idle` the
-//! same cell under two names.
+//! One process is one kind of load. It runs inside the host of a trial, so that it ends with it,
+//! and reports the load that it really made: if a load did not start, `loaded` and `idle` would be
+//! the same cell under two names.
 
 mod awake;
 mod clock;
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["--describe"] => print(&protocol::describe()),
-        // Every tool is given a file for a long answer; ours are short.
+        // Every tool gets a file for a long answer; the answers of this one are short.
         ["--control-fd", control] | ["--control-fd", control, "--document-fd", _] => {
             match inherited(control) {
                 Some(socket) => control::serve(socket),

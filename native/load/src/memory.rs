@@ -1,5 +1,5 @@
-//! Copies through more memory than the caches hold, so that they run at the speed of the memory and
-//! take it from others.
+//! Copies through more memory than the caches hold, so that the copies run at the speed of the
+//! memory and take bandwidth from others.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Together the buffers are this many times the last-level cache.
 const TIMES_CACHE: usize = 4;
 const SMALLEST_BUFFER: usize = 16 << 20;
-/// Assumed where the kernel does not say.
+/// The size that is assumed if the kernel does not report it.
 const DEFAULT_CACHE: usize = 32 << 20;
 const CHUNK: usize = 128 << 10;
 
@@ -32,7 +32,7 @@ impl Copier {
         Copier { source: vec![0xA5; bytes], destination: vec![0x5A; bytes], at: 0 }
     }
 
-    /// One chunk further.
+    /// Copies the next chunk.
     pub fn step(&mut self) {
         let range = self.at..self.at + CHUNK;
         self.destination[range.clone()].copy_from_slice(&self.source[range]);
@@ -50,7 +50,7 @@ fn last_level_cache() -> Option<usize> {
         .max()
 }
 
-/// `32768K` or `1M` in bytes.
+/// Converts `32768K` or `1M` to bytes.
 fn size(text: &str) -> Option<usize> {
     let text = text.trim();
     let number: usize = text.trim_end_matches(['K', 'M']).parse().ok()?;
@@ -66,7 +66,7 @@ fn size(text: &str) -> Option<usize> {
     )
 }
 
-/// Whether the machine has room for `bytes` twice over.
+/// Checks that the machine has room for twice `bytes`.
 pub fn check_room(bytes: usize) -> io::Result<()> {
     let text = fs::read_to_string("/proc/meminfo")?;
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"));

@@ -11,7 +11,7 @@ pub fn usable() -> io::Result<Vec<usize>> {
 }
 
 /// Starts `work(place)` on a thread of its own on each processor, `place` counting from 0, and
-/// returns once all of them run. `work` calls its second argument when it does.
+/// returns once all of them run. `work` calls its second argument when it runs.
 pub fn on_each<F>(processors: &[usize], work: F) -> io::Result<()>
 where
     F: Fn(usize, &dyn Fn()) + Send + Clone + 'static,
@@ -22,7 +22,7 @@ where
         std::thread::Builder::new().name(format!("load-{processor}")).spawn(move || {
             let mut set = CpuSet::new();
             set.set(processor);
-            // Where the set shrank in between, the load still runs, only not pinned.
+            // If the set shrank in between, the load still runs, but is not bound to a processor.
             let _ = sched_setaffinity(None, &set);
             work(place, &|| {
                 let _ = ready.send(());

@@ -1,4 +1,4 @@
-//! Lines of docs/formats/load.md.
+//! The lines of docs/formats/load.md.
 
 use rmwbench_harness::tool;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub fn hello() -> Value {
     tool::hello(TOOL, PROTOCOL, VERSION)
 }
 
-/// What `--describe` prints.
+/// The output of `--describe`.
 pub fn describe() -> Value {
     json!({"protocol": PROTOCOL, "tool": TOOL, "version": VERSION, "kinds": Kind::ALL})
 }
@@ -35,7 +35,7 @@ pub enum Command {
 #[derive(Debug, Deserialize)]
 pub struct Start {
     pub kind: Kind,
-    /// Of `tcp_send` alone.
+    /// For `tcp_send` only.
     #[serde(default)]
     pub tcp: Option<Flows>,
 }
@@ -55,7 +55,7 @@ pub struct Started {
 #[derive(Serialize)]
 pub struct Collected {
     pub snapshots: Vec<Snapshot>,
-    /// Of `traffic`: (time_ns, datagrams sent by then) of every burst near the window's edges.
+    /// For `traffic`: (time_ns, datagrams sent by then) of every burst near the window's edges.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bursts: Vec<(i64, u64)>,
 }

@@ -1,11 +1,10 @@
-//! TCP between two hosts of a network: somebody else's downloads on the air of the robot. Sockets
-//! of the kernel with its own congestion control, so what they do about a loss or a queue is what
+//! TCP between two hosts of a network: downloads of other users on the robot's radio network. The
+//! sockets are the kernel's, with its own congestion control, so they react to a loss or a queue as
 //! the traffic of others does.
 //!
 //! Two processes: one listens in its host and counts what it reads, which is the goodput; the other
-//! connects and writes, all the time or a piece every so often, as the player of a video fetches
-//! one. A piece that came too late moves none of the later ones: what a player lost it makes up
-//! for.
+//! connects and writes, all the time or one piece per period, as a video player fetches its pieces.
+//! A late piece does not delay the later ones: a player catches up.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -23,19 +22,19 @@ const BUFFER_BYTES: usize = 1 << 16;
 const CONNECT_S: u64 = 8;
 const NAME_BYTES: usize = 16;
 
-/// Of all flows of this process: taken by the kernel to be sent, read by the receiver, and flows
-/// that are still open.
+/// Counts over all flows of this process: bytes that the kernel took to send, bytes that the
+/// receiver read, and flows that are still open.
 pub static SENT_BYTES: AtomicU64 = AtomicU64::new(0);
 pub static RECEIVED_BYTES: AtomicU64 = AtomicU64::new(0);
 pub static OPEN: AtomicU64 = AtomicU64::new(0);
 
-/// What `start` says of a sender.
+/// The sender's part of `start`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flows {
     pub to: SocketAddr,
     pub flows: NonZeroUsize,
-    /// None: the host's own.
+    /// None: the host's default.
     pub congestion_control: Option<String>,
     /// None: without end.
     pub piece: Option<Piece>,
@@ -54,7 +53,7 @@ pub fn receive() -> io::Result<u16> {
     let port = listener.local_addr()?.port();
     let accept = move || {
         for stream in listener.incoming().flatten() {
-            // Without a thread the flow is closed, and its sender says so.
+            // Without a thread the flow is closed, and its sender reports that.
             let _ = thread::Builder::new().name("load-receiver".into()).spawn(move || take(stream));
         }
     };
@@ -85,7 +84,7 @@ pub fn send(flows: &Flows) -> io::Result<String> {
         let piece = flows.piece.clone();
         OPEN.fetch_add(1, Ordering::Relaxed);
         thread::Builder::new().name("load-sender".into()).spawn(move || {
-            // A flow that broke is one that is no longer open.
+            // A broken flow is counted as no longer open.
             let _ = give(stream, piece);
             OPEN.fetch_sub(1, Ordering::Relaxed);
         })?;
@@ -97,7 +96,7 @@ fn connect(flows: &Flows) -> io::Result<TcpStream> {
     let stream = TcpStream::connect_timeout(&flows.to, Duration::from_secs(CONNECT_S))?;
     if let Some(name) = &flows.congestion_control {
         let (fd, size) = (stream.as_raw_fd(), name.len() as u32);
-        // SAFETY: the kernel reads as many bytes of the name as it is told.
+        // SAFETY: the kernel reads as many bytes of the name as the length says.
         let set = unsafe {
             libc::setsockopt(
                 fd,

@@ -1,8 +1,8 @@
 //! Datagrams at a fixed rate over `lo`, between two sockets of this process: about 112 Mbit/s, the
 //! size and rate of a compressed camera stream, in bursts of a millisecond's worth.
 //!
-//! Open loop: what is due is sent, late or not, and what was late by more than `GIVEN_UP_NS` is not
-//! made up for.
+//! Open loop: what is due is sent, late or not, but datagrams that are late by more than
+//! `GIVEN_UP_NS` are not sent.
 
 use std::io;
 use std::net::UdpSocket;
@@ -20,14 +20,14 @@ const GIVEN_UP_NS: i64 = 100_000_000;
 pub static SENT: AtomicU64 = AtomicU64::new(0);
 pub static RECEIVED: AtomicU64 = AtomicU64::new(0);
 
-/// When each burst had been sent, and how many datagrams had by then: whoever reads an interface's
-/// counters can take exactly these away.
+/// When each burst had been sent, and how many datagrams had been sent by then: a reader of an
+/// interface's counters can subtract exactly these.
 static BURSTS: Mutex<Vec<(i64, u64)>> = Mutex::new(Vec::new());
-/// Readings of others at an edge of the window are within this of ours.
+/// Readings of others at an edge of the window are within this time of ours.
 const NEAR_NS: i64 = 50_000_000;
 
-/// The edges of the window. Around each the sender pauses, so that nobody reads counters in the
-/// middle of a burst, and catches up.
+/// The edges of the window. Around each edge the sender pauses, so that counters are not read in
+/// the middle of a burst, and then catches up.
 static EDGES_NS: [AtomicI64; 2] = [AtomicI64::new(i64::MAX), AtomicI64::new(i64::MAX)];
 const PAUSE_BEFORE_NS: i64 = 1_000_000;
 const PAUSE_AFTER_NS: i64 = 3_000_000;
@@ -38,7 +38,7 @@ pub fn pause_around(edges_ns: [i64; 2]) {
     }
 }
 
-/// The end of the pause that `now_ns` falls into.
+/// The end of the pause in which `now_ns` is.
 fn pause_end_ns(now_ns: i64) -> Option<i64> {
     let edges =
         EDGES_NS.iter().map(|edge| edge.load(Ordering::Relaxed)).filter(|&edge| edge != i64::MAX);
@@ -60,7 +60,7 @@ pub fn start() -> io::Result<()> {
     let receiver = UdpSocket::bind("127.0.0.1:0")?;
     let sender = UdpSocket::bind("127.0.0.1:0")?;
     sender.connect(receiver.local_addr()?)?;
-    sender.send(&[0; DATAGRAM_BYTES])?; // proves that the way is open; what fails later is counted
+    sender.send(&[0; DATAGRAM_BYTES])?; // shows that sending works; later failures are counted
     let take = move || {
         let mut buffer = [0; 2048];
         while receiver.recv(&mut buffer).is_ok() {
@@ -83,8 +83,8 @@ fn send(sender: &UdpSocket) {
         }
         due_ns = due_ns.max(now_ns() - GIVEN_UP_NS);
         for _ in 0..BURST {
-            // A full buffer of the receiver drops silently; an error here (no memory) is a datagram
-            // that was not sent.
+            // A full buffer of the receiver drops silently; an error here (no memory) means that
+            // the datagram was not sent.
             if sender.send(&payload).is_ok() {
                 SENT.fetch_add(1, Ordering::Relaxed);
             }

@@ -1,4 +1,4 @@
-//! What the load has put on so far. Two readings make a rate; the orchestrator subtracts.
+//! The load so far. Two readings give a rate; the orchestrator subtracts.
 
 use std::fs;
 use std::sync::atomic::Ordering;
@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::clock::{now_ns, process_cpu_ns};
 use crate::{memory, tcp, traffic};
 
-/// Sums since the start. `wait_ns` is the time that threads stood in a run queue: what they wanted
-/// and did not get.
+/// Sums since the start. `wait_ns` is the time that threads waited in a run queue: processor time
+/// that they wanted and did not get.
 #[derive(Clone, Debug, Serialize)]
 pub struct Snapshot {
     pub at: &'static str,

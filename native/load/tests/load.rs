@@ -1,5 +1,5 @@
-//! The program as the orchestrator sees it: a socket, lines, and what the machine shows of the
-//! load.
+//! The program as the orchestrator sees it: a socket, lines, and the load as the machine reports
+//! it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
@@ -60,7 +60,7 @@ impl Load {
         reply
     }
 
-    /// Starts a kind, lets it run, and returns what was asked with the differences between the
+    /// Starts a kind, lets it run, and returns the requested load and the differences between the
     /// first and the last snapshot.
     fn run(&mut self, kind: &str, for_ms: u64) -> (Value, impl Fn(&str) -> f64) {
         let started = self.ask(json!({"cmd": "start", "kind": kind}));
@@ -139,7 +139,7 @@ fn what_makes_no_sense_is_refused_by_name() {
     );
     assert!(load.ask(json!({"cmd": "start", "kind": "traffic"}))["ok"].is_object());
     assert_eq!(load.ask(json!({"cmd": "start", "kind": "cpu50"}))["error"]["kind"], "invalid");
-    writeln!(load.socket.get_mut(), "no command").unwrap(); // nobody waits for an answer to what has no id
+    writeln!(load.socket.get_mut(), "no command").unwrap(); // a line without an id gets no answer
     assert!(load.ask(json!({"cmd": "collect"}))["ok"]["snapshots"].is_array());
     assert_eq!(load.ask(json!({"cmd": "exit"}))["ok"], json!({}));
     assert!(load.child.wait().unwrap().success());
@@ -172,8 +172,8 @@ fn a_window_has_a_snapshot_at_each_of_its_edges() {
     );
 }
 
-/// Demand is processor time got plus time waited for it: on a busy machine a load gets less, but it
-/// must want what was asked.
+/// Demand is processor time got plus time waited for it: on a busy machine a load gets less, but
+/// its demand must be the requested one.
 #[test]
 fn shares_of_the_processors_are_those_asked_for() {
     for (kind, share) in [("cpu50", 0.5), ("cpu100", 1.0), ("membw", 0.5)] {
@@ -223,7 +223,8 @@ fn tcp_flows_carry_what_the_receiver_counts_second_by_second_and_end_with_their_
     assert_eq!(at, ["begin", "steady_begin", "second", "second", "steady_end", "end"]);
     assert_eq!(all[4]["tcp_flows_open"], 2);
     let bytes = |k: usize| all[k]["tcp_bytes_received"].as_u64().unwrap();
-    // Wide: a busy machine makes a piece late, and none more or less.
+    // The bounds are wide: a busy machine makes a piece late, but does not change the number of
+    // pieces.
     let carried = bytes(4) - bytes(1);
     assert!((3_000_000..=7_000_000).contains(&carried), "{carried}");
     sender.socket.get_ref().shutdown(std::net::Shutdown::Both).unwrap();
@@ -235,7 +236,7 @@ fn tcp_flows_carry_what_the_receiver_counts_second_by_second_and_end_with_their_
     }
 }
 
-/// In groups of sessions, as many distributions make them, the policy alone would not make a
+/// If the kernel groups sessions, as in many distributions, the policy alone would not make a
 /// spinner give way.
 #[test]
 fn spinners_are_in_a_nice_group_of_their_own_and_end_with_the_orchestrator() {

@@ -24,10 +24,12 @@ extern void __libc_free(void *memory);
 #define INVALID 22   /* EINVAL */
 #define NO_MEMORY 12 /* ENOMEM */
 
-/* Beside each other but changed by every thread: trials with this library are not timed. */
+/* These are next to each other but changed by every thread: trials with this library are not
+ * timed. */
 static u64 allocations, allocated_bytes, frees;
 
-/* Initial-exec: the dynamic model would allocate a thread's variables on first use, in here. */
+/* Initial-exec: the dynamic model would allocate a thread's variables on first use, within these
+ * functions. */
 static __thread int uncounted __attribute__((tls_model("initial-exec")));
 
 static void count(size_t bytes) {
@@ -47,15 +49,15 @@ EXPORTED void *calloc(size_t number, size_t bytes) {
   return counted(__libc_calloc(number, bytes), number * bytes);
 }
 
-/* One allocation of the new size, moved or not: a program that waits for no one may not ask for
- * either. */
+/* One allocation of the new size, whether the block moved or not: a program that keeps the block in
+ * place may not request one either. */
 EXPORTED void *realloc(void *old, size_t bytes) {
   void *memory = __libc_realloc(old, bytes);
   if (bytes || memory) count(bytes);
   return memory;
 }
 
-/* As glibc has it, by way of our realloc. */
+/* The same as in glibc, by our realloc. */
 EXPORTED void *reallocarray(void *old, size_t number, size_t bytes) {
   size_t all;
   if (__builtin_mul_overflow(number, bytes, &all)) return 0;
@@ -82,12 +84,12 @@ EXPORTED void free(void *memory) {
   __libc_free(memory);
 }
 
-/* allocations, bytes asked for, frees: of the whole process, since it began. */
+/* Writes allocations, requested bytes and frees of the whole process, since it began. */
 EXPORTED void rmwbench_allocations(u64 *counts) {
   counts[0] = __atomic_load_n(&allocations, __ATOMIC_RELAXED);
   counts[1] = __atomic_load_n(&allocated_bytes, __ATOMIC_RELAXED);
   counts[2] = __atomic_load_n(&frees, __ATOMIC_RELAXED);
 }
 
-/* +1: what this thread does from here on is not counted; -1: it is again. */
+/* +1: from now on this thread's allocations are not counted; -1: they are again. */
 EXPORTED void rmwbench_allocations_uncounted(int by) { uncounted += by; }

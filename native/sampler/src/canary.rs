@@ -1,10 +1,10 @@
-//! Threads that sleep until fixed times and note how late they woke: what any thread of this
-//! machine could have suffered meanwhile.
+//! Threads that sleep until fixed times and record how late they woke: any thread of this machine
+//! could have been as late.
 //!
-//! The times are absolute and none is left out: after a long stall every wake-up that fell into it
+//! The times are absolute and none is left out: after a long stall every wake-up that was due in it
 //! is late by its own amount, so the quantiles are those of an arrival at any of these times. One
-//! thread is tied to each processor and they take turns, since a thread that may move hides that
-//! one processor is taken; their number changes nothing about how often one of them wakes.
+//! thread is bound to each processor and they take turns, since a thread that may move would hide
+//! that one processor is busy; their number does not change how often one of them wakes.
 
 use std::collections::BTreeMap;
 use std::thread::JoinHandle;
@@ -16,26 +16,26 @@ use crate::document::{Canary, CanaryProcessor};
 
 /// A wake-up later than this is listed by itself.
 const LATE_NS: i64 = 1_000_000;
-/// Ordinary competition for a processor hardly delays a wake-up this much; somebody who does not
-/// give it back does.
+/// Ordinary competition for a processor hardly delays a wake-up this much; a thread that does not
+/// give the processor back does.
 const STALLED_NS: i64 = 10_000_000;
-/// Values that must lie beyond a quantile before it is told.
+/// How many values must be beyond a quantile before it is reported.
 const BEYOND: f64 = 10.0;
 
-/// More threads than this would cost more to start than they tell.
+/// More threads than this would cost more to start than they show.
 const MAX_PROCESSORS: usize = 256;
 
 type Wakes = Vec<(i64, i64)>;
 
-/// The canary at work; `finish` once `end_ns` has passed.
+/// The running canary; call `finish` after `end_ns`.
 #[derive(Debug)]
 pub struct Canaries {
     period_ns: i64,
     threads: Vec<(usize, JoinHandle<Wakes>)>,
 }
 
-/// From `begin_ns` to `end_ns` a wake-up every `period_ns`, each on the next of the processors that
-/// we may use.
+/// Starts a wake-up every `period_ns` from `begin_ns` to `end_ns`, each on the next of the
+/// processors that this process may use.
 pub fn start(begin_ns: i64, end_ns: i64, period_ns: i64) -> std::io::Result<Canaries> {
     let allowed = sched_getaffinity(None)?;
     let processors: Vec<usize> =
@@ -47,7 +47,7 @@ pub fn start(begin_ns: i64, end_ns: i64, period_ns: i64) -> std::io::Result<Cana
         let watch = move || {
             let mut only = CpuSet::new();
             only.set(processor);
-            // Where it may not be tied it still tells how late a thread wakes.
+            // A thread that may not be bound still measures how late it wakes.
             let _ = sched_setaffinity(None, &only);
             watch(first_ns, end_ns, step_ns)
         };

@@ -1,19 +1,19 @@
-//! The CPU clock of another process: nanoseconds, all its threads, those that ended included, for
-//! the price of one system call.
+//! The CPU clock of another process: it gives nanoseconds of all its threads, including those that
+//! ended, for the cost of one system call.
 
 /// No process has a higher number (proc(5), pid_max).
 const PID_MAX: i32 = 1 << 22;
 
-/// `CPUCLOCK_SCHED` of the kernel's posix-timers.h: what the scheduler measured, not ticks.
+/// `CPUCLOCK_SCHED` of the kernel's posix-timers.h: the scheduler's measurement, not ticks.
 const SCHEDULER: u32 = 2;
 
-/// CPU time that process `pid` has used so far, in ns; None when there is no such process.
+/// The CPU time that process `pid` has used so far, in ns; None if there is no such process.
 pub fn cpu_ns(pid: i32) -> Option<i64> {
     if !(1..=PID_MAX).contains(&pid) {
-        return None; // 0 would be ourselves, and a number too large wraps round to another clock
+        return None; // 0 is this process, and a number too large gives another clock
     }
-    // What clock_getcpuclockid(3) gives, without its system call: clock_gettime refuses a process
-    // that is not there just as well.
+    // The same as clock_getcpuclockid(3) gives, without its system call: clock_gettime also refuses
+    // a process that does not exist.
     let clock = (!(pid as u32) << 3 | SCHEDULER) as libc::clockid_t;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call only writes to the variable given.

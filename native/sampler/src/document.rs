@@ -1,12 +1,12 @@
-//! The document that `collect` leaves, field by field as in docs/formats/sampler.md. Absent is
-//! `None` and not written, never zero.
+//! The document that `collect` writes, field by field as in docs/formats/sampler.md. An absent
+//! value is `None` and not written, never zero.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Declares a serde struct whose optional fields are left out when absent, and which refuses what
-/// it does not know: the page and this file cannot drift apart unnoticed.
+/// Declares a serde struct whose optional fields are left out when absent, and which refuses
+/// unknown fields: the page and this file cannot diverge unnoticed.
 macro_rules! part {
     ($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident : $kind:ty),+ $(,)? }) => {
         $(#[$meta])*
@@ -120,7 +120,8 @@ pub enum Socket {
 }
 
 part!(
-    /// `at` is `steady_begin` or `steady_end`. `took_ns` is what reading at the edge itself took.
+    /// `at` is `steady_begin` or `steady_end`. `took_ns` is the time that the reading at the edge
+    /// took.
     Snapshot {
         at: String,
         time_ns: i64,
@@ -160,12 +161,13 @@ part!(Sample {
 });
 
 part!(
-    /// Wake-ups on one processor, and those more than 1 ms (`late`) and 10 ms (`stalled`) late.
+    /// The number of wake-ups on one processor, and of those more than 1 ms (`late`) and 10 ms
+    /// (`stalled`) late.
     CanaryProcessor { count: u64, late: u64, stalled: u64 }
 );
 
 part!(
-    /// How late sleeping threads woke; quantiles without ten values beyond them are null.
+    /// How late sleeping threads woke; a quantile with fewer than ten values beyond it is null.
     Canary {
         period_ns: i64,
         count: u64,
@@ -183,7 +185,8 @@ part!(
     Thread { tid: i32, name: String, cpu_ns: u64, run_delay_ns: u64 }
 );
 
-/// When, whose, which thread, what: `in`, `out_runnable`, `out_blocked` or `woken`.
+/// The time, the process, the thread, and the event: `in`, `out_runnable`, `out_blocked` or
+/// `woken`.
 pub type ScheduleEvent = (i64, String, i32, String);
 
 part!(Schedule { lost: u64, events: Vec<ScheduleEvent> });
@@ -207,7 +210,7 @@ part!(Memory {
 part!(Energy { joules: f64 });
 
 part!(
-    /// What the sampler itself used: since it began, and within the window.
+    /// The resources that the sampler itself used: since it began, and within the window.
     SamplerUsage { cpu_ns: i64, window_cpu_ns: i64, rss_bytes: u64 }
 );
 

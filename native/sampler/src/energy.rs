@@ -1,9 +1,9 @@
-//! Energy of the machine's parts, where somebody measures it: the processor's RAPL counters, and
-//! sensors of boards.
+//! The energy of the machine's parts, if the machine measures it: the processor's RAPL counters,
+//! and sensors of boards.
 //!
-//! A counter gives energy exactly; a power sensor gives only moments, so its energy is the mean of
-//! all readings times the time, and a short window without a series has two of them. Where a board
-//! reports voltage and current instead of power, their product is used.
+//! A counter gives energy exactly. A power sensor gives only values at moments, so its energy is
+//! the mean of all readings times the duration; a short window without a series has two readings.
+//! If a board reports voltage and current instead of power, their product is used.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::window::unused;
 
 #[derive(Debug)]
 enum Source {
-    /// Microjoules, starting again at zero beyond the range.
+    /// Microjoules; the counter starts again at zero beyond the range.
     Counter { file: Kept, range: Option<u64> },
     /// Microwatts.
     Power { file: Kept },
@@ -26,7 +26,7 @@ enum Source {
 #[derive(Debug)]
 pub struct Sensors {
     sources: Vec<(String, Source)>,
-    /// Why there is none, or not all.
+    /// Why there is no sensor, or why some are missing.
     pub reason: Option<String>,
 }
 
@@ -41,12 +41,12 @@ const NONE: &str = "no RAPL counter and no board power sensor here";
 const DENIED: &str = "energy counters may only be read by the machine's root (chmod o+r /sys/class/powercap/*/energy_uj allows it)";
 
 impl Sensors {
-    /// Looks below `/sys/class`, or a directory like it.
+    /// Searches below `/sys/class`, or a directory like it.
     pub fn find(class: &Path) -> Sensors {
         let (mut sources, mut denied) = (Vec::new(), false);
         for zone in directories(&class.join("powercap")) {
             let name = text(&zone.join("name")).unwrap_or_default();
-            // MMIO zones count the same energy again through another register.
+            // MMIO zones count the same energy again by another register.
             if name.is_empty()
                 || !zone.join("energy_uj").exists()
                 || zone.to_string_lossy().contains("mmio")
@@ -68,7 +68,7 @@ impl Sensors {
         for chip in directories(&class.join("hwmon")) {
             let device = if chip.join("name").exists() { chip } else { chip.join("device") };
             for (name, source) in board(&device) {
-                // Boards have several chips of one name, whose sensors nobody labelled.
+                // Boards have several chips with one name, whose sensors have no labels.
                 let taken = |wanted: &str| sources.iter().any(|(name, _)| name == wanted);
                 sources.push((unused(&name, taken), source));
             }
@@ -97,7 +97,7 @@ impl Sensors {
         Readings { time_ns, values }
     }
 
-    /// Energy from the first to the last reading; the ones between count for power sensors.
+    /// The energy from the first to the last reading; those in between count for power sensors.
     pub fn energy(&self, readings: &[Readings]) -> BTreeMap<String, Energy> {
         let named = |(place, (name, source)): (usize, &(String, Source))| {
             let points: Option<Vec<(i64, u64)>> =
@@ -124,7 +124,8 @@ impl Sensors {
     }
 }
 
-/// A counter that went backwards has passed its range once; without a known range nobody can tell.
+/// The difference of a counter: if it decreased, it has passed its range once; without a known
+/// range this cannot be decided.
 fn counted(before: u64, after: u64, range: Option<u64>) -> Option<u64> {
     if after >= before {
         return Some(after - before);
@@ -132,7 +133,8 @@ fn counted(before: u64, after: u64, range: Option<u64>) -> Option<u64> {
     range.filter(|&range| range >= before).map(|range| range - before + after)
 }
 
-/// The sensors of one board chip: energy, else power, else voltage and current of the same number.
+/// The sensors of one board chip: energy, else power, else voltage and current with the same
+/// number.
 fn board(device: &Path) -> Vec<(String, Source)> {
     let Some(chip) = text(&device.join("name")) else { return Vec::new() };
     let mut found = Vec::new();

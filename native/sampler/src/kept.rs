@@ -1,13 +1,13 @@
 //! A file of `/proc` or `/sys` that stays open: reading it again from its beginning costs a
-//! fraction of opening it, and a file below `/proc/PID` never speaks of another process that got
-//! the same number.
+//! fraction of opening it, and an open file below `/proc/PID` never describes another process that
+//! got the same number.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// What is shorter came whole with one call.
+/// A shorter content is complete after one call.
 const WHOLE_BYTES: usize = 2048;
 
 #[derive(Debug)]
@@ -26,8 +26,8 @@ impl Kept {
         Ok(Kept { file: File::open(path)?, buffer: vec![0; 128] })
     }
 
-    /// The whole content now. What is not ASCII reads as `?` where the text is not UTF-8: a
-    /// command's name may be anything.
+    /// The whole present content. If the text is not UTF-8, characters that are not ASCII read as
+    /// `?`: a command's name may have any bytes.
     pub fn read(&mut self) -> io::Result<&str> {
         let mut length = 0;
         loop {
@@ -36,8 +36,8 @@ impl Kept {
             }
             match self.file.read_at(&mut self.buffer[length..], length as u64) {
                 Ok(0) => break,
-                // The kernel fills a page before it returns part of such a file, and no line takes
-                // half of one.
+                // The kernel fills a page before it returns a part of such a file, and no line
+                // takes half of one.
                 Ok(count) if length == 0 && count < WHOLE_BYTES.min(self.buffer.len()) => {
                     length = count;
                     break;

@@ -1,8 +1,9 @@
-//! Reads what other processes of its host use, without being felt (docs/formats/sampler.md).
+//! Reads the resources that other processes of its host use, without disturbing them
+//! (docs/formats/sampler.md).
 //!
 //! Two decisions keep it light. Files of `/proc` are opened once and read again from their
-//! beginning, which saves most of the cost of a reading; and what is dear (lists of threads,
-//! sockets, memory maps) is read just before the window begins and after it ended, so that only
+//! beginning, which saves most of the cost of a reading; and expensive data (lists of threads,
+//! sockets, memory maps) are read just before the window begins and after it ended, so that only
 //! clocks and a few small files are read at its very edges.
 
 pub mod allocations;

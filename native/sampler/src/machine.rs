@@ -1,4 +1,4 @@
-//! The whole machine: processor time by kind, and what its network receive path dropped.
+//! The whole machine: processor time by kind, and the drops of its network receive path.
 
 use rustix::param::clock_ticks_per_second;
 
@@ -31,8 +31,8 @@ pub fn parse_stat(text: &str) -> Option<Machine> {
     })
 }
 
-/// `/proc/net/softnet_stat`: one line of hexadecimal columns per processor. It counts for all
-/// namespaces together.
+/// `/proc/net/softnet_stat`: one line of hexadecimal columns per processor. Its counts are those of
+/// all namespaces together.
 pub fn parse_softnet(text: &str) -> Option<Softnet> {
     let mut sum = Softnet::default();
     for line in text.lines() {

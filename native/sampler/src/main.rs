@@ -78,7 +78,8 @@ fn serve(control: OwnedFd, mut document: File) -> ExitCode {
     }
 }
 
-/// The window has a thread of its own: this one stays at the socket, whose end of file ends us.
+/// The window has a thread of its own: this thread stays at the socket, whose end of file ends the
+/// process.
 fn start(
     watched: &[Watched],
     plan: Start,
@@ -110,8 +111,8 @@ fn collect(running: JoinHandle<Measured>, document: &mut File) -> Result<u64, St
     Ok(bytes.len() as u64)
 }
 
-/// What can be read here, and why not the rest. Written for people who wonder what a report will
-/// hold.
+/// Describes what can be read here, and why the rest cannot. It is written for people who want to
+/// know what a report will contain.
 fn describe() -> Value {
     let sensors = Sensors::find(Path::new("/sys/class"));
     let answer = |reason: Option<String>| {
@@ -149,7 +150,7 @@ fn describe() -> Value {
     })
 }
 
-/// For people: CPU, memory and wait of some processes over a few seconds from now.
+/// Prints, for people, the CPU, memory and wait of some processes over a few seconds from now.
 fn watch(pids: &[&str], seconds: &str) -> ExitCode {
     let Some(seconds) =
         seconds.parse::<f64>().ok().filter(|s| s.is_finite() && *s > 0.0 && *s <= 86_400.0)

@@ -1,5 +1,5 @@
-//! Memory of a process that is not a worker of ours (those account for themselves): milliseconds
-//! for a large one, hence after the window.
+//! The memory of a process that is not a worker (workers report their own): reading it takes
+//! milliseconds for a large process, so it is done after the window.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,8 +10,8 @@ use rmwbench_harness::usage::{is_segment, OWN};
 
 use crate::document::{Memory, Segment};
 
-/// Private and shared memory apart; the records file of a trial is left out, as in the worker's own
-/// account.
+/// Private and shared memory separately; the records file of a trial is left out, as in the
+/// worker's own account.
 pub fn read(directory: &Path) -> io::Result<Memory> {
     let mut memory = parse_smaps(&fs::read_to_string(directory.join("smaps"))?);
     let status = fs::read_to_string(directory.join("status")).unwrap_or_default();

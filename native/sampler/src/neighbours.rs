@@ -1,10 +1,10 @@
-//! The processes of this host: those in our PID namespace, whatever `/proc` shows.
+//! The processes of this host: those in this process's PID namespace, whatever `/proc` shows.
 //!
-//! A host normally has a `/proc` of its own, whose numbers are the host's. Where a container
-//! forbids mounting one, `/proc` still shows the outer numbers; then the namespace and the `NSpid`
-//! line of each process tell who belongs here and what it is called.
+//! A host normally has a `/proc` of its own, whose numbers are the host's. If a container forbids
+//! mounting one, `/proc` still shows the outer numbers; then the namespace and the `NSpid` line of
+//! each process show whether it belongs to this host and what its number here is.
 //!
-//! On a shared host there is no namespace to go by: its processes are the descendants of its init,
+//! On a shared host there is no such namespace: its processes are the descendants of its init,
 //! which started this one.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub struct Neighbour {
     pub directory: PathBuf,
 }
 
-/// Every process of this host, ourselves included, in the order of their numbers in `/proc`.
+/// Every process of this host, including this one, in the order of their numbers in `/proc`.
 pub fn neighbours() -> Vec<Neighbour> {
     let mut numbers: Vec<i32> = match fs::read_dir("/proc") {
         Ok(entries) => entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect(),
@@ -56,7 +56,7 @@ fn descends(pid: i32, root: i32, parents: &BTreeMap<i32, i32>) -> bool {
     false
 }
 
-/// Field 4 of `/proc/PID/stat`; the name in field 2 may hold spaces and parentheses.
+/// Field 4 of `/proc/PID/stat`; the name in field 2 may contain spaces and parentheses.
 pub fn parent(of: &Neighbour) -> Option<i32> {
     let stat = fs::read_to_string(of.directory.join("stat")).ok()?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()

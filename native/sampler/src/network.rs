@@ -1,5 +1,5 @@
-//! The counters of this network namespace: interfaces, IP, UDP, TCP. Version 4 and 6 are added up,
-//! since a message is lost in either.
+//! The counters of this network namespace: interfaces, IP, UDP, TCP. Those of version 4 and 6 are
+//! added, since a message is lost with either.
 
 use std::collections::BTreeMap;
 
@@ -51,9 +51,9 @@ pub fn parse_snmp(snmp: &str, snmp6: &str) -> Option<(Udp, Ip, Tcp)> {
     Some((udp, ip, tcp))
 }
 
-/// What a series follows of `/proc/net/snmp`: full receive buffers, failed reassemblies,
-/// retransmissions; of IPv4 and TCP alone, since version 6 has a file of its own that costs as much
-/// as everything else together.
+/// The fields of `/proc/net/snmp` for a series: full receive buffers, failed reassemblies,
+/// retransmissions; of IPv4 and TCP only, since version 6 has a file of its own that costs as much
+/// as all other reads together.
 pub fn parse_losses(snmp: &str) -> Option<(SeriesUdp, SeriesIp, SeriesTcp)> {
     Some((
         SeriesUdp { rcvbuf_errors: paired(snmp, "Udp", "RcvbufErrors")? },
@@ -62,7 +62,7 @@ pub fn parse_losses(snmp: &str) -> Option<(SeriesUdp, SeriesIp, SeriesTcp)> {
     ))
 }
 
-/// What `/proc/net/netstat` knows of TCP beyond `snmp`.
+/// Adds the fields about TCP that `/proc/net/netstat` has and `snmp` does not.
 pub fn add_netstat(tcp: &mut Tcp, netstat: &str) {
     tcp.timeouts = paired(netstat, "TcpExt", "TCPTimeouts");
     tcp.receive_queue_drops = paired(netstat, "TcpExt", "TCPRcvQDrop");

@@ -1,5 +1,5 @@
-//! Which process holds which socket: the links of `/proc/PID/fd`. A socket that several hold
-//! (across a fork) has its first owner.
+//! Which process holds which socket: the links in `/proc/PID/fd`. A socket that several processes
+//! hold (after a fork) has its first owner.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,8 +8,8 @@ use std::path::Path;
 /// Inode of a socket → name of the process.
 pub type Owners = HashMap<u64, String>;
 
-/// Adds the sockets of one process; false where its descriptors may not be seen. About 1 µs per
-/// descriptor.
+/// Adds the sockets of one process; false if its descriptors may not be read. It takes about 1 µs
+/// per descriptor.
 pub fn add(owners: &mut Owners, name: &str, directory: &Path) -> bool {
     let Ok(entries) = fs::read_dir(directory.join("fd")) else { return false };
     for inode in entries.filter_map(|entry| socket_inode(&fs::read_link(entry.ok()?.path()).ok()?))

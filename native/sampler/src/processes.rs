@@ -1,4 +1,5 @@
-//! One watched process: what is read of it at an edge of the window, from files that stay open.
+//! One watched process: the values that are read at an edge of the window, from files that stay
+//! open.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use crate::cpu_clock::cpu_ns;
 use crate::kept::Kept;
 use crate::neighbours::Neighbour;
 
-/// Roles of processes that nobody named.
+/// Roles of processes that the orchestrator did not name.
 pub const DAEMON: &str = "daemon";
 pub const OTHER: &str = "other";
 pub const HARNESS: &str = "harness";
@@ -23,11 +24,11 @@ pub struct Process {
     pub directory: PathBuf,
     stat: Kept,
     statm: Kept,
-    /// Absent where the kernel has none, or will not let us.
+    /// Absent if the kernel has none, or does not allow reading it.
     rollup: Option<Kept>,
 }
 
-/// What `/proc/PID/stat` says, threads that ended included.
+/// The values of `/proc/PID/stat`, which include threads that ended.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stat {
     pub command: String,
@@ -38,7 +39,7 @@ pub struct Stat {
 }
 
 impl Process {
-    /// Fails where the process ended already, or belongs to somebody else.
+    /// Fails if the process has already ended, or belongs to another user.
     pub fn open(name: &str, role: &str, found: &Neighbour) -> io::Result<Process> {
         let (stat, statm) =
             (Kept::open(found.directory.join("stat"))?, Kept::open(found.directory.join("statm"))?);
@@ -54,20 +55,20 @@ impl Process {
         })
     }
 
-    /// CPU time in ns; None once the process is gone, however its number is used by then.
+    /// The CPU time in ns; None once the process is gone, even if its number is used again.
     pub fn cpu_ns(&self) -> Option<i64> {
         cpu_ns(self.pid)
     }
 
-    /// None once the process is gone: the file was opened while it lived and never speaks of a
-    /// successor.
+    /// None once the process is gone: the file was opened while the process lived and never
+    /// describes a successor.
     pub fn stat(&mut self) -> Option<Stat> {
         parse_stat(self.stat.read().ok()?)
     }
 
-    /// Proportional set size, everything included, and the part of it that is files, such as
-    /// programs and libraries: that part changes with whoever else maps them. The kernel walks all
-    /// pages for it: a millisecond for each 100 MB.
+    /// The proportional set size, everything included, and the part of it that is files, such as
+    /// programs and libraries: that part changes when other processes map the same files. The
+    /// kernel walks all pages for it, which takes a millisecond for each 100 MB.
     pub fn pss_bytes(&mut self) -> Option<(u64, Option<u64>)> {
         let text = self.rollup.as_mut()?.read().ok()?;
         let bytes = |name: &str| {
@@ -90,7 +91,7 @@ impl Process {
 }
 
 fn parse_stat(text: &str) -> Option<Stat> {
-    // The command stands in parentheses and may contain some itself.
+    // The command is in parentheses and may contain some itself.
     let (head, tail) = text.rsplit_once(')')?;
     let command = head.split_once('(')?.1.to_string();
     let field = |number: usize| tail.split_whitespace().nth(number - 3)?.parse::<u64>().ok(); // numbered as in proc(5)

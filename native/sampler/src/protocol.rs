@@ -19,7 +19,7 @@ pub enum Command {
     Exit {},
 }
 
-/// A process that somebody wants to know about; `pid` is its number in this host.
+/// A process to watch; `pid` is its number in this host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Watched {
     pub process: String,
@@ -40,18 +40,18 @@ pub struct Start {
     pub threads: bool,
     #[serde(default)]
     pub schedule: bool,
-    /// PSS of each process with every fifth sample of the series.
+    /// Whether the PSS of each process is read with every fifth sample of the series.
     #[serde(default)]
     pub memory: bool,
 }
 
-/// A series or a canary faster than this would be felt.
+/// A faster series or canary would disturb the trial.
 pub const SHORTEST_INTERVAL_NS: i64 = 1_000_000;
-/// A day, so that absurd times are refused instead of reserving memory for them.
+/// A day: larger times are refused, because they would reserve memory.
 const LONGEST_WINDOW_NS: i64 = 86_400_000_000_000;
 
 impl Start {
-    /// What is wrong with it, if anything.
+    /// What is wrong with it; None if nothing is.
     pub fn problem(&self) -> Option<String> {
         let Start { steady_ns, end_ns, interval_ns, canary_ns, memory, .. } = *self;
         let length_ns = end_ns.checked_sub(steady_ns);

@@ -3,8 +3,8 @@
 //!
 //! Every switch costs the watched thread about a microsecond more, so this is for traced trials
 //! only. One ring per thread, since the kernel shares none between threads; a thread that starts
-//! within the window is not seen. When a thread was woken is another source with other needs
-//! ([`crate::wakings`]): where it is out of reach the switches are left.
+//! within the window is not seen. The times of waking come from another source with other
+//! requirements ([`crate::wakings`]); without it there are only the switches.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,13 +20,14 @@ use crate::processes::{Process, HARNESS};
 use crate::threads;
 use crate::wakings::{self, Wakings};
 
-/// About 5000 switches of one thread between two emptyings.
+/// Room for about 5000 switches of one thread between two readings.
 const RING_BYTES: usize = 256 << 10;
-/// Without the right to lock more memory.
+/// The size if the process may not lock more memory.
 const SMALL_RING_BYTES: usize = 16 << 10;
 const EMPTY_EVERY: Duration = Duration::from_millis(100);
 
-/// `PERF_RECORD_LOST` and `PERF_RECORD_SWITCH`, and what their `misc` says (linux/perf_event.h).
+/// `PERF_RECORD_LOST` and `PERF_RECORD_SWITCH`, and the meaning of their `misc`
+/// (linux/perf_event.h).
 const LOST: u32 = 2;
 const SWITCH: u32 = 14;
 const SWITCH_OUT: u16 = 1 << 13;
@@ -43,7 +44,7 @@ pub struct Recorder {
     unseen: BTreeMap<String, String>,
 }
 
-/// Begins to record. Fails with what forbids it and how to allow it.
+/// Begins to record. An error names what forbids it and how to allow it.
 pub fn start(processes: &[Process], end_ns: i64) -> Result<Recorder, String> {
     let (mut watched, mut unseen) = (Vec::new(), BTreeMap::new());
     for process in processes.iter().filter(|p| p.role != HARNESS) {
@@ -83,9 +84,9 @@ impl Recorder {
     }
 }
 
-/// Whoever gets a processor after it had blocked was woken in between. A virtual machine was seen
-/// that tells hardly any wake-up of one of its processors: then waits after a wake-up show in part
-/// only, and a reader must know.
+/// A thread that gets a processor after it had blocked was woken in between. A virtual machine was
+/// observed that reports hardly any wake-up on one of its processors: then only a part of the waits
+/// after a wake-up is visible, and a reader must know that.
 fn few_wakings(schedule: &Schedule) -> Option<String> {
     let mut blocked: BTreeMap<i32, bool> = BTreeMap::new();
     let mut ran = 0;
@@ -160,7 +161,7 @@ fn take(record: &Record<'_>, process: &str, tid: i32, schedule: &mut Schedule) {
         bytes.get(at..at + 8).and_then(|eight| Some(u64::from_ne_bytes(eight.try_into().ok()?)))
     };
     match record.ty() {
-        // The identifier stands at the end of every record: process and thread, then the time.
+        // The identifier is at the end of every record: process and thread, then the time.
         SWITCH => {
             let Some(time_ns) = bytes.len().checked_sub(8).and_then(number) else { return };
             let what = match record.misc() {
@@ -230,7 +231,8 @@ mod tests {
             schedule.events.len()
         );
         let woken = count("woken");
-        // Not each of the five: a kernel was seen to leave one out, which `few_wakings` allows.
+        // Fewer than five are allowed: a kernel was observed to leave one out, which `few_wakings`
+        // allows.
         assert!(
             (1..200).contains(&woken) || no_data.contains_key("schedule.woken"),
             "{mine:?} {no_data:?}"

@@ -1,9 +1,9 @@
 //! The sockets of this network namespace: UDP with its drops, TCP and Unix with the two ends of
 //! each connection.
 //!
-//! The kernel counts a TCP connection's bytes itself and tells them over netlink (sock_diag(7));
+//! The kernel counts a TCP connection's bytes itself and reports them over netlink (sock_diag(7));
 //! for UDP `/proc/net/udp` has the drops on every kernel, and netlink only adds the size of the
-//! buffer. Unix sockets are not counted by anybody: only who talks to whom.
+//! buffer. No counts exist for Unix sockets: only the two ends of each connection are known.
 
 use std::collections::HashMap;
 use std::fs;
@@ -22,13 +22,13 @@ use netlink_sys::protocols::NETLINK_SOCK_DIAG;
 use crate::document::Socket;
 use crate::owners::Owners;
 
-/// Every socket as read at one moment, its owners not known yet.
+/// All sockets as read at one moment, without their owners.
 #[derive(Clone, Debug, Default)]
 pub struct Sockets {
     udp: Vec<Udp>,
     tcp: Vec<Tcp>,
     unix: Vec<Unix>,
-    /// What could not be read, and why.
+    /// The sources that could not be read, and the reasons.
     pub problems: Vec<(&'static str, String)>,
 }
 
@@ -65,7 +65,7 @@ struct Unix {
     queue_bytes: Option<u64>,
 }
 
-/// Reads them all: about 100 µs with a few dozen sockets.
+/// Reads all of them, which takes about 100 µs with a few dozen sockets.
 pub fn read() -> Sockets {
     let mut sockets = Sockets::default();
     let files = ["/proc/net/udp", "/proc/net/udp6"]
@@ -98,8 +98,8 @@ pub fn read() -> Sockets {
 }
 
 impl Sockets {
-    /// With their owners. Unix sockets that no known process holds are left out: their namespace is
-    /// the machine's, not the host's.
+    /// The sockets with their owners. Unix sockets that no known process holds are left out: their
+    /// namespace is the machine's, not the host's.
     pub fn owned(&self, owners: &Owners) -> Vec<Socket> {
         let owner = |inode: u64| owners.get(&inode).cloned();
         let mut found: Vec<Socket> = Vec::new();
@@ -214,7 +214,8 @@ fn diag_tcp() -> io::Result<Vec<Tcp>> {
         .collect())
 }
 
-/// A version 4 address in version 6 clothes belongs to the same connection as its other, plain end.
+/// A version 4 address mapped into version 6 belongs to the same connection as its other end in
+/// version 4 form.
 fn plain(address: Address) -> Address {
     Address::new(address.ip().to_canonical(), address.port())
 }
@@ -273,7 +274,7 @@ fn dump_inet(protocol: u8, extensions: ExtensionFlags) -> io::Result<Vec<InetRes
     Ok(found)
 }
 
-/// Asks the kernel for a whole list. It answers at once, so the socket never waits.
+/// Requests a whole list from the kernel. The kernel answers at once, so the socket never waits.
 fn dump(request: SockDiagMessage) -> io::Result<Vec<SockDiagMessage>> {
     let socket = netlink_sys::Socket::new(NETLINK_SOCK_DIAG)?;
     socket.set_non_blocking(true)?;
@@ -333,7 +334,7 @@ mod tests {
             (sender.local_addr().unwrap().to_string(), listener.local_addr().unwrap().to_string());
         let until = std::time::Instant::now() + std::time::Duration::from_secs(5);
         loop {
-            // An acknowledgement may be on its way still.
+            // An acknowledgement may still be on its way.
             let found = ours();
             let end = |wanted: &str| {
                 found.iter().find_map(|s| match s {

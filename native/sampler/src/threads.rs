@@ -1,10 +1,11 @@
-//! The threads of a process. Context switches and the wait for a processor are only known per
-//! thread, so they are added up here.
+//! The threads of a process. Context switches and the wait for a processor are known only per
+//! thread, so they are added here.
 //!
-//! A thread that ends takes its counters along. The counters of a process are therefore carried
-//! from one reading to the next: what each living thread added, and all that new ones have. Threads
-//! that publish end with the window, so a last look at what is cheap to read is taken just before
-//! its end ([`Last`]); what a thread did after its last reading is lost.
+//! The counters of a thread disappear with it. The counters of a process are therefore carried from
+//! one reading to the next: each reading adds the increase of each living thread, and the whole of
+//! new ones. Threads that publish end with the window, so the values that are cheap to read are
+//! read once more just before its end ([`Last`]); the increase after a thread's last reading is
+//! lost.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +19,7 @@ pub struct Task {
     pub name: String,
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
-    /// CPU time and wait for a processor; None where the kernel does not account for it.
+    /// CPU time and wait for a processor; None if the kernel does not account for them.
     pub scheduled: Option<(u64, u64)>,
 }
 
@@ -50,14 +51,14 @@ pub fn read(directory: &Path) -> Tasks {
         .collect()
 }
 
-/// What the kernel accounts per thread, kept open: a reading costs about 1 µs per thread.
+/// The kernel's accounts per thread, kept open: a reading takes about 1 µs per thread.
 #[derive(Debug, Default)]
 pub struct Last {
     files: Vec<(String, i32, Kept)>,
 }
 
 impl Last {
-    /// For the threads of this reading; those that ended meanwhile are left out.
+    /// Opens the files for the threads of this reading; threads that ended meanwhile are left out.
     pub fn open(processes: &[(&str, &Path, &Tasks)]) -> Last {
         let mut files = Vec::new();
         for (name, directory, tasks) in processes {
@@ -88,8 +89,8 @@ impl Last {
     }
 }
 
-/// Adds threads to `later` that ended before it, as they were last seen; their context switches are
-/// those of `earlier`.
+/// Adds to `later` the threads that ended before it, with their last values; their context switches
+/// are those of `earlier`.
 pub fn add_ended(
     later: &mut Tasks,
     earlier: &Tasks,
@@ -124,7 +125,7 @@ pub fn advanced(before: Sums, earlier: &Tasks, later: &Tasks) -> Sums {
     after
 }
 
-/// What each thread that is still there used between two readings.
+/// The use of each thread that still lives between two readings.
 pub fn used(earlier: &Tasks, later: &Tasks) -> Vec<Thread> {
     later
         .iter()
@@ -139,7 +140,7 @@ pub fn used(earlier: &Tasks, later: &Tasks) -> Vec<Thread> {
         .collect()
 }
 
-/// A kernel that does not account writes three zeros; a thread that ran once has not.
+/// A kernel without this account writes three zeros; a thread that has run has others.
 fn parse_schedstat(text: &str) -> Option<(u64, u64)> {
     let mut words = text.split_whitespace().map(|word| word.parse::<u64>().ok());
     let (cpu_ns, delay_ns, slices) = (words.next()??, words.next()??, words.next()??);

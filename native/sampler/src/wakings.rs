@@ -1,11 +1,11 @@
 //! When each watched thread was made runnable: the kernel's tracepoint `sched_waking`, of the whole
 //! machine.
 //!
-//! It fires in whoever wakes, not in the thread that is woken, so there is one event per processor
-//! for all threads, and every waking of the machine is taken down. It names threads by the
-//! machine's numbers, which a host does not know; each watched thread therefore has one more event,
-//! `sched_switch`, which fires once, when the thread first gives its processor up, and tells its
-//! number. All this needs the machine's root: without it there is no data.
+//! It occurs in the thread that wakes another, not in the one that is woken, so there is one event
+//! per processor for all threads, and every waking of the machine is recorded. It names threads by
+//! the machine's numbers, which a host does not know; each watched thread therefore has one more
+//! event, `sched_switch`, which occurs once, when the thread first gives its processor up, and
+//! reports its number. This requires root on the machine: without it there is no data.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::CStr;
@@ -20,30 +20,31 @@ use rustix::thread::{unshare_unsafe, UnshareFlags};
 
 use crate::document::Schedule;
 
-/// About 30 000 wake-ups of one processor between two emptyings.
+/// Room for about 30 000 wake-ups of one processor between two readings.
 const RING_BYTES: usize = 2 << 20;
 const ONE_RECORD_BYTES: usize = 4096;
-/// As many wakings of the machine are kept; more are counted as lost.
+/// The most wakings of the machine that are kept; further ones are counted as lost.
 const MAX_SEEN: usize = 20_000_000;
 const DIRECTORIES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// `PERF_RECORD_LOST` and `PERF_RECORD_SAMPLE`, and the ioctl that enables an event for so many
+/// `PERF_RECORD_LOST` and `PERF_RECORD_SAMPLE`, and the ioctl that enables an event for this many
 /// times (linux/perf_event.h).
 const LOST: u32 = 2;
 const SAMPLE: u32 = 9;
 const REFRESH: libc::Ioctl = 0x2402;
-/// Where the number of the woken thread stands in `sched_waking`, and that of the thread that gives
-/// up in `sched_switch`: after eight bytes that all tracepoints share and sixteen of the command.
+/// Where `sched_waking` has the number of the woken thread, and `sched_switch` that of the thread
+/// that gives up its processor: after eight bytes that all tracepoints share and sixteen of the
+/// command.
 const NUMBER_AT: usize = 24;
 
 pub struct Wakings {
     rings: Vec<Sampler>,
     watched: Vec<(String, i32, Sampler)>,
-    /// Time, and the machine's number of the thread.
+    /// The time, and the machine's number of the thread.
     seen: Vec<(i64, i32)>,
 }
 
-/// Opens the events for these threads (process, number). Fails with what forbids it.
+/// Opens the events for these threads (process, number). An error names what forbids it.
 pub fn open(threads: &[(String, i32)]) -> Result<Wakings, String> {
     let ids = tracepoints()?;
     let _ = raise_descriptor_limit();
@@ -66,7 +67,7 @@ pub fn open(threads: &[(String, i32)]) -> Result<Wakings, String> {
 }
 
 impl Wakings {
-    /// Takes what the rings hold; returns how many records were lost.
+    /// Reads the rings; returns how many records were lost.
     pub fn empty(&mut self) -> u64 {
         let mut lost = 0;
         for ring in &mut self.rings {
@@ -84,7 +85,7 @@ impl Wakings {
         lost
     }
 
-    /// Adds what concerns the watched threads. One that never gave its processor up was never
+    /// Adds the wakings of the watched threads. A thread that never gave its processor up was never
     /// woken.
     pub fn finish(mut self, schedule: &mut Schedule) {
         schedule.lost += self.empty();
@@ -106,7 +107,7 @@ impl Wakings {
     }
 }
 
-/// Time, and the number in the tracepoint's own data, which has its length before it.
+/// The time, and the number in the tracepoint's own data, whose length precedes it.
 fn sample(bytes: &[u8]) -> Option<(i64, i32)> {
     let raw = bytes.get(12..)?;
     Some((
@@ -165,8 +166,8 @@ struct Tracepoints {
     switch: u64,
 }
 
-/// The numbers of the tracepoints. Where tracefs is not mounted it is mounted for a moment, in a
-/// mount namespace of a thread's own, so that nobody else sees it.
+/// The numbers of the tracepoints. If tracefs is not mounted, it is mounted for a moment, in a
+/// mount namespace of one thread, so that nobody else sees it.
 fn tracepoints() -> Result<Tracepoints, String> {
     if let Some(ids) = read_ids() {
         return Ok(ids);
@@ -189,7 +190,7 @@ fn read_ids() -> Option<Tracepoints> {
 }
 
 fn read_ids_mounted() -> io::Result<Option<Tracepoints>> {
-    // SAFETY: this thread alone leaves the mounts that the others share, and then ends.
+    // SAFETY: only this thread leaves the mounts that the others share, and then it ends.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
     mount(c"none", c"/", c"none", libc::MS_REC | libc::MS_PRIVATE)?;
     mount(c"tracefs", c"/sys/kernel/tracing", c"tracefs", 0)?;
@@ -197,7 +198,7 @@ fn read_ids_mounted() -> io::Result<Option<Tracepoints>> {
 }
 
 fn mount(source: &CStr, target: &CStr, kind: &CStr, flags: libc::c_ulong) -> io::Result<()> {
-    // SAFETY: strings that end in zero, and no data.
+    // SAFETY: the strings end in zero, and there is no data.
     let done = unsafe {
         libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, std::ptr::null())
     };

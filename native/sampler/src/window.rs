@@ -1,9 +1,9 @@
-//! One measuring window: what is read before it, at its edges, in it (only when asked) and after
-//! it, and the document of all that.
+//! One measuring window: what is read before it, at its edges, in it (only if requested) and after
+//! it, and the document of all values.
 //!
-//! At an edge only clocks and small files that are open already are read, and nothing is parsed.
-//! Lists of threads and of sockets are read just before the first edge and just after the last,
-//! which is why their counters cover a little more than the window.
+//! At an edge only clocks and small open files are read, and nothing is parsed. Lists of threads
+//! and of sockets are read just before the first edge and just after the last one, so their
+//! counters cover a little more than the window.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -30,15 +30,15 @@ use crate::schedule;
 use crate::sockets::{self, Sockets};
 use crate::threads::{self, Last, Sums, Tasks};
 
-/// How much earlier than a rehearsal suggests the reading before the window begins, for a machine
-/// that is busier by then.
+/// How much earlier than in a rehearsal the reading begins before the window, in case the machine
+/// is busier by then.
 const LEAD_FACTOR: i64 = 2;
 const LEAD_NS: i64 = 500_000;
-/// The last look at threads begins this long before the window's end.
+/// The last reading of threads begins this long before the window's end.
 const LAST_LOOK_NS: i64 = 200_000;
 const LAST_LOOK_PER_THREAD_NS: i64 = 3_000;
 
-/// What a window left; `document` makes it readable.
+/// The raw data of a window; `document` converts them.
 #[derive(Debug)]
 pub struct Measured {
     processes: Vec<Process>,
@@ -56,7 +56,7 @@ pub struct Measured {
     no_data: BTreeMap<String, String>,
 }
 
-/// Everything that is read at one edge, not parsed yet. `processes` are by name.
+/// All data that are read at one edge, not yet parsed. `processes` are by name.
 #[derive(Debug, Default)]
 struct Edge {
     time_ns: i64,
@@ -78,7 +78,7 @@ const FILES: [(&str, &str); 6] = [
 
 type Files = BTreeMap<&'static str, Kept>;
 
-/// Waits for the window and measures it. `alone`: nobody else's processes are looked for, as
+/// Waits for the window and measures it. `alone`: processes of others are not searched for, as
 /// outside a host.
 pub fn measure(watched: &[Watched], plan: &Start, alone: bool) -> Measured {
     remove_timer_slack();
@@ -182,7 +182,7 @@ pub fn measure(watched: &[Watched], plan: &Start, alone: bool) -> Measured {
 }
 
 impl Measured {
-    /// Reads what is only read afterwards, memory maps, and puts everything together.
+    /// Reads what is read only afterwards, the memory maps, and makes the document.
     pub fn document(self) -> Document {
         let Measured {
             processes,
@@ -282,7 +282,7 @@ fn open_files(no_data: &mut BTreeMap<String, String>) -> Files {
     for (name, path) in FILES {
         match Kept::open(path) {
             Ok(file) => drop(files.insert(name, file)),
-            // A kernel without IPv6 has no counters of it: there is nothing to know.
+            // A kernel without IPv6 has no counters for it: nothing is missing.
             Err(e) if name == "snmp6" && e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => drop(no_data.insert(path.into(), e.to_string())),
         }
@@ -306,8 +306,8 @@ fn open_processes(watched: &[Watched], no_data: &mut BTreeMap<String, String>) -
     processes
 }
 
-/// Adds what runs in this host and is not watched yet: the init and this sampler are ours,
-/// what a daemon started is a daemon, and everything else was started by somebody's middleware.
+/// Adds the processes of this host that are not watched yet. The init and this sampler are ours, a
+/// process that a daemon started is a daemon, and any other was started by a middleware.
 fn add_neighbours(processes: &mut Vec<Process>) {
     let known: HashSet<i32> =
         processes.iter().filter(|p| p.cpu_ns().is_some()).map(|p| p.pid).collect();
@@ -320,12 +320,12 @@ fn add_neighbours(processes: &mut Vec<Process>) {
             _ => (OTHER, command(&found)),
         };
         let name = unused(&command, |candidate| processes.iter().any(|p| p.name == candidate));
-        // One that ended meanwhile is not a loss: it was not there at the edge either.
+        // A process that ended meanwhile is no loss: it did not exist at the edge either.
         processes.extend(Process::open(&name, role, &found));
     }
 }
 
-/// Whether a daemon that is watched started it: the program that some workers only start.
+/// Whether a watched daemon started it, as for workers that only start a daemon's program.
 fn of_a_daemon(processes: &[Process], found: &Neighbour) -> bool {
     processes.iter().any(|p| p.role == DAEMON && parent(found) == Some(p.pid))
 }
@@ -375,7 +375,7 @@ fn named<'a>(
 
 fn read_edge(processes: &mut [Process], files: &mut Files) -> Edge {
     let mut edge = Edge { time_ns: now_ns(), ..Edge::default() };
-    // Clocks first, so that they speak of the same moment.
+    // Clocks come first, so that their times are close to each other.
     let clocks: Vec<Option<i64>> = processes.iter().map(Process::cpu_ns).collect();
     edge.own_cpu_ns = process_cpu_ns();
     edge.files = files
@@ -397,17 +397,18 @@ fn read_process(process: &mut Process, into: &mut BTreeMap<String, (i64, Stat)>)
     }
 }
 
-/// Resident memory is read with every n-th sample: it changes slowly and costs as much as
-/// everything else of a process.
+/// Resident memory is read with every n-th sample: it changes slowly and costs as much as all other
+/// values of a process.
 const MEMORY_EVERY: usize = 5;
 
-/// A sample as it is taken, processes by their place: names are for later.
+/// A sample with processes by their place; names are added later.
 struct Taken {
     sample: Sample,
     processes: Vec<Option<SeriesProcess>>,
 }
 
-/// A sample every interval, the first one at the window's begin; None when not asked.
+/// Takes a sample every interval, the first one at the window's begin; None if no series is
+/// requested.
 fn read_series(
     plan: &Start,
     processes: &mut [Process],
@@ -428,7 +429,7 @@ fn read_series(
         if due_ns > plan.steady_ns && !sensors.is_empty() {
             readings.push(sensors.read(now_ns()));
         }
-        // A sample that is missed stays missed: a burst of late ones would tell nothing and cost
+        // A missed sample stays missed: a burst of late ones would give no information and cost
         // much.
         due_ns += plan.interval_ns * (1 + (now_ns() - due_ns).max(0) / plan.interval_ns);
     }

@@ -12,7 +12,8 @@ use rmwbench_sampler::allocations::LIBRARY;
 
 const CHILD: &str = "RMWBENCH_TEST_COUNTED";
 
-/// Runs `body` in a process of its own with the library before the C library, as a worker has it.
+/// Runs `body` in a process of its own, with the library loaded before the C library, as in a
+/// worker.
 fn counted(test: &str, body: impl FnOnce()) {
     if std::env::var(CHILD).is_ok_and(|name| name == test) {
         return body();
@@ -56,12 +57,12 @@ fn nobody_counts_without_the_library() {
 fn every_way_to_memory_is_counted() {
     counted("every_way_to_memory_is_counted", || {
         let boxes = |count: usize| (0..count).for_each(|_| drop(black_box(Box::new([0_u8; 100]))));
-        // Other threads of the test's own runner are quiet meanwhile.
+        // Other threads of the test runner do nothing meanwhile.
         assert_eq!(used(|| boxes(1000)), Counts { allocations: 1000, bytes: 100_000, frees: 1000 });
         let zeroed = used(|| drop(black_box(vec![0_u8; 5000])));
         assert_eq!(zeroed, Counts { allocations: 1, bytes: 5000, frees: 1 });
         let aligned = Layout::from_size_align(300, 256).unwrap();
-        // SAFETY: what is taken is given back with its own layout.
+        // SAFETY: the block is freed with its own layout.
         let large = used(|| unsafe { dealloc(black_box(alloc(aligned)), aligned) });
         assert_eq!(large, Counts { allocations: 1, bytes: 300, frees: 1 });
         let small = Layout::from_size_align(10, 1).unwrap();
@@ -71,7 +72,7 @@ fn every_way_to_memory_is_counted() {
             dealloc(black_box(memory), Layout::from_size_align(4000, 1).unwrap());
         });
         assert_eq!(grown, Counts { allocations: 2, bytes: 4010, frees: 1 });
-        // SAFETY: the C library's own functions, on what they gave.
+        // SAFETY: the C library's own functions, on their own blocks.
         let of_c = used(|| unsafe {
             let mut memory = std::ptr::null_mut();
             assert_eq!(libc::posix_memalign(&raw mut memory, 64, 640), 0);
@@ -91,7 +92,7 @@ fn what_is_ours_is_left_out() {
         let work = || (0..100).for_each(|_| drop(black_box(Box::new(1_u64))));
         assert_eq!(used(|| uncounted(work)).allocations, 0);
         assert_eq!(used(work).allocations, 100);
-        // Of this thread alone: another one's work counts on.
+        // This thread's allocations only: another thread's are still counted.
         let both = used(|| {
             leave_this_thread_out();
             work();

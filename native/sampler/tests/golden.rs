@@ -1,5 +1,5 @@
-//! docs/formats/sampler.md is the corpus: its examples are read by these types, which refuse what
-//! they do not know, and come back equal.
+//! docs/formats/sampler.md is the corpus: these types, which refuse unknown fields, read its
+//! examples, and the written form is equal.
 
 use rmwbench_harness::tool::Request;
 use rmwbench_sampler::document::Document;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const PAGE: &str = include_str!("../../../docs/formats/sampler.md");
 
-/// The page's blocks of JSON.
+/// The blocks of JSON in the page.
 fn blocks() -> Vec<&'static str> {
     PAGE.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }

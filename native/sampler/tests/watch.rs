@@ -1,7 +1,7 @@
 //! The program itself, in namespaces of its own, watching processes that do known amounts of work.
 //!
-//! The processes are this same test binary, started with `RMWBENCH_TEST_ROLE`. What they do is
-//! counted in CPU time, pages, switches and bytes, never in time passed, so a busy machine changes
+//! The processes are this same test binary, started with `RMWBENCH_TEST_ROLE`. Their work is
+//! counted in CPU time, pages, switches and bytes, never in elapsed time, so a busy machine changes
 //! nothing.
 
 use std::collections::BTreeMap;
@@ -73,7 +73,8 @@ fn isolated_with(test: &str, more: &[&str], body: impl FnOnce()) {
     assert!(out.contains("1 passed"), "{test} is not the name of a test:\n{out}\n{err}");
 }
 
-/// A role of this binary, played in a child. It begins at `at_ns`, which comes on its stdin.
+/// Runs a role of this binary in a child process. It begins at `at_ns`, which it reads from its
+/// stdin.
 fn play(role: &str) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -111,7 +112,7 @@ fn the_player() {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (mut receiver, _) = listener.accept().unwrap();
-            // Connected before the window, like every endpoint of a trial: the second cue begins
+            // It connects before the window, like every endpoint of a trial: the second cue starts
             // it.
             line.clear();
             std::io::stdin().lock().read_line(&mut line).unwrap();
@@ -263,8 +264,8 @@ fn known_work_is_found_in_the_counters() {
         let segments = |s: &Snapshot| s.tcp.as_ref().unwrap().out_segments;
         assert!(segments(last) > segments(begin));
 
-        // Nobody named it, and it began within the window. Like every player it is called after
-        // this test binary.
+        // Nobody named it, and it began within the window. Like every such process it has the name
+        // of this test binary.
         let others: Vec<&String> =
             last.processes.keys().filter(|name| last.processes[*name].role == "other").collect();
         let new: Vec<&&String> =
@@ -385,7 +386,7 @@ fn what_is_gone_or_was_never_there_is_told_and_costs_nothing_else() {
             assert_eq!(document.no_data[part], "not asked");
         }
         assert!(document.series.is_none() && document.canary.is_none());
-        // A second window, and one that lies in the past: late, but told when.
+        // A second window, and one in the past: it is late, but its lateness is reported.
         let past = now_ns() - 1000 * MS;
         sampler.ask(start(past, past + 10 * MS, json!({})));
         let late = sampler.collect();
@@ -399,8 +400,8 @@ fn what_is_gone_or_was_never_there_is_told_and_costs_nothing_else() {
     });
 }
 
-/// As in a container that may not mount one: `/proc` shows the numbers of outside, and everybody
-/// else's processes.
+/// As in a container that may not mount one: `/proc` shows the outer numbers, and the processes of
+/// everybody.
 #[test]
 fn without_a_proc_of_its_own_a_host_is_told_apart_by_its_namespace() {
     isolated_with("without_a_proc_of_its_own_a_host_is_told_apart_by_its_namespace", &[], || {
@@ -452,13 +453,13 @@ fn the_end_of_the_socket_ends_it_in_the_midst_of_a_window() {
     });
 }
 
-/// What the sampler reads of each process at each sample.
+/// The files that the sampler reads of each process at each sample.
 const FILES: [&str; 2] = ["stat", "statm"];
 const MOST_TIMES: f64 = 2.5;
 
-/// The promise is 0.2 % of a core at 10 Hz for 20 processes (docs/benchmarks.md). What a read of
-/// `/proc` takes on a processor that has slept is the machine's of the day, so the test holds it
-/// against plain reads of the same files at the same pace.
+/// The promise is 0.2 % of a core at 10 Hz for 20 processes (docs/benchmarks.md). How long a read
+/// of `/proc` takes on a processor that has slept differs between machines and days, so the test
+/// compares it with plain reads of the same files at the same pace.
 #[test]
 fn a_series_of_twenty_processes_costs_next_to_nothing() {
     isolated("a_series_of_twenty_processes_costs_next_to_nothing", || {

@@ -11,7 +11,7 @@ use serde_json::Value;
 fn main() -> ExitCode {
     match parsed() {
         Ok((worker, external, arms, checks)) => {
-            // Before any thread; the workers inherit it.
+            // This comes before any thread; the workers inherit the variables.
             for (name, value) in &external.environment {
                 std::env::set_var(name, value);
             }
@@ -58,7 +58,7 @@ fn parsed() -> Result<(String, External, Vec<Arm>, Vec<String>), String> {
     Ok((worker.clone(), External::ask(&worker, middleware.as_deref())?, arms, checks))
 }
 
-/// A number or a boolean where it reads as one, else text.
+/// A number or a boolean if the text is one, else text.
 fn parsed_value(text: &str) -> Value {
     match serde_json::from_str(text) {
         Ok(value @ (Value::Bool(_) | Value::Number(_))) => value,

@@ -1,4 +1,4 @@
-//! Messages arrive: whole, once, in order, from every writer at every reader.
+//! Messages arrive: complete, once, in order, from every writer at every reader.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ pub fn order(context: &Context<'_>) -> Outcome {
     let mut rig =
         Rig::ready(context, vec![talker("order", 320, 1000, 1), listener(2, "order", 320, 1)])?;
     let finished = rig.play(500)?;
-    // The schedule may lose its turn on a busy machine, never a message.
+    // On a busy machine the schedule may be late, but it never loses a message.
     if finished[&1].sent != 500 {
         return Err(format!("expected 500 messages of 1 kHz for 0.5 s, found {:?}", finished[&1]));
     }
@@ -81,8 +81,8 @@ pub fn integrity(context: &Context<'_>) -> Outcome {
             rig.expect_complete(1, 2)?;
             Ok(())
         };
-        // An arm that repeats nothing may lose all three while the machine is busy; content is what
-        // is checked here.
+        // An arm that repeats nothing may lose all three while the machine is busy; this check is
+        // about content.
         let attempts = if context.lacks("reliable").is_some() { 4 } else { 1 };
         let mut outcome = run();
         for _ in 1..attempts {
@@ -157,7 +157,7 @@ pub fn relay_in_process(context: &Context<'_>) -> Outcome {
     relayed(Rig::ready(context, vec![chain()])?)
 }
 
-/// Every message goes through the whole chain, and each copy names the one that caused it.
+/// Every message passes the whole chain, and each copy names the message that caused it.
 fn relayed(mut rig: Rig<'_>) -> Outcome {
     rig.start(200, 500)?;
     let finished = rig.finished()?;

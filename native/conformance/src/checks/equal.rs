@@ -1,9 +1,9 @@
-//! Equal work: what a comparison takes for granted of every middleware's reader.
+//! Equal work: what a comparison assumes of every middleware's reader.
 //!
-//! One message has one stamp, taken after the one before it was given back; a depth means the same
-//! room; one topic does not starve another; a reader is destroyed while its traffic goes on;
-//! publishers of one process send at once, each in its thread; and what is granted for a full queue
-//! is what happens.
+//! One message has one stamp, taken after the message before it was returned; a depth means the
+//! same room; one topic does not starve another; a reader can be destroyed during its traffic;
+//! publishers of one process send at the same time, each in its thread; and a full queue behaves as
+//! was granted.
 
 use std::collections::BTreeMap;
 use std::thread::sleep;
@@ -26,14 +26,14 @@ fn deep(mut endpoint: EndpointSpec, depth: u32) -> EndpointSpec {
     endpoint
 }
 
-/// What an endpoint of the answer to `create` was granted.
+/// The settings that an endpoint was granted, from the answer to `create`.
 fn granted(reply: &serde_json::Value, endpoint: u32) -> Result<Granted, String> {
     let value = reply["endpoints"][endpoint.to_string()].clone();
     serde_json::from_value(value).map_err(|e| format!("endpoint {endpoint}: {e}"))
 }
 
-/// A writer and a reader that keeps each message for `hold`, in processes of their own where that
-/// is possible, with what they were granted: (rig, writer's, reader's).
+/// A writer and a reader that keeps each message for `hold`, in processes of their own if possible,
+/// with their granted settings: (rig, writer's, reader's).
 fn slow_reader<'a>(
     context: &'a Context<'a>,
     writer: EndpointSpec,
@@ -59,8 +59,8 @@ const TAKEN: usize = 2;
 const CONSUMED: usize = 4;
 const RETURNED: usize = 4;
 
-/// In a burst, each message is taken after the one before it was given back: no stamp for several,
-/// no time of waiting left out.
+/// In a burst, each message is taken after the message before it was returned: several messages do
+/// not share a stamp, and no waiting time is left out.
 pub fn one_stamp(context: &Context<'_>) -> Outcome {
     let burst = Arrival::Burst { period_ns: 200 * MS, count: 10, phase_ns: 0 };
     let mut reader = deep(subscription(2, "burst", BYTES, 1), 50);
@@ -92,7 +92,7 @@ pub fn one_stamp(context: &Context<'_>) -> Outcome {
 
 const DEPTH: u32 = 10;
 
-/// Plays for a while what a reader cannot follow; where messages are dropped a drain cannot
+/// Plays traffic that a reader cannot follow for a while; if messages are dropped, a drain cannot
 /// complete.
 fn overrun(rig: &mut Rig<'_>) -> Result<(), Failure> {
     rig.start(600, 500)?;
@@ -101,7 +101,7 @@ fn overrun(rig: &mut Rig<'_>) -> Result<(), Failure> {
 }
 
 /// While a reader is slower than its writer, as many messages wait between the two as the depth
-/// says: a reader that takes several at once has its history and what it took.
+/// says: a reader that takes several at once would have its history and the taken messages.
 pub fn room(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context, &["keep_last"]) {
         return declared;
@@ -114,8 +114,8 @@ pub fn room(context: &Context<'_>) -> Outcome {
     let sent: Vec<(u64, u64)> =
         rig.sent(1)?.iter().map(|slot| (slot.seq, slot.words[RETURNED])).collect();
     let last_sent = sent.iter().map(|(_, returned)| *returned).max().unwrap_or(0);
-    // How many newer messages were published when one was taken: what stood behind it in the queue,
-    // whoever drops or waits there.
+    // How many newer messages were published when one was taken: those behind it in the queue,
+    // whichever side drops or waits.
     let mut behind: Vec<usize> = rig
         .received(2)?
         .iter()
@@ -137,7 +137,7 @@ pub fn room(context: &Context<'_>) -> Outcome {
         ));
     };
     let room = told.qos.depth as usize;
-    // Of a full queue the one that is taken is part; one or two more or less are on their way.
+    // The taken message is one of a full queue; one or two more or fewer are on their way.
     if (median + 3 < room.min(DEPTH as usize) || median > room + 2) && !context.shows("room") {
         let of = behind.len();
         return Err(format!("with a depth of {room} granted, {median} messages stand behind the one that is taken (median of {of})"));
@@ -145,13 +145,13 @@ pub fn room(context: &Context<'_>) -> Outcome {
     Ok(Verdict::Passed)
 }
 
-/// A topic whose reader never finds it empty does not keep another of the same process from being
-/// read.
+/// A topic whose reader never finds it empty does not prevent another topic of the process from
+/// being read.
 pub fn nobody_starves(context: &Context<'_>) -> Outcome {
     let mut flooded = deep(subscription(2, "flooded", BYTES, 1), DEPTH);
     flooded.hold_ns = MS;
     let quiet = subscription(4, "quiet", 200, 1);
-    // Three times as many as are read, in the time of the other.
+    // Three times as many messages as are read in the time of the other topic.
     let flood = deep(publisher(1, "flooded", BYTES, periodic(3_000), 1), DEPTH);
     let beside = publisher(3, "quiet", 200, periodic(20), 1);
     let processes = vec![
@@ -167,7 +167,7 @@ pub fn nobody_starves(context: &Context<'_>) -> Outcome {
     let flooded: Vec<u64> = rig.received(2)?.iter().map(|slot| slot.words[TAKEN]).collect();
     let sent: BTreeMap<u64, u64> =
         rig.sent(3)?.iter().map(|slot| (slot.seq, slot.words[RETURNED])).collect();
-    // Counted in messages of the other topic, not in time: a machine that is busy elsewhere slows
+    // This counts messages of the other topic, and not time: a machine that is busy elsewhere slows
     // both.
     let mut passed: Vec<usize> = rig
         .received(4)?
@@ -179,15 +179,16 @@ pub fn nobody_starves(context: &Context<'_>) -> Outcome {
         .collect();
     passed.sort_unstable();
     let median = passed.get(passed.len() / 2).copied().unwrap_or(0);
-    // A turn, the turn that was under way, and what came while the message was still on its way.
+    // A turn, the turn that was under way, and the messages that came while this one was still on
+    // its way.
     if median > 4 * rmwbench_harness::pump::TURN && !context.shows("turns") {
         return Err(format!("{median} messages of a flooded topic were taken before one of another topic (median of {})", passed.len()));
     }
     Ok(Verdict::Passed)
 }
 
-/// A callback may take all that its reader has in one go, which its notes say: the middleware's
-/// thread comes to the other topics of the process all the same, while the flood goes on.
+/// A callback may take all messages of its reader at once, as its notes say: the middleware's
+/// thread still serves the other topics of the process while the flood goes on.
 pub fn callbacks_end(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context, &["callback"]) {
         return declared;
@@ -200,7 +201,7 @@ pub fn callbacks_end(context: &Context<'_>) -> Outcome {
     flooded.hold_ns = MS;
     let quiet = called(subscription(4, "quiet_call", 200, 1));
     let mut flood = deep(publisher(1, "flooded_call", BYTES, periodic(3_000), 1), DEPTH);
-    // What is reliable may hold its writer up instead.
+    // A reliable reader may make its writer wait instead.
     flood.qos.reliability = Reliability::BestEffort;
     flooded.qos.reliability = Reliability::BestEffort;
     let beside = publisher(3, "quiet_call", 200, periodic(50), 1);
@@ -214,8 +215,8 @@ pub fn callbacks_end(context: &Context<'_>) -> Outcome {
     let finished = rig.finished()?;
     let last_sent = rig.sent(1)?.iter().map(|slot| slot.words[RETURNED]).max().unwrap_or(0);
     rig.drain(&finished, Duration::from_secs(5))?;
-    // A message behind all of the flood that came before it is taken three times as late as it was
-    // sent: a third of them in time. One that waits for the flood's end is not.
+    // A message behind all earlier messages of the flood is taken three times as late as it was
+    // sent: a third of them are in time. A message that waits for the flood's end is not.
     let in_time = rig.received(4)?.iter().filter(|slot| slot.words[TAKEN] < last_sent).count();
     let sent = rig.sent(3)?.len();
     if in_time * 8 < sent && !context.shows("callback turns") {
@@ -226,8 +227,8 @@ pub fn callbacks_end(context: &Context<'_>) -> Outcome {
     Ok(Verdict::Passed)
 }
 
-/// A reader goes while a flooded topic of its process goes on, and so does the flooded reader
-/// itself: neither waits for the end.
+/// A reader is destroyed during the flood of another topic of its process, and so is the flooded
+/// reader itself: neither waits for the end of the flood.
 pub fn destroyed_in_traffic(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context, &["inter_process"]) {
         return declared;
@@ -244,7 +245,8 @@ pub fn destroyed_in_traffic(context: &Context<'_>) -> Outcome {
     for (name, reader) in [("idle", 4), ("flooded", 2)] {
         let begun = Instant::now();
         rig.leave(1, name, reader)?;
-        // A third of the traffic's time: some milliseconds are needed, and seconds are its end.
+        // A third of the traffic's time: the destruction needs some milliseconds, and the traffic
+        // ends after seconds.
         if begun.elapsed() > Duration::from_secs(2) {
             return Err(format!(
                 "destroying the {name} reader took {:?}, while traffic went on",
@@ -265,10 +267,10 @@ pub fn destroyed_in_traffic(context: &Context<'_>) -> Outcome {
 
 const AT_ONCE: u32 = 6;
 
-/// Publishers of one process are due in the same instants, and each has a thread of its own: what
-/// their session and their node share stands that, and nothing of theirs is mixed up or lost. The
-/// messages are small, so that all of an instant fit into the shortest queue: a session that drops
-/// what waits for a millisecond (rmw_zenoh's) loses nothing for another reason than this.
+/// Publishers of one process are due at the same times, and each has a thread of its own: their
+/// common session and node allow that, and no message of theirs is mixed up or lost. The messages
+/// are small, so that all of one time fit into the shortest queue: a session that drops messages
+/// which wait for a millisecond (rmw_zenoh's) then loses none for that reason.
 pub fn at_once(context: &Context<'_>) -> Outcome {
     let bursts = Arrival::Burst { period_ns: 20 * MS, count: 5, phase_ns: 0 };
     let (mut talker, mut listener) = (Vec::new(), Vec::new());
@@ -288,9 +290,9 @@ pub fn at_once(context: &Context<'_>) -> Outcome {
 
 const FLOOD: u64 = 300;
 
-/// What happens when a queue is full is what was granted: with a reader that keeps each message 5
-/// ms, a writer that goes as fast as it can either waits, and all that it sent arrives, or it does
-/// not wait, and what is too much is lost.
+/// A full queue behaves as was granted. The reader keeps each message for 5 ms, and the writer
+/// sends as fast as it can: either it waits, and all of its messages arrive, or it does not wait,
+/// and the excess is lost.
 pub fn when_full(context: &Context<'_>) -> Outcome {
     let mut declared = Vec::new();
     for (history, name) in [(History::KeepLast, "keep_last"), (History::KeepAll, "keep_all")] {
@@ -299,7 +301,7 @@ pub fn when_full(context: &Context<'_>) -> Outcome {
             continue;
         }
         match full(context, history, name) {
-            // A fault of the history itself shows here for certain, since this reader is slow.
+            // A fault of the history itself certainly shows here, since this reader is slow.
             Err(error)
                 if error.is_any(&[Finding::NotAsGranted])
                     && (context.shows(name) || context.shows("when_full")) => {}
@@ -311,8 +313,8 @@ pub fn when_full(context: &Context<'_>) -> Outcome {
 
 fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), Failure> {
     let topic = format!("full_{name}");
-    // What such a fault leaves room for (256 messages in a reader of iceoryx) is no more than half
-    // of what comes.
+    // The room that such a fault leaves (256 messages in a reader of iceoryx) is at most half of
+    // the messages.
     let limit = if context.fault(name).is_some() { 2 * FLOOD } else { FLOOD };
     let mut writer = deep(publisher(1, &topic, BYTES, Arrival::Saturation { limit }, 1), DEPTH);
     let mut reader = deep(subscription(2, &topic, BYTES, 1), DEPTH);
@@ -333,7 +335,8 @@ fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), Failu
     let drops = !answers.iter().flatten().all(keeps);
     match (heard.when_full, drops) {
         (None, _) => return Err(format!("{name}: the reader was granted no when_full").into()),
-        // The reader holds the writer up, or has room for all: either way nothing accepted is lost.
+        // The reader makes the writer wait, or has room for all: in both cases no accepted message
+        // is lost.
         (Some(answer), _) if keeps(&answer) && lost > 0 => {
             return Err(Finding::NotAsGranted.failure(format!(
                 "{name}: granted {answers:?}, yet {lost} of {} accepted messages were lost",
@@ -349,8 +352,8 @@ fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), Failu
         _ => {}
     }
     if let Some(Some(WhenFull::DropsAtReader)) = drops.then_some(heard.when_full) {
-        // The writer does not wait for such a reader: it is done long before as many messages could
-        // have been consumed.
+        // The writer does not wait for such a reader: it ends long before the reader could have
+        // consumed as many messages.
         let sent = rig.sent(1)?;
         let (first, last) =
             (sent.first().map_or(0, |s| s.words[3]), sent.last().map_or(0, |s| s.words[RETURNED]));
@@ -366,7 +369,7 @@ fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), Failu
     Ok(())
 }
 
-/// `take: raw` is granted where it is described, as raw, and refused elsewhere; `typed` is never
+/// `take: raw` is granted as raw if the description has it, and is else refused; `typed` is never
 /// granted as raw.
 pub fn take(context: &Context<'_>) -> Outcome {
     let run = |take: Take| -> Result<Granted, Failure> {
@@ -393,7 +396,7 @@ pub fn take(context: &Context<'_>) -> Outcome {
     }
     match run(Take::Raw)?.take {
         Some(TakenAs::Raw) => Ok(Verdict::Passed),
-        // Lent is lent, whatever was asked: nothing is serialised.
+        // A lent message is lent, whatever was requested: nothing is serialised.
         Some(TakenAs::Lent) if typed.take == Some(TakenAs::Lent) => Ok(Verdict::Passed),
         other => Err(format!("asked to take raw, granted {other:?}")),
     }

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::rig::{node, periodic, publisher, subscription, Rig, MS};
 use crate::{Context, Outcome, Verdict};
 
-/// A volatile reader that joins late gets nothing from before it existed, and then everything.
+/// A volatile reader that joins late gets no message from before it existed, and all later ones.
 pub fn late_joiner(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context, &["inter_process"]) {
         return declared;
@@ -59,11 +59,11 @@ pub fn late_joiner(context: &Context<'_>) -> Outcome {
     Ok(Verdict::Passed)
 }
 
-/// A reader with transient local that joins after all was sent gets the writer's history: with
-/// `keep_last` just its depth, with `keep_all` everything, in order.
+/// A reader with transient local that joins after all messages were sent gets the writer's history:
+/// with `keep_last` exactly its depth, with `keep_all` all messages, in order.
 pub fn late_joiner_with_history(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context, &["transient_local"]) {
-        return declared; // that it is answered `unsupported` is for "QoS granted is QoS asked"
+        return declared; // "QoS granted is QoS asked" checks the answer `unsupported`
     }
     const MESSAGES: u64 = 50;
     let mut declared = Vec::new();
@@ -105,7 +105,7 @@ pub fn late_joiner_with_history(context: &Context<'_>) -> Outcome {
         while (rig.received(2)?.len() as u64) < expected && Instant::now() < deadline {
             sleep(Duration::from_millis(20));
         }
-        sleep(Duration::from_millis(300)); // what is too much comes now
+        sleep(Duration::from_millis(300)); // time for surplus messages
         let heard: Vec<u64> = rig.received(2)?.iter().map(|s| s.seq).collect();
         if heard != (MESSAGES - expected..MESSAGES).collect::<Vec<u64>>()
             && !context.shows("transient_local")
@@ -116,8 +116,8 @@ pub fn late_joiner_with_history(context: &Context<'_>) -> Outcome {
     Ok(if declared.is_empty() { Verdict::Passed } else { Verdict::Declared(declared.join("; ")) })
 }
 
-/// One of two readers leaves in order: the other misses nothing, and the writer neither fails nor
-/// waits.
+/// One of two readers leaves in order: the other misses no message, and the writer neither fails
+/// nor waits.
 pub fn reader_leaves(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context, &["inter_process"]) {
         return declared;
@@ -131,7 +131,7 @@ pub fn reader_leaves(context: &Context<'_>) -> Outcome {
         ],
     )?;
     rig.start(2_000, 5_000)?;
-    // With a first message that is repaired, nothing may be handed over for some hundred milliseconds.
+    // While a first message is repaired, nothing may be delivered for some hundred milliseconds.
     let deadline = Instant::now() + Duration::from_millis(1_500);
     while rig.received(3)?.len() < 100 && Instant::now() < deadline {
         sleep(Duration::from_millis(20));
@@ -152,7 +152,7 @@ pub fn reader_leaves(context: &Context<'_>) -> Outcome {
     Ok(Verdict::Passed)
 }
 
-/// A writer is killed: its records survive, and its reader goes on with the next writer.
+/// A writer is killed: its records survive, and its reader continues with the next writer.
 pub fn writer_dies(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context, &["inter_process"]) {
         return declared;
@@ -171,7 +171,7 @@ pub fn writer_dies(context: &Context<'_>) -> Outcome {
     after_a_kill(context, next_writer_is_heard(&mut rig, second))
 }
 
-/// The reader at place 1, whose writer was killed, hears the one that comes.
+/// The reader at place 1, whose writer was killed, receives from the next writer.
 fn next_writer_is_heard(rig: &mut Rig<'_>, second: Vec<NodeSpec>) -> Result<(), Failure> {
     let place = rig.open(&[&second])?;
     rig.create(place, second)?;
@@ -182,7 +182,7 @@ fn next_writer_is_heard(rig: &mut Rig<'_>, second: Vec<NodeSpec>) -> Result<(), 
     loop {
         rig.workers[place].request(Command::Probe { endpoints: None })?;
         sleep(Duration::from_millis(20));
-        rig.collect(1)?; // the reader reports a writer beyond those it expects only when it is spoken to
+        rig.collect(1)?; // the reader reports an unexpected writer only when a command comes
         if rig.workers[1].events.iter().any(|e| matches!(e, Event::FirstMessage { writer: 3, .. }))
         {
             break;
@@ -221,9 +221,9 @@ fn start_now() -> Command {
     })
 }
 
-/// What killed processes leave behind does not keep a fresh pair from working on the same topic. A
-/// history of 10 at 50 Hz holds twice what a machine may be late without having starved: with less of
-/// it a reader that had no processor misses what keep last allows it to miss.
+/// The remains of killed processes do not prevent a new pair from working on the same topic. A
+/// history of 10 at 50 Hz holds twice the delay that a machine may have without being starved: with
+/// a shorter one, a reader without a processor misses messages that keep last allows it to miss.
 pub fn after_kill(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context, &["inter_process"]) {
         return declared;

@@ -1,4 +1,4 @@
-//! The checks, one function each, in the order in which a failure explains those after it.
+//! The checks, one function each, in an order in which a failure explains the later ones.
 
 mod delivery;
 mod equal;
@@ -57,15 +57,15 @@ pub const ALL: &[(&str, Check)] = &[
     ("modes are granted or refused", modes::accepted_or_refused),
 ];
 
-/// Every capability that a check needs and the arm lacks, as a reason; None when it has them all.
+/// The reasons for all capabilities that a check needs and the arm lacks; None if it has them all.
 fn lacking(context: &Context<'_>, capabilities: &[&str]) -> Option<Outcome> {
     let reason =
         capabilities.iter().find_map(|name| Some(format!("{name}: {}", context.lacks(name)?)))?;
     Some(Ok(Verdict::Declared(reason)))
 }
 
-/// Runs a check with each size, from the smallest. An arm may refuse those from one on as
-/// unsupported: so much this machine does not let it have. The smallest must go.
+/// Runs a check with each size, from the smallest. An arm may refuse sizes from one on as
+/// unsupported, because of a limit of this machine. The smallest must work.
 fn each_size(sizes: &[u32], check: impl Fn(u32) -> Result<(), Failure>) -> Outcome {
     for (place, bytes) in sizes.iter().enumerate() {
         match check(*bytes) {
@@ -78,7 +78,8 @@ fn each_size(sizes: &[u32], check: impl Fn(u32) -> Result<(), Failure>) -> Outco
     Ok(Verdict::Passed)
 }
 
-/// Of a check that killed a process, how the others went on. A declared fault may end one of them.
+/// For a check that killed a process: how the others continued. A declared fault may end one of
+/// them.
 fn after_a_kill(context: &Context<'_>, others: Result<(), Failure>) -> Outcome {
     match others {
         Err(error) if error.is_any(&[Finding::Crashed]) && context.shows(SURVIVE) => {

@@ -1,5 +1,5 @@
-//! Modes: what the description names works or is refused with a reason, and the configuration in
-//! force is told.
+//! Modes: each level in the description works or is refused with a reason, and the worker reports
+//! the configuration in force.
 
 use std::collections::BTreeMap;
 
@@ -81,8 +81,8 @@ fn refused(context: &Context<'_>, name: &str, level: Value, kind: ErrorKind) -> 
     }
 }
 
-/// Opens with the mode and has a pair exchange messages; an arm may refuse the level or the pair's
-/// QoS with it.
+/// Opens with the mode and lets a pair exchange messages; an arm may refuse the level, or the
+/// pair's QoS with it.
 fn carries(context: &Context<'_>, name: &str, level: &Value) -> Result<(), Failure> {
     let topic = format!("mode_{name}");
     let talker = vec![node("talker", vec![publisher(1, &topic, 1000, periodic(200), 1)])];

@@ -1,4 +1,4 @@
-//! A writer that floods: whatever is lost, the ledger knows each message.
+//! A writer that floods: whichever messages are lost, the ledger knows each of them.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::{Context, Outcome, Verdict};
 const MESSAGES: u64 = 2_000;
 const BYTES: u32 = 16_384;
 
-/// What is found of a library that does not keep what it grants.
+/// What the suite finds of a library that does not behave as it grants.
 const FAULTS: [Finding; 3] = [Finding::Crashed, Finding::Damaged, Finding::Overtaken];
 
-/// The check, and the fault of a library whose reader may lose here although it is granted
-/// `reliable`; where it is full it does what it was granted (`equal::when_full`).
+/// The check, and the fault of a library whose reader may lose messages here although it is granted
+/// `reliable`; its full queue behaves as was granted (`equal::when_full`).
 const KEPT_ALL: &str = "ledger under overrun, reliable keep all";
 
 pub fn reliable_keep_last(context: &Context<'_>) -> Outcome {
@@ -38,8 +38,8 @@ pub fn best_effort_keep_all(context: &Context<'_>) -> Outcome {
 
 fn flood(context: &Context<'_>, reliability: Reliability, history: History) -> Outcome {
     match attempt(context, reliability, history) {
-        // A declared fault may go as far as a crash of the library, or as a reader that is handed
-        // memory being written again.
+        // A declared fault may be a crash of the library, or a reader that gets memory which is
+        // being written again.
         Err(error) if error.is_any(&FAULTS) && context.shows(name_of(history)) => {
             Ok(Verdict::Passed)
         }
@@ -88,7 +88,7 @@ fn attempt(
     let mut rig = rig?;
     rig.start(15_000, 0)?;
     let finished = rig.finished()?;
-    // Where something may be lost the drain cannot complete.
+    // If messages may be lost, the drain cannot complete.
     let patience = if (reliability, history) == (Reliability::Reliable, History::KeepAll) {
         5_000
     } else {
@@ -111,8 +111,8 @@ fn attempt(
         return Err(format!("nothing of {} messages arrived", ledger.accepted).into());
     }
     if ledger.arrived + ledger.lost.len() != ledger.accepted {
-        // Only possible when a message arrived whose publish call failed: a ledger that cannot be
-        // trusted.
+        // This is only possible if a message arrived whose publish call failed: then the ledger
+        // cannot be trusted.
         return Err(format!(
             "{} accepted, {} arrived, {} lost do not add up",
             ledger.accepted,

@@ -1,4 +1,4 @@
-//! The worker answers what it must answer, also to nonsense.
+//! The worker answers every line that it must answer, including invalid ones.
 
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::ErrorKind;
@@ -48,7 +48,7 @@ pub fn manners(context: &Context<'_>) -> Outcome {
     }
 }
 
-/// All on one clock here: the four stamps of an exchange are in order.
+/// All have one clock here: the four stamps of an exchange are in order.
 fn tells_the_time(worker: &mut Worker) -> Result<(), String> {
     let asked_ns = now_ns();
     let read: ClockRead = serde_json::from_value(worker.request(Command::Clock {})?)
@@ -67,7 +67,7 @@ fn expect_error(reply: Reply, kind: ErrorKind, what: &str) -> Result<(), String>
     }
 }
 
-/// A worker whose orchestrator died ends by itself, also with traffic under way.
+/// A worker whose orchestrator died ends by itself, even during traffic.
 pub fn end_of_file(context: &Context<'_>) -> Outcome {
     let mut rig = Rig::ready(
         context,

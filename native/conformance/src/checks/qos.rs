@@ -1,4 +1,4 @@
-//! What was granted is what was asked, and a loan carries the same bytes as a copy.
+//! The granted QoS is the requested one, and a loan carries the same bytes as a copy.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! Requests and replies: every request is answered once, to the client that asked, whoever else
-//! asks at the same time.
+//! Requests and replies: every request is answered once, to the client that sent it, even if others
+//! send requests at the same time.
 //!
-//! Services promise no order, so that a pool of threads may serve them; what is checked is which
+//! Services promise no order, so that a pool of threads may serve them; the checks compare which
 //! request caused which reply.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +43,7 @@ fn service(name: &str, bytes: (u32, u32), clients: u32) -> EndpointSpec {
     endpoint(SERVICE, EndpointKind::Service, name, bytes, clients)
 }
 
-/// The reason why the arm has no services, once the worker has answered `unsupported` to both
+/// The reason why the arm has no services, after the worker has answered `unsupported` to both
 /// kinds.
 fn lacking(context: &Context<'_>) -> Option<Outcome> {
     let reason = context.lacks("services")?;
@@ -64,7 +64,7 @@ fn lacking(context: &Context<'_>) -> Option<Outcome> {
     Some(Ok(Verdict::Declared(format!("services: {reason}"))))
 }
 
-/// A client and a service in a process each.
+/// A client and a service, each in its own process.
 pub fn answers(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context) {
         return declared;
@@ -117,8 +117,8 @@ pub fn integrity(context: &Context<'_>) -> Outcome {
     Ok(Verdict::Passed)
 }
 
-/// Clients of three processes, and two of one process, ask at the same time: each hears its own
-/// answers.
+/// Clients of three processes, and two of one process, send requests at the same time: each
+/// receives its own answers.
 pub fn several_clients(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context) {
         return declared;
@@ -138,7 +138,8 @@ pub fn several_clients(context: &Context<'_>) -> Outcome {
     Ok(Verdict::Passed)
 }
 
-/// Ten requests at once, again and again: a client need not wait for one answer to ask the next.
+/// Ten requests at once, again and again: a client need not wait for one answer before its next
+/// request.
 pub fn concurrent_calls(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context) {
         return declared;
@@ -154,8 +155,8 @@ pub fn concurrent_calls(context: &Context<'_>) -> Outcome {
     Ok(Verdict::Passed)
 }
 
-/// What is asked before the service exists is answered later or never, and never wrongly; what is
-/// asked after it is answered.
+/// Requests from before the service exists are answered later or never, and never wrongly; later
+/// requests are answered.
 pub fn before_the_service(context: &Context<'_>) -> Outcome {
     if let Some(declared) = lacking(context) {
         return declared;
@@ -170,13 +171,13 @@ pub fn before_the_service(context: &Context<'_>) -> Outcome {
         (rig.open(&[&asker])?, rig.open(&[&adder])?)
     };
     rig.create(asking, asker)?;
-    // Fast DDS as installed can take three seconds to hear of a participant whose first
+    // Fast DDS as installed can need three seconds to discover a participant whose first
     // announcement it missed.
     rig.start(4_500, 7_000)?;
     sleep(Duration::from_millis(300));
     rig.create(adding, adder)?;
-    // Its schedule began without it: a service answers also before its own `start`, which only
-    // tells when it ends.
+    // Its schedule began without it: a service also answers before its own `start`, which only sets
+    // when it ends.
     rig.start_late(adding, 7_000)?;
     let mut finished = rig.finished()?;
     let last = finished[&1].last_seq.ok_or("the client sent nothing")?;
@@ -187,7 +188,7 @@ pub fn before_the_service(context: &Context<'_>) -> Outcome {
     rig.end_services(&mut finished)?;
     expect_right(&rig, &[1])?;
     let answered = rig.answered(1)?;
-    // Four seconds after the start and after the service came.
+    // Four seconds after the start, and after the service came.
     let unanswered: Vec<u64> =
         (last.saturating_sub(99)..=last).filter(|seq| !answered.contains_key(seq)).collect();
     if context.lacks("reliable").is_none() && !unanswered.is_empty() {
@@ -196,7 +197,7 @@ pub fn before_the_service(context: &Context<'_>) -> Outcome {
     Ok(Verdict::Passed)
 }
 
-/// A service is killed: its clients live on, and the next service of that name answers them.
+/// A service is killed: its clients continue, and the next service with that name answers them.
 pub fn service_dies(context: &Context<'_>) -> Outcome {
     if let Some(declared) = super::lacking(context, &["inter_process"]).or_else(|| lacking(context))
     {
@@ -215,10 +216,10 @@ pub fn service_dies(context: &Context<'_>) -> Outcome {
     after_a_kill(context, next_service_answers(&mut rig, second))
 }
 
-/// The client at place 1, whose service was killed, is answered by the one that comes.
+/// The next service answers the client at place 1, whose service was killed.
 fn next_service_answers(rig: &mut Rig<'_>, second: Vec<NodeSpec>) -> Result<(), Failure> {
     let before = rig.answered(1)?.len();
-    // Long enough for more requests than the client's history holds.
+    // This is long enough for more requests than the client's history holds.
     sleep(Duration::from_millis(300));
     let place = rig.open(&[&second])?;
     rig.create(place, second)?;
@@ -239,7 +240,7 @@ fn next_service_answers(rig: &mut Rig<'_>, second: Vec<NodeSpec>) -> Result<(), 
     Ok(())
 }
 
-/// Everything is right, and with a reliable arm everything was answered (unless its fault is
+/// All replies are right, and with a reliable arm all requests were answered (unless its fault is
 /// known).
 fn expect_answered(
     rig: &Rig<'_>,
@@ -267,7 +268,7 @@ fn expect_answered(
     Ok(())
 }
 
-/// What no service may do wrong under any QoS.
+/// What no service may do wrong, whatever the QoS.
 fn expect_right(rig: &Rig<'_>, clients: &[u32]) -> Result<(), String> {
     let replies = dense(SERVICE, rig.sent(SERVICE)?.iter().map(|s| s.seq))?;
     let mut requests = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! What a frame carries: hand-made bytes as the middlewares send them.
+//! What a frame carries: hand-made bytes in the form that the middlewares send.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -57,7 +57,7 @@ impl Wire {
         body.extend([0x80, flags, 0xff, 0xff, 0, 0, 0, 0]); // a header of 32 bytes
         body.extend([1; 12]);
         body.extend(vec![7; payload]);
-        // Padded to Ethernet's least, as a device may do.
+        // It is padded to Ethernet's minimum, as a device may do.
         let mut frame =
             ethernet(mac(1), 0, 0x0800, &ipv4(address(0), address(1), 6, 1, 0x4000, 0, &body));
         frame.resize(frame.len().max(70), 0);
@@ -88,7 +88,7 @@ fn number(value: u64, little: bool) -> Vec<u8> {
     }
 }
 
-/// DATA with a payload; with inline QoS of 12 bytes where asked for.
+/// DATA with a payload; with inline QoS of 12 bytes if `qos`.
 fn data(writer: [u8; 4], sequence: u64, payload: usize, little: bool, qos: bool) -> Vec<u8> {
     let short = |value: u16| if little { value.to_le_bytes() } else { value.to_be_bytes() };
     let mut body = [&[0, 0][..], &short(16), &NOBODY, &writer, &number(sequence, little)].concat();
@@ -213,10 +213,10 @@ fn rtps_retransmissions_are_known_per_piece_and_receiver() {
     let message = |sequence| rtps(&[info_ts(), data(USER_WRITER, sequence, 100, true, false)]);
     let mut again = |port: u16, message: &[u8]| wire.udp((7411, port), message).retransmission;
     assert!(!again(7413, &message(1)) && !again(7413, &message(2)));
-    // The same sample for another participant of the host is not a retransmission.
+    // The same sample for another participant of the host is no retransmission.
     assert!(!again(7415, &message(1)));
     assert!(again(7413, &message(1)) && again(7415, &message(1)) && !again(7415, &message(2)));
-    // Fragments one by one, also where several went together.
+    // Fragments one by one, also if several were sent together.
     let fragments = |first, count| rtps(&[data_frag(9, first, count, 1000)]);
     assert!(
         !again(7413, &fragments(1, 1))
@@ -229,10 +229,10 @@ fn rtps_retransmissions_are_known_per_piece_and_receiver() {
             && again(7413, &fragments(6, 1))
             && !again(7413, &fragments(7, 1))
     );
-    // What went whole is repeated in fragments, and the other way round.
+    // A sample that was sent whole is repeated in fragments, and the other way round.
     assert!(!again(7413, &message(30)) && again(7413, &rtps(&[data_frag(30, 4, 1, 1000)])));
     assert!(!again(7413, &rtps(&[data_frag(31, 1, 2, 1000)])) && again(7413, &message(31)));
-    // Multicast reached everybody: repeated to one of them, it is a repetition.
+    // Multicast reached all participants: sent again to one of them, it is a retransmission.
     assert!(!wire.multicast(SPDP_GROUP, (7411, 7401), &message(20)).retransmission);
     assert!(wire.udp((7411, 7417), &message(20)).retransmission);
     assert!(wire.multicast(SPDP_GROUP, (7411, 7401), &message(20)).retransmission);
@@ -260,10 +260,10 @@ fn ip_fragments_are_what_their_first_was() {
         .all(|facts| facts.class == Class::Data && facts.fragment && !facts.retransmission));
     assert_eq!(found.iter().map(|facts| facts.payload_bytes as usize).sum::<usize>(), 4000);
     assert_eq!(found[0].payload_bytes as usize, 1480 - overhead);
-    // The whole datagram again, under another identification: all of its pieces are repeated.
+    // The whole datagram again, with another identification: all of its pieces are retransmissions.
     assert!(piece(6, 0, 1480, true).retransmission && piece(6, 1480, 2960, true).retransmission);
     // A sample in fragments, all in one datagram; later some of them alone, as Cyclone DDS repeats
-    // what was asked for.
+    // requested ones.
     let all: Vec<Vec<u8>> =
         (1..=5).map(|first| data_frag(50, first, 1, 900)).chain([heartbeat(USER_WRITER)]).collect();
     let body = udp_body(7411, 7413, &rtps(&all));
@@ -281,7 +281,7 @@ fn ip_fragments_are_what_their_first_was() {
         assert!(found.class == Class::Data && found.fragment && !found.retransmission, "{from}");
         payload += found.payload_bytes;
     }
-    assert_eq!(payload, 5 * 900); // the heartbeat behind them is not payload
+    assert_eq!(payload, 5 * 900); // the heartbeat after them is not payload
     assert!((1..=5).all(|first| wire
         .udp((7411, 7413), &rtps(&[data_frag(50, first, 1, 900)]))
         .retransmission));
@@ -395,7 +395,7 @@ fn what_the_system_says_by_itself_is_no_data() {
         Class::Other
     );
     assert_eq!(wire.udp((8000, 9000), &[0; 40]).class, Class::Data);
-    // Behind a VLAN tag.
+    // After a VLAN tag.
     let body = ipv4(address(0), address(1), 17, 1, 0, 0, &udp_body(1, 9000, &[0; 40]));
     let tagged = ethernet(mac(1), 0, 0x8100, &[&[0, 5, 8, 0][..], &body].concat());
     assert_eq!(wire.see(&tagged).payload_bytes, 40);

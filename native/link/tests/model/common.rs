@@ -1,4 +1,5 @@
-//! A network in virtual time: frames in at a time, records out. No device, no clock.
+//! A network in virtual time: frames go in at set times, records come out. There is no device and
+//! no clock.
 
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -58,7 +59,7 @@ pub struct Record {
     pub verdict: u8,
     pub class: u8,
     pub flags: u8,
-    /// Of the direction that it ended in: 1 up, 2 down.
+    /// The direction in which it ended: 1 up, 2 down.
     pub ended: u8,
     pub attempts: u8,
 }

@@ -23,7 +23,8 @@ fn an_engine_that_did_not_get_its_processor_says_so() {
     let engine =
         Engine::start(vec![], waiting, move || Ok(Network::new(nothing(), Log::map(&log)?, 0)));
     let engine = engine.unwrap();
-    // Held for longer than it may sleep between two looks, so each time it misses one at least.
+    // The network is held for longer than the thread may sleep between two wake-ups, so each time
+    // it misses at least one.
     for _ in 0..20 {
         engine.ask(|_| std::thread::sleep(Duration::from_millis(15))).unwrap();
     }

@@ -1,4 +1,5 @@
-//! docs/formats/link.md is the corpus: its examples are read by these types and come back equal.
+//! docs/formats/link.md is the corpus: these types read its examples, and the written form is
+//! equal.
 
 use rmwbench_harness::tool::Request;
 use rmwbench_link::document::Document;
@@ -7,7 +8,7 @@ use serde_json::Value;
 
 const PAGE: &str = include_str!("../../../../docs/formats/link.md");
 
-/// The page's blocks of JSON.
+/// The blocks of JSON in the page.
 fn blocks() -> Vec<&'static str> {
     PAGE.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }

@@ -4,8 +4,8 @@
 use crate::common::{datagram, datagram_at, Bench, Record, MS, US};
 use serde_json::{json, Value};
 
-/// `count` frames of `bytes` from host 0 to host 1, one every `every_ns`, over these links; the
-/// records in order of entry.
+/// Sends `count` frames of `bytes` from host 0 to host 1, one every `every_ns`, over these links;
+/// returns the records in order of entry.
 fn sent(up: Value, count: i64, bytes: usize, every_ns: i64) -> Vec<Record> {
     let mut bench = Bench::new(2, json!({"links": {"h0": {"up": up}}}));
     (0..count).for_each(|k| bench.send(0, &datagram(0, 1, bytes), MS + k * every_ns));
@@ -52,12 +52,12 @@ fn loss_is_counted_and_other_effects_do_not_move_it() {
         spec["loss"] = loss.clone();
         assert_eq!(with(&sent(spec, 10_000, 200, 100 * US), 1), lost, "{more}");
     }
-    // And the other way: loss does not move the delays of those that come.
+    // And the other way: loss does not change the delays of frames that arrive.
     let jitter = json!({"jitter": {"kind": "correlated", "sd_ns": MS, "correlation_ns": 10 * MS}, "delay_ns": 9 * MS});
     let whole = sent(jitter.clone(), 2000, 200, MS);
     let mut thinned = jitter;
     thinned["loss"] = loss;
-    // (Where order is kept, a frame may wait for one before it: compare those that do not.)
+    // (With order, a frame may wait for one before it: this compares frames that do not.)
     let same = sent(thinned, 2000, 200, MS)
         .iter()
         .filter(|r| r.verdict == 0 && r.due_ns == whole[r.index as usize].due_ns)
@@ -92,7 +92,7 @@ fn the_rate_is_exact_however_late_the_engine_wakes() {
         for k in 0..1000 {
             bench.send(0, &datagram(0, 1, 1514), MS + k * US);
         }
-        // One engine looks every 10 µs, the other once in 7 ms.
+        // One engine wakes every 10 µs, the other once in 7 ms.
         let step_ns = if late { 7 * MS } else { 10 * US };
         (1..=300 * MS / step_ns).for_each(|k| bench.until(3 * MS + k * step_ns));
         bench.records()
@@ -127,7 +127,7 @@ fn queues_have_three_limits_and_the_first_one_drops() {
         accepted(json!({"queue_ns": 15 * MS, "queue_frames": 5, "queue_bytes": 1 << 20})),
         5
     );
-    // A limit below one frame stops nothing for good.
+    // A limit below one frame does not stop frames for ever.
     assert_eq!(accepted(json!({"queue_ns": 1})), 1);
     assert_eq!(accepted(json!({})), 100);
     assert_eq!(with(&sent(json!({"rate_bps": 10_000_000}), 1500, 100, 0), 0).len(), 1000);
@@ -157,7 +157,7 @@ fn independent_jitter_is_normal_and_overtakes() {
         records.iter().map(|record| (record.due_ns - record.in_ns) as f64 / MS as f64).collect();
     let (mean, sd) = mean_and_sd(&delays);
     assert!((mean - 10.0).abs() < 0.06 && (sd - 2.0).abs() < 0.05, "{mean} {sd}");
-    // Two neighbours 1 ms apart swap where their difference, N(0, 2√2 ms), is above 1 ms: 36.2 %.
+    // Two neighbours 1 ms apart swap if their difference, N(0, 2√2 ms), is above 1 ms: 36.2 %.
     let swapped =
         records.windows(2).filter(|pair| pair[0].due_ns > pair[1].due_ns).count() as f64 / 20_000.0;
     assert!((swapped - 0.362).abs() < 0.015, "{swapped}");
@@ -202,7 +202,7 @@ fn reordering_duplication_and_corruption_come_as_often_as_asked_for() {
         flipped.len()
     );
     assert!(flipped.iter().all(|bits| bits.len() == 1 && bits[0] >= 14 * 8));
-    // All over the payload: 286 bytes, about 3.5 flips each.
+    // The flips are all over the payload: 286 bytes, about 3.5 flips each.
     let places: std::collections::HashSet<usize> = flipped.iter().map(|bits| bits[0] / 8).collect();
     assert!(places.len() > 240, "{}", places.len());
     assert_eq!(
@@ -238,7 +238,7 @@ fn the_same_seed_gives_the_same_fates_and_another_gives_others() {
     };
     assert!(run(1) == run(1));
     assert!(run(1).0 != run(2).0);
-    // Up and down of the same spec are not the same stream.
+    // Up and down with the same spec do not have the same stream.
     let records = run(1).0;
     assert!(with(&records, 1).len() > 100 && with(&records, 2).len() > 100);
 }
@@ -254,7 +254,7 @@ fn priority_goes_first_and_is_not_kept_out() {
     bench.until(i64::MAX / 2);
     let records = bench.records();
     let urgent: Vec<&Record> = records.iter().filter(|record| record.frame_bytes == 125).collect();
-    // At worst one large frame is under way: 1 ms, and its own 0.1 ms.
+    // At worst one large frame is being sent: 1 ms, and its own 0.1 ms.
     assert!(
         urgent.len() == 10
             && urgent
@@ -262,7 +262,7 @@ fn priority_goes_first_and_is_not_kept_out() {
                 .all(|record| record.verdict == 0 && record.due_ns - record.in_ns <= 1_100_000)
     );
     assert_eq!(records.iter().filter(|record| record.verdict == 3).count(), 150);
-    // By DSCP it is the same; the first rule that fits decides.
+    // It is the same by DSCP; the first rule that matches decides.
     let priority = json!([{"dscp": 46, "udp_port": 1, "class": 7}, {"dscp": 46, "class": 0}]);
     let mut bench = Bench::new(
         2,
@@ -306,8 +306,7 @@ fn outages_swallow_what_comes_and_what_waits() {
     );
     bench.change(5 * MS, 0, json!("blackhole"));
     bench.change(20 * MS, 0, json!("up"));
-    // 1 ms each: those that were through before 5 ms arrive, though they are still propagating
-    // then.
+    // 1 ms each: frames that were sent before 5 ms arrive, even if they are still propagating then.
     (0..10).for_each(|_| bench.send(0, &datagram(0, 1, 1250), MS));
     bench.until(12 * MS);
     bench.send(0, &datagram(0, 1, 1250), 15 * MS);
@@ -367,7 +366,7 @@ fn a_new_spec_takes_over_and_nothing_overtakes() {
         .windows(2)
         .all(|pair| pair[0].due_ns <= pair[1].due_ns && pair[0].index < pair[1].index));
     assert_eq!((records[99].due_ns, records[149].due_ns - records[149].in_ns), (149 * MS, 0));
-    // A dead link comes to life, and frames that waited go.
+    // A dead link becomes alive, and frames that waited are sent.
     let rows = json!([[0, 0, null, null]]);
     let mut bench =
         Bench::new(2, json!({"links": {"h0": {"up": {"trace": {"rows": rows, "repeat": false}}}}}));
@@ -377,11 +376,12 @@ fn a_new_spec_takes_over_and_nothing_overtakes() {
     bench.change(100 * MS, 0, json!({"up": {"rate_bps": 10_000_000}}));
     bench.until(105 * MS);
     assert_eq!(bench.world.written.len(), 5);
-    // Those that wait still go when there is no rate any more.
+    // Frames that wait are still sent when there is no rate any more.
     bench.change(106 * MS, 0, json!({"up": {}}));
     bench.until(108 * MS);
     assert_eq!(bench.world.written.len(), 10);
-    // A spec for the whole: what was asked for and is gone does nothing any more.
+    // With a spec for the whole direction, settings that were requested before and are not in it
+    // have no effect.
     assert_eq!(bench.network.specs()["h0"].up, Default::default());
 }
 
@@ -441,7 +441,7 @@ fn what_is_under_way_at_the_end_is_in_the_log() {
     bench.until(8 * MS);
     let records = bench.records();
     assert_eq!((with(&records, 0), with(&records, 12)), (vec![0, 1], vec![2, 3, 4, 5, 6, 7, 8, 9]));
-    // They go on: the log alone has ended.
+    // They continue: only the log has ended.
     bench.until(20 * MS);
     assert_eq!(bench.world.written.len(), 10);
 }

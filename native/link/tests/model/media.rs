@@ -1,4 +1,4 @@
-//! The model of airtime against what it should give.
+//! The model of airtime against its expected results.
 
 use std::net::Ipv4Addr;
 
@@ -53,7 +53,7 @@ fn saturated_stations_share_the_airtime() {
 #[test]
 fn the_access_point_is_one_station_however_many_hosts_it_sends_to() {
     // Host 1 sends, hosts 2 … 9 receive, all without end: 802.11 gives every station the same
-    // chance, so half are host 1's.
+    // chance, so half of the transmissions are host 1's.
     for receivers in [1, 8] {
         let mut bench = wifi(
             receivers + 1,
@@ -98,7 +98,7 @@ fn unicast_is_repeated_and_multicast_from_the_access_point_is_not() {
     let attempts = to_one.iter().map(|record| f64::from(record.attempts)).sum::<f64>() / 10_000.0;
     assert!((attempts - 1.25).abs() < 0.025, "{attempts}");
     assert!(to_all.iter().all(|record| record.attempts == 1));
-    // Its own time each: 4000 bits at 6 Mbit/s, and the overhead.
+    // Each takes its own time: 4000 bits at 6 Mbit/s, and the overhead.
     let took: Vec<i64> = to_all
         .iter()
         .filter(|record| record.verdict == 0)
@@ -140,7 +140,7 @@ fn one_transmission_serves_all_hosts_of_a_group_and_each_may_miss_it() {
         let lost = records.iter().filter(|record| record.to == host && record.verdict == 2).count();
         assert!((410..=590).contains(&lost), "{host}: {lost}");
     }
-    // Independently: all four miss the same one with 0.0001.
+    // The losses are independent: all four miss the same frame with 0.0001.
     let missed_by_all = (0..5000)
         .filter(|index| records.iter().filter(|r| r.index == *index && r.verdict == 2).count() == 4)
         .count();
@@ -149,7 +149,7 @@ fn one_transmission_serves_all_hosts_of_a_group_and_each_may_miss_it() {
 
 #[test]
 fn a_stations_multicast_goes_to_the_access_point_first() {
-    // Repeated on its way up, then once for the other station.
+    // It is repeated on its way up, and then sent once for the other station.
     let mut bench = wifi(2, json!({"rate_bps": 54_000_000, "phy_loss": 0.2}));
     (0..2000).for_each(|k| bench.send(1, &to_group(1, GROUP, 300), MS + k * 10 * MS));
     bench.until(i64::MAX / 2);
@@ -182,7 +182,8 @@ fn slow_air(more: Value) -> Value {
 
 #[test]
 fn codel_drops_more_and_more_of_what_a_station_sends_too_fast_and_of_nobody_else() {
-    // A frame takes 1 ms; host 1 sends 1.2 times as many, host 2 a tenth of the rest.
+    // A frame takes 1 ms; host 1 sends 1.2 times as many as the medium carries, host 2 a tenth of
+    // the rest.
     let mut bench = wifi(2, slow_air(json!({})));
     let mut dropped = vec![];
     for second in 0..20 {
@@ -279,7 +280,7 @@ fn a_robot_that_leaves_the_medium_sends_what_waits_over_the_wire() {
     bench.until(100 * MS);
     assert_eq!(bench.world.written.len(), 20);
     let dues: Vec<i64> = bench.records().iter().map(|record| record.due_ns).collect();
-    // What is on the air goes on as it began, and nothing overtakes it.
+    // The frame on the air continues under the old spec, and no frame overtakes it.
     assert_eq!(dues[..5], [11 * MS, 21 * MS, 31 * MS, 32 * MS, 33 * MS]);
 }
 
@@ -298,8 +299,8 @@ fn a_host_roams_from_one_access_point_to_another_and_what_waits_stays_behind() {
     (0..3).for_each(|_| bench.send(0, &to_group(0, GROUP, 1250), MS));
     bench.change(15 * MS, 1, json!({"roam": "ap2", "gap_ns": 50 * MS}));
     bench.until(40 * MS);
-    // One was through, one is on the air and ends nowhere, all others wait no more; in the gap
-    // there is nobody.
+    // One frame was sent, one is on the air and arrives nowhere, all others are gone; in the gap
+    // the host is on no medium.
     assert_eq!(bench.world.written.len(), 1);
     bench.send(1, &datagram(1, 0, 1250), 50 * MS);
     bench.send(0, &datagram(0, 1, 1250), 50 * MS);
@@ -347,8 +348,8 @@ fn a_new_spec_on_another_medium_takes_along_what_waits_and_nothing_overtakes() {
         .collect();
     assert_eq!(up.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [0, 1, 2, 3], "{records:?}");
     assert!(up.windows(2).all(|pair| pair[0].1 < pair[1].1));
-    // What the access point had for the group reaches nobody who has left it, wherever it was in
-    // the line.
+    // The access point's frames for the group do not reach a host that has left it, wherever they
+    // were in the queue.
     let to_group: Vec<u8> =
         records.iter().filter(|r| r.flags & 2 != 0).map(|r| r.verdict).collect();
     assert_eq!(to_group, [5]);
@@ -385,7 +386,7 @@ fn who_roams_twice_is_where_it_went_last_and_who_is_on_no_medium_cannot() {
     }
 }
 
-/// (verdict, direction that it ended in) of each record, in the order of the frames.
+/// (verdict, direction in which it ended) of each record, in the order of the frames.
 fn ends(bench: &mut Bench) -> Vec<(u8, u8)> {
     let mut records = bench.records();
     records.sort_by_key(|record| record.index);
@@ -399,13 +400,14 @@ fn the_log_says_on_whose_link_a_frame_ended() {
     const UNDER_WAY: u8 = 12;
     const UP: u8 = 1;
     const DOWN: u8 = 2;
-    // Used up its attempts on the way up, and on the way down; the wire of host 0 does nothing.
+    // Its attempts were used up on the way up, and on the way down; the wire of host 0 has no
+    // effect.
     let mut bench = wifi(1, json!({"rate_bps": 1_000_000, "phy_loss": 1.0, "retries": 1}));
     bench.send(1, &datagram(1, 0, 1250), MS);
     bench.send(0, &datagram(0, 1, 1250), MS);
     bench.until(100 * MS);
     assert_eq!(ends(&mut bench), [(GIVEN_UP, UP), (GIVEN_UP, DOWN)]);
-    // What waited when the outage or the roaming began came before it.
+    // A frame that waited when the outage or the roaming began had come before it.
     for change in [json!("blackhole"), json!({"roam": "ap2", "gap_ns": 50 * MS})] {
         let mut bench = two_access_points();
         bench.send(1, &datagram(1, 0, 1250), MS);
@@ -415,7 +417,7 @@ fn the_log_says_on_whose_link_a_frame_ended() {
         bench.until(40 * MS);
         assert_eq!(ends(&mut bench), [(BLACKHOLE, UP), (BLACKHOLE, DOWN), (BLACKHOLE, UP)]);
     }
-    // Delivered, and still waiting for either way's air.
+    // Delivered, and still waiting for the medium in either direction.
     let mut bench = wifi(1, json!({"rate_bps": 1_000_000}));
     bench.send(1, &datagram(1, 0, 1250), MS);
     bench.until(15 * MS);
@@ -436,7 +438,7 @@ fn what_goes_to_a_group_leaves_by_priority_as_everything_does() {
         "priority": [{"dscp": 46, "class": 0}],
     });
     let mut bench = Bench::new(2, settings);
-    // The first is on the air; of those that wait, three have room in each class.
+    // The first is on the air; of those that wait, each class has room for three.
     (0..5).for_each(|_| bench.send(0, &to_group(0, GROUP, 1250), MS));
     let mut urgent = to_group(0, GROUP, 1250);
     urgent[15] = 46 << 2;

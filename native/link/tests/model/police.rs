@@ -10,7 +10,7 @@ fn policed(way: &str, police: Value) -> Bench {
     Bench::new(2, json!({"links": {"h0": {way: {"police": police}}}}))
 }
 
-/// (delivered, policed) so far; the bench goes on.
+/// (delivered, policed) so far; the bench continues.
 fn counts(bench: &Bench) -> (u64, u64) {
     let up = &bench.network.links()["h0"].up;
     (up.delivered, up.policed)
@@ -29,7 +29,7 @@ fn a_full_bucket_passes_at_once_and_then_the_rate() {
     let mut bench = policed("up", json!({"rate_bps": 8_000_000, "burst_bytes": 10_000}));
     (0..25).for_each(|_| bench.send(0, &datagram(0, 1, 1000), MS));
     assert_eq!(counts(&bench), (10, 15));
-    // One ns too early, then in time; what was dropped took nothing.
+    // One ns too early, then in time; a dropped frame took no tokens.
     bench.send(0, &datagram(0, 1, 1000), 2 * MS - 1);
     assert_eq!(counts(&bench), (10, 16));
     bench.send(0, &datagram(0, 1, 1000), 2 * MS);
@@ -37,7 +37,7 @@ fn a_full_bucket_passes_at_once_and_then_the_rate() {
     // Twice the rate for ten seconds: every second one, exactly.
     (1..=20_000).for_each(|k| bench.send(0, &datagram(0, 1, 1000), 2 * MS + k * MS / 2));
     assert_eq!(counts(&bench), (11 + 10_000, 16 + 10_000));
-    // After a rest the bucket is full, and no more than that.
+    // After a pause the bucket is full, and no more than that.
     (0..25).for_each(|_| bench.send(0, &datagram(0, 1, 1000), 100 * S));
     assert_eq!(counts(&bench), (10_021, 10_031));
     let records = bench.records();
@@ -53,7 +53,7 @@ fn a_full_bucket_passes_at_once_and_then_the_rate() {
 
 #[test]
 fn a_rate_that_divides_no_nanosecond_is_kept_over_an_hour() {
-    // 3 packets per second are one each 333 333 333.3 ns; asked 10 times per second for an hour.
+    // 3 packets per second are one each 333 333 333.3 ns; sent 10 times per second for an hour.
     let mut bench = policed("up", json!({"packets_per_s": 3, "burst_packets": 2}));
     (1..=36_000).for_each(|k| bench.send(0, &datagram(0, 1, 60), k * 100 * MS));
     // The two of the full bucket, and three in each of the 3599.9 seconds from the first on: 10
@@ -110,12 +110,13 @@ fn fragments_are_of_the_flow_of_their_datagram() {
             ),
         )
     };
-    // Two datagrams of three pieces each: the first whole, of the second its first piece alone.
+    // Two datagrams of three pieces each: the first is complete, the second has only its first
+    // piece.
     for id in [1, 2] {
         (0..3).for_each(|k| bench.send(0, &piece(id, k), MS));
     }
     assert_eq!(counts(&bench), (4, 2));
-    // And another port's datagrams are not concerned.
+    // Datagrams to another port are not affected.
     bench.send(0, &datagram_at(0, 1, 9001, 60), MS);
     assert_eq!(counts(&bench), (5, 2));
 }

@@ -1,4 +1,4 @@
-//! Who gets a frame.
+//! Which hosts get a frame.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -32,7 +32,7 @@ fn local(host: usize) -> Ipv6Addr {
     Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, host as u16 + 1)
 }
 
-/// An ICMPv6 message behind a hop-by-hop header, as MLD's are.
+/// An ICMPv6 message after a hop-by-hop header, as in MLD.
 fn mld(from: usize, to: Ipv6Addr, body: &[u8]) -> Vec<u8> {
     let with_options = [&[58, 0, 5, 2, 0, 0, 1, 0], body].concat();
     ethernet(group_mac(to.into()), from, 0x86dd, &ipv6(local(from), to, 0, &with_options))
@@ -103,10 +103,10 @@ fn a_snooping_switch_delivers_where_a_report_asked() {
     };
     let data = |group| to_group(0, group, 100);
     assert!(reached(&mut bench, &data(GROUP)).is_empty());
-    bench.send(1, &report3(1, 4, GROUP, &[]), MS); // to exclude of nothing: a join
+    bench.send(1, &report3(1, 4, GROUP, &[]), MS); // to "exclude nothing": a join
     let v2 = [&[0x16, 0, 0, 0][..], &GROUP.octets()].concat();
     bench.send(2, &igmp(2, GROUP, &v2), MS);
-    bench.send(3, &report3(3, 5, OTHER, &[address(0)]), MS); // of one source alone: a join as well
+    bench.send(3, &report3(3, 5, OTHER, &[address(0)]), MS); // one source only: also a join
     arrivals(&mut bench);
     assert_eq!(reached(&mut bench, &data(GROUP)), [1, 2]);
     assert_eq!(reached(&mut bench, &data(OTHER)), [3]);
@@ -118,7 +118,7 @@ fn a_snooping_switch_delivers_where_a_report_asked() {
     let before = bench.network.links()["h1"].down.unwanted;
     assert!(reached(&mut bench, &data(GROUP)).is_empty());
     assert_eq!(bench.network.links()["h1"].down.unwanted, before + 1);
-    // What is never asked for.
+    // Groups that no host ever joins.
     assert_eq!(reached(&mut bench, &data(Ipv4Addr::new(224, 0, 0, 251))), [1, 2, 3]);
     assert_eq!(reached(&mut bench, &ethernet([0xff; 6], 0, 0x0806, &[0; 28])), [1, 2, 3]);
     assert_eq!(

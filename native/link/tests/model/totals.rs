@@ -1,4 +1,4 @@
-//! Counts by period say the same as the log of frames, where that has room for all.
+//! Counts by period agree with the log of frames, if that has room for all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
