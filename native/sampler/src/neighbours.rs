@@ -28,18 +28,18 @@ pub fn neighbours() -> Vec<Neighbour> {
         Err(_) => return Vec::new(),
     };
     numbers.sort_unstable();
-    let own = proc_is_ours();
+    let proc_is_ours = proc_is_ours();
     let mut found: Vec<Neighbour> =
-        numbers.into_iter().filter_map(|number| neighbour(number, own)).collect();
+        numbers.into_iter().filter_map(|number| neighbour(number, proc_is_ours)).collect();
     if shared_host::name().is_some() {
         let parents = found.iter().filter_map(|n| Some((n.pid, parent(n)?))).collect();
-        found.retain(|n| descends(n.pid, init(), &parents));
+        found.retain(|n| descends(n.pid, init_pid(), &parents));
     }
     found
 }
 
 /// The number of the host's init.
-pub fn init() -> i32 {
+pub fn init_pid() -> i32 {
     const OF_A_NAMESPACE: i32 = 1;
     shared_host::name().map_or(OF_A_NAMESPACE, |_| parent_id() as i32)
 }
@@ -71,9 +71,9 @@ pub fn find(pid: i32) -> Option<Neighbour> {
     neighbours().into_iter().find(|n| n.pid == pid)
 }
 
-fn neighbour(number: i32, own: bool) -> Option<Neighbour> {
+fn neighbour(number: i32, proc_is_ours: bool) -> Option<Neighbour> {
     let directory = PathBuf::from(format!("/proc/{number}"));
-    if own {
+    if proc_is_ours {
         return Some(Neighbour { pid: number, directory });
     }
     let namespace = |path: PathBuf| fs::read_link(path.join("ns/pid")).ok();

@@ -21,7 +21,7 @@ use crate::energy::{Readings, Sensors};
 use crate::kept::Kept;
 use crate::machine::{parse_softnet, parse_stat};
 use crate::memory;
-use crate::neighbours::{find, init, neighbours, parent, Neighbour};
+use crate::neighbours::{find, init_pid, neighbours, parent, Neighbour};
 use crate::network::{add_netstat, parse_interfaces, parse_losses, parse_snmp};
 use crate::owners::{self, Owners};
 use crate::processes::{Process, Stat, DAEMON, HARNESS, OTHER, WORKER};
@@ -311,11 +311,11 @@ fn open_processes(watched: &[Watched], no_data: &mut BTreeMap<String, String>) -
 fn add_neighbours(processes: &mut Vec<Process>) {
     let known: HashSet<i32> =
         processes.iter().filter(|p| p.cpu_ns().is_some()).map(|p| p.pid).collect();
-    let (own, init) = (std::process::id() as i32, init());
+    let (own_pid, init_pid) = (std::process::id() as i32, init_pid());
     for found in neighbours().into_iter().filter(|n| !known.contains(&n.pid)) {
         let (role, command) = match found.pid {
-            pid if pid == init => (HARNESS, "init".into()),
-            pid if pid == own => (HARNESS, TOOL.into()),
+            pid if pid == init_pid => (HARNESS, "init".into()),
+            pid if pid == own_pid => (HARNESS, TOOL.into()),
             _ if of_a_daemon(processes, &found) => (DAEMON, command(&found)),
             _ => (OTHER, command(&found)),
         };

@@ -455,7 +455,7 @@ fn the_end_of_the_socket_ends_it_in_the_midst_of_a_window() {
 
 /// The files that the sampler reads of each process at each sample.
 const FILES: [&str; 2] = ["stat", "statm"];
-const MOST_TIMES: f64 = 2.5;
+const MAX_RATIO: f64 = 2.5;
 
 /// The promise is 0.2 % of a core at 10 Hz for 20 processes (docs/benchmarks.md). How long a read
 /// of `/proc` takes on a processor that has slept differs between machines and days, so the test
@@ -487,7 +487,7 @@ fn a_series_of_twenty_processes_costs_next_to_nothing() {
         }
         let plain_ns = process_cpu_ns() - began_ns;
         let times = document.own.window_cpu_ns as f64 / plain_ns as f64;
-        assert!(times <= MOST_TIMES, "{times:.2} times as much as plain reads");
+        assert!(times <= MAX_RATIO, "{times:.2} times as much as plain reads");
         end(players);
     });
 }

@@ -45,9 +45,9 @@ impl Filter {
     /// Filters the messages of this topic's readers; `self` must stay where it is until they are
     /// gone.
     pub fn set(&self, topic: dds_entity_t, object: &str) -> Result<(), Error> {
-        let own = std::ptr::from_ref(self).cast_mut().cast::<c_void>();
+        let argument = std::ptr::from_ref(self).cast_mut().cast::<c_void>();
         // SAFETY: the caller keeps `self` as long as readers of the topic exist.
-        match unsafe { dds_set_topic_filter_and_arg(topic, Some(evaluate), own) } {
+        match unsafe { dds_set_topic_filter_and_arg(topic, Some(evaluate), argument) } {
             0 => Ok(()),
             code => Err(Error::failed(format!("{object}: content filter"), words(code))),
         }

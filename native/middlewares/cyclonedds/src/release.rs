@@ -58,7 +58,7 @@ impl Types for ThisRelease {
 fn topics(parents: &Parents<ThisRelease>) -> Kind {
     let by_default =
         if parents.session.domain.settings.psmx { Kind::Descriptor } else { Kind::Blob };
-    parents.session.own.topics.unwrap_or(by_default)
+    parents.session.release_data.topics.unwrap_or(by_default)
 }
 
 /// The kind of topic of an endpoint.
@@ -85,7 +85,7 @@ impl Release for ThisRelease {
         if let Some(expression) = &config.qos.content_filter {
             filter::percent(expression, config.endpoint)?;
         }
-        let (session, settings) = (&parents.session.own, &parents.session.domain.settings);
+        let (session, settings) = (&parents.session.release_data, &parents.session.domain.settings);
         let asked = session.limits.qos(config)?;
         let qos = asked.as_ptr().cast();
         match kind(parents, config, side) {
@@ -119,7 +119,7 @@ impl Release for ThisRelease {
         if let Some(filter) = &filter {
             filter.set(entity.handle(), &object)?;
         }
-        Ok(Topic { entity, own: filter })
+        Ok(Topic { entity, release_data: filter })
     }
 
     fn set_user_data(qos: &DdsQos, text: &str) {
@@ -140,20 +140,20 @@ impl Release for ThisRelease {
         topics(parents) == Kind::Descriptor && unsafe { dds_is_loan_available(writer) }
     }
 
-    fn writer(
+    fn complete_writer(
         parents: &Parents<Self>,
         _: &EndpointConfig,
         _: &Wire,
         writer: Handle,
         notes: &mut Vec<String>,
     ) -> Result<Self::Writer, Error> {
-        let batches = parents.session.own.batches.as_ref();
+        let batches = parents.session.release_data.batches.as_ref();
         notes.extend(batches.map(Batches::note));
-        let local = parents.session.domain.settings.locals.add(Self::client(writer));
+        let local = parents.session.domain.settings.locals.add(Self::client_number(writer));
         Ok((batches.map(|batches| batches.add(writer)), local))
     }
 
-    fn written_as(writer: Handle, _: &Self::Topic) -> Result<*const c_void, i32> {
+    fn writer_type(writer: Handle, _: &Self::Topic) -> Result<*const c_void, i32> {
         let mut sertype = std::ptr::null();
         // SAFETY: writes one pointer.
         match unsafe { dds_get_entity_sertype(writer, &mut sertype) } {
@@ -163,13 +163,13 @@ impl Release for ThisRelease {
     }
 
     #[inline]
-    unsafe fn write(writer: Handle, written_as: *const c_void, parts: &[Part]) -> i32 {
+    unsafe fn write(writer: Handle, writer_type: *const c_void, parts: &[Part]) -> i32 {
         let bytes = parts.iter().map(|part| part.size).sum();
         // SAFETY: as the caller promises; a part is an iovec. The write takes over the reference to
         // the sample.
         unsafe {
             let sample = ddsi_serdata_from_ser_iov(
-                written_as.cast(),
+                writer_type.cast(),
                 ddsi_serdata_kind_SDK_DATA,
                 parts.len(),
                 parts.as_ptr().cast(),
@@ -203,7 +203,7 @@ impl Release for ThisRelease {
     }
 
     /// The writer's instance handle, by which readers of this process know it, too.
-    fn client(writer: Handle) -> u64 {
+    fn client_number(writer: Handle) -> u64 {
         let mut instance = 0;
         // SAFETY: writes one value; it cannot fail for a live writer.
         unsafe { dds_get_instance_handle(writer, &mut instance) };

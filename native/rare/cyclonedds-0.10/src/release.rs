@@ -31,15 +31,15 @@ impl Types for ThisRelease {
 }
 
 /// The type that writes a topic's messages; the topic keeps it alive.
-pub struct WrittenAs(*const c_void);
+pub struct WriterType(*const c_void);
 
 // SAFETY: Cyclone's calls with it may come from any thread.
-unsafe impl Send for WrittenAs {}
+unsafe impl Send for WriterType {}
 // SAFETY: as above.
-unsafe impl Sync for WrittenAs {}
+unsafe impl Sync for WriterType {}
 
 impl Release for ThisRelease {
-    type Topic = WrittenAs;
+    type Topic = WriterType;
     type Writer = ();
 
     const IN_WRITERS_THREAD: &'static str =
@@ -78,7 +78,7 @@ impl Release for ThisRelease {
         let topic = c_string(&wire.topic, "topic name")?;
         let type_name = c_string(&message_type.dds_type_name(), "type name")?;
         let bytes = u32::try_from(wire.body_bytes()).map_err(|_| invalid("is too large"))?;
-        let mut written_as = std::ptr::null();
+        let mut writer_type = std::ptr::null();
         // SAFETY: the strings outlive the call, which copies them.
         let handle = unsafe {
             sys::rmwbench_topic(
@@ -86,11 +86,11 @@ impl Release for ThisRelease {
                 topic.as_ptr(),
                 type_name.as_ptr(),
                 bytes,
-                &mut written_as,
+                &mut writer_type,
             )
         };
         let what = || format!("{object}: topic {topic:?} of type {type_name:?}");
-        Ok(Topic { entity: Entity::owned(handle, what)?, own: WrittenAs(written_as) })
+        Ok(Topic { entity: Entity::owned(handle, what)?, release_data: WriterType(writer_type) })
     }
 
     fn not_shared(_: &Parents<Self>, config: &EndpointConfig, _: Side) -> String {
@@ -108,7 +108,7 @@ impl Release for ThisRelease {
 
     /// There is no further data, but iceoryx would end a process that requests a chunk larger than
     /// its largest.
-    fn writer(
+    fn complete_writer(
         parents: &Parents<Self>,
         config: &EndpointConfig,
         wire: &Wire,
@@ -124,14 +124,14 @@ impl Release for ThisRelease {
         Ok(())
     }
 
-    fn written_as(_: Handle, topic: &WrittenAs) -> Result<*const c_void, i32> {
+    fn writer_type(_: Handle, topic: &WriterType) -> Result<*const c_void, i32> {
         Ok(topic.0)
     }
 
     #[inline]
-    unsafe fn write(writer: Handle, written_as: *const c_void, parts: &[Part]) -> i32 {
+    unsafe fn write(writer: Handle, writer_type: *const c_void, parts: &[Part]) -> i32 {
         // SAFETY: as the caller promises.
-        unsafe { sys::rmwbench_write(writer, written_as, parts.as_ptr(), parts.len()) }
+        unsafe { sys::rmwbench_write(writer, writer_type, parts.as_ptr(), parts.len()) }
     }
 
     #[inline]
@@ -143,7 +143,7 @@ impl Release for ThisRelease {
     fn heard(_: &Parents<Self>) {}
 
     /// The halves of its GUID, combined.
-    fn client(writer: Handle) -> u64 {
+    fn client_number(writer: Handle) -> u64 {
         let guid = guid(writer);
         let half = |at: usize| u64::from_ne_bytes(guid[at..at + 8].try_into().expect("eight"));
         half(0) ^ half(8)

@@ -19,7 +19,7 @@ use crate::peers::{Card, Side};
 use crate::qos;
 use crate::raw::{CopyTo, Layout, Raw};
 use crate::session::Shared;
-use crate::watch::{Watched, Watching};
+use crate::watch::{StatusRegistration, StatusSource};
 
 const TYPED: &str =
     "take typed: the payload is copied once, from RustDDS's receive buffer into the reader's own memory, as a deserialiser does";
@@ -52,7 +52,7 @@ impl Outlet for Arc<dyn Sink> {
 pub struct Reader {
     /// This is dropped first: no take follows.
     registration: Registration<Inner>,
-    _watching: Watching,
+    _status_registration: StatusRegistration,
     granted: Granted,
     card: Card,
     shared: Arc<Shared>,
@@ -96,14 +96,14 @@ impl Reader {
             ));
         }
         let policies = qos::asked(config, &shared.limits)?;
-        let number = shared.watch.number();
+        let number = shared.status_thread.number();
         let card = Card::new(number, Side::Reader, topic, message_type, &policies);
         let topic = shared.topic(topic, message_type, &policies, &object())?;
         let reader =
             shared.subscriber.create_simple_datareader_no_key::<(), Raw>(&topic, Some(policies));
         let mut reader = reader.map_err(|e| Error::failed(object(), e))?;
         let failed = |e: std::io::Error| Error::failed(object(), e);
-        shared.watch.register(reader.as_status_source_mio1(), number).map_err(failed)?;
+        shared.status_thread.register(reader.as_status_source_mio1(), number).map_err(failed)?;
         if config.wait != Wait::Poll {
             shared.readers.register(&mut reader, number).map_err(failed)?;
         }
@@ -135,10 +135,17 @@ impl Reader {
             lost: AtomicI32::new(0),
             incompatible: AtomicI32::new(0),
         });
-        let watching = shared.watch.begin(number, inner.clone()).map_err(failed)?;
+        let status_registration =
+            shared.status_thread.begin(number, inner.clone()).map_err(failed)?;
         let registration = shared.readers.add(config.wait, inner)?;
         shared.peers.enter(card.clone());
-        Ok(Reader { registration, _watching: watching, granted, card, shared: shared.clone() })
+        Ok(Reader {
+            registration,
+            _status_registration: status_registration,
+            granted,
+            card,
+            shared: shared.clone(),
+        })
     }
 }
 
@@ -208,8 +215,8 @@ impl Source for Inner {
     }
 }
 
-impl Watched for Inner {
-    fn statuses(&self) {
+impl StatusSource for Inner {
+    fn read_status_events(&self) {
         while let Some(status) = self.reader.try_recv_status() {
             match status {
                 DataReaderStatus::SampleLost { count } => {

@@ -19,7 +19,7 @@ use crate::qos::{self, Limits};
 use crate::reader::Reader;
 use crate::service::{Client, Service};
 use crate::wait_set::Readers;
-use crate::watch::Watch;
+use crate::watch::StatusThread;
 use crate::writer::Writer;
 
 /// The date of publication on crates.io.
@@ -41,7 +41,7 @@ pub struct Shared {
     pub subscriber: Subscriber,
     /// Its loops must end before the participant.
     pub readers: Readers,
-    pub watch: Watch,
+    pub status_thread: StatusThread,
     pub limits: Limits,
     /// Whether a best-effort write may wait for the socket; None: RustDDS's default, which is no.
     pub may_block: Option<bool>,
@@ -106,7 +106,7 @@ impl RustDdsSession {
             publisher: participant.create_publisher(&none).map_err(|e| failed(&e))?,
             subscriber: participant.create_subscriber(&none).map_err(|e| failed(&e))?,
             readers: Readers::open().map_err(|e| failed(&e))?,
-            watch: Watch::open().map_err(|e| failed(&e))?,
+            status_thread: StatusThread::open().map_err(|e| failed(&e))?,
             limits,
             may_block,
             mapping,

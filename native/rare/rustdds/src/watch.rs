@@ -15,13 +15,13 @@ use rustdds::mio1::{event::Source, Events, Interest, Poll, Registry, Token, Wake
 const ATTENTION: Token = Token(0);
 
 /// An object whose status events the thread reads.
-pub trait Watched: Send + Sync {
+pub trait StatusSource: Send + Sync {
     /// Reads the present status events.
-    fn statuses(&self);
+    fn read_status_events(&self);
 }
 
 /// The thread of a session; dropping it ends it.
-pub struct Watch {
+pub struct StatusThread {
     shared: Arc<Shared>,
     registry: Registry,
     waker: Waker,
@@ -29,33 +29,33 @@ pub struct Watch {
 }
 
 struct Shared {
-    watched: Mutex<Table>,
+    table: Mutex<Table>,
     ended: AtomicBool,
 }
 
 #[derive(Default)]
 struct Table {
     last: usize,
-    entries: HashMap<usize, Arc<dyn Watched>>,
+    entries: HashMap<usize, Arc<dyn StatusSource>>,
 }
 
 /// A place in the table; dropping it removes the endpoint.
-pub struct Watching {
+pub struct StatusRegistration {
     shared: Arc<Shared>,
     number: usize,
 }
 
-impl Watch {
-    pub fn open() -> std::io::Result<Watch> {
+impl StatusThread {
+    pub fn open() -> std::io::Result<StatusThread> {
         let mut poll = Poll::new()?;
         let registry = poll.registry().try_clone()?;
         let waker = Waker::new(poll.registry(), ATTENTION)?;
-        let shared = Arc::new(Shared { watched: Mutex::default(), ended: AtomicBool::new(false) });
+        let shared = Arc::new(Shared { table: Mutex::default(), ended: AtomicBool::new(false) });
         let inside = shared.clone();
         let thread = thread::Builder::new()
             .name("rustdds-status".into())
             .spawn(move || inside.wait(&mut poll))?;
-        Ok(Watch { shared, registry, waker, thread: Some(thread) })
+        Ok(StatusThread { shared, registry, waker, thread: Some(thread) })
     }
 
     /// A new token for an endpoint; 0 is the waker's.
@@ -71,14 +71,18 @@ impl Watch {
 
     /// Begins to read the events of an endpoint whose source is registered; events since
     /// registration are read immediately.
-    pub fn begin(&self, number: usize, endpoint: Arc<dyn Watched>) -> std::io::Result<Watching> {
+    pub fn begin(
+        &self,
+        number: usize,
+        endpoint: Arc<dyn StatusSource>,
+    ) -> std::io::Result<StatusRegistration> {
         self.shared.lock().entries.insert(number, endpoint);
         self.waker.wake()?;
-        Ok(Watching { shared: self.shared.clone(), number })
+        Ok(StatusRegistration { shared: self.shared.clone(), number })
     }
 }
 
-impl Drop for Watch {
+impl Drop for StatusThread {
     fn drop(&mut self) {
         self.shared.ended.store(true, Ordering::Release);
         let _ = self.waker.wake();
@@ -88,7 +92,7 @@ impl Drop for Watch {
     }
 }
 
-impl Drop for Watching {
+impl Drop for StatusRegistration {
     fn drop(&mut self) {
         let removed = self.shared.lock().entries.remove(&self.number);
         drop(removed); // after the lock: it may be the last holder
@@ -97,7 +101,7 @@ impl Drop for Watching {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Table> {
-        self.watched.lock().expect("the table's users do not panic")
+        self.table.lock().expect("the table's users do not panic")
     }
 
     fn wait(&self, poll: &mut Poll) {
@@ -117,7 +121,7 @@ impl Shared {
                 } else {
                     self.lock().entries.get(&event.token().0).cloned().into_iter().collect()
                 };
-                endpoints.iter().for_each(|endpoint| endpoint.statuses());
+                endpoints.iter().for_each(|endpoint| endpoint.read_status_events());
             }
         }
     }

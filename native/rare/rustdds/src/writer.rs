@@ -22,14 +22,14 @@ use crate::peers::{Card, Side};
 use crate::qos;
 use crate::raw::{Layout, Raw};
 use crate::session::Shared;
-use crate::watch::{Watched, Watching};
+use crate::watch::{StatusRegistration, StatusSource};
 
 /// How many messages RustDDS's reliable writer sends ahead of acknowledgements if its QoS does not
 /// limit resources.
 const WINDOW: i32 = 8192;
 
 pub struct Writer {
-    _watching: Watching,
+    _status_registration: StatusRegistration,
     inner: Arc<Inner>,
     layout: Layout,
     granted: Granted,
@@ -69,14 +69,14 @@ impl Writer {
             ));
         }
         let policies = qos::asked(config, &shared.limits)?;
-        let number = shared.watch.number();
+        let number = shared.status_thread.number();
         let card = Card::new(number, Side::Writer, topic, message_type, &policies);
         let topic = shared.topic(topic, message_type, &policies, &object())?;
         let writer =
             shared.publisher.create_datawriter_no_key::<Bytes, Raw>(&topic, Some(policies));
         let mut writer = writer.map_err(|e| Error::failed(object(), e))?;
         let failed = |e: std::io::Error| Error::failed(object(), e);
-        shared.watch.register(writer.as_status_source_mio1(), number).map_err(failed)?;
+        shared.status_thread.register(writer.as_status_source_mio1(), number).map_err(failed)?;
         let may_block = shared.may_block.unwrap_or(false);
         let mut notes =
             vec!["a write stores the message, RustDDS's one thread sends it".to_string()];
@@ -112,11 +112,12 @@ impl Writer {
             notes,
         };
         let inner = Arc::new(Inner { writer, incompatible: AtomicI32::new(0) });
-        let watching = shared.watch.begin(number, inner.clone()).map_err(failed)?;
+        let status_registration =
+            shared.status_thread.begin(number, inner.clone()).map_err(failed)?;
         shared.peers.enter(card.clone());
         let layout = Layout::new(message_type, header_bytes);
         Ok(Writer {
-            _watching: watching,
+            _status_registration: status_registration,
             inner,
             layout,
             granted,
@@ -152,8 +153,8 @@ impl Writer {
     }
 }
 
-impl Watched for Inner {
-    fn statuses(&self) {
+impl StatusSource for Inner {
+    fn read_status_events(&self) {
         while let Some(status) = self.writer.try_recv_status() {
             if let DataWriterStatus::OfferedIncompatibleQos { count, .. } = status {
                 self.incompatible.store(count.count(), Ordering::Relaxed);

@@ -49,7 +49,7 @@ impl ZmqClient {
     }
 
     fn send(&self, request: Message) -> Result<(), PublishError> {
-        self.reader.link().with(|socket| socket.send(request, zmq::DONTWAIT)).map_err(failed)
+        self.reader.link().with_socket(|socket| socket.send(request, zmq::DONTWAIT)).map_err(failed)
     }
 }
 

@@ -13,7 +13,7 @@ use zmq::Socket;
 
 use crate::event_fd::EventFd;
 
-pub struct Link {
+pub struct SharedSocket {
     socket: Mutex<Socket>,
     fd: RawFd,
     /// Wakes the receiving thread.
@@ -22,10 +22,15 @@ pub struct Link {
     pub peers: AtomicU32,
 }
 
-impl Link {
-    pub fn new(socket: Socket, receiver: Arc<EventFd>) -> zmq::Result<Arc<Link>> {
+impl SharedSocket {
+    pub fn new(socket: Socket, receiver: Arc<EventFd>) -> zmq::Result<Arc<SharedSocket>> {
         let fd = socket.get_fd()?;
-        Ok(Arc::new(Link { socket: Mutex::new(socket), fd, receiver, peers: AtomicU32::new(0) }))
+        Ok(Arc::new(SharedSocket {
+            socket: Mutex::new(socket),
+            fd,
+            receiver,
+            peers: AtomicU32::new(0),
+        }))
     }
 
     /// The descriptor to wait for; it is readable when an event occurred at the socket.
@@ -41,7 +46,7 @@ impl Link {
 
     /// For every other thread: afterwards the receiving thread checks again whether there is
     /// something to receive.
-    pub fn with<T>(&self, work: impl FnOnce(&Socket) -> T) -> T {
+    pub fn with_socket<T>(&self, work: impl FnOnce(&Socket) -> T) -> T {
         let socket = self.lock();
         let result = work(&socket);
         let readable = socket.get_events().is_ok_and(|events| events.contains(zmq::POLLIN));

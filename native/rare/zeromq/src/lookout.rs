@@ -21,7 +21,7 @@ use zmq::{Context, PollItem, Socket, SocketEvent, SocketType};
 
 use crate::board;
 use crate::event_fd::EventFd;
-use crate::link::Link;
+use crate::link::SharedSocket;
 
 /// The time before a disconnection: messages of a peer that left may still wait in our socket, and
 /// libzmq drops them at a disconnection.
@@ -55,14 +55,14 @@ struct Shared {
 #[derive(Default)]
 struct Orders {
     new: Vec<Watch>,
-    gone: Vec<Arc<Link>>,
+    gone: Vec<Arc<SharedSocket>>,
     given: u64,
     taken: u64,
     closing: bool,
 }
 
 struct Watch {
-    link: Arc<Link>,
+    link: Arc<SharedSocket>,
     duty: Duty,
     /// None over inproc.
     monitor: Option<Socket>,
@@ -107,7 +107,7 @@ impl Lookout {
     /// Begins to watch a link; `context` is that of its socket, None over inproc.
     pub fn add(
         &self,
-        link: &Arc<Link>,
+        link: &Arc<SharedSocket>,
         duty: Duty,
         context: Option<&Context>,
     ) -> Result<(), Error> {
@@ -129,7 +129,7 @@ impl Lookout {
     }
 
     /// Returns when the thread has released the link.
-    pub fn remove(&self, link: &Arc<Link>) {
+    pub fn remove(&self, link: &Arc<SharedSocket>) {
         let given = self.shared.order(|orders| orders.gone.push(link.clone()));
         let orders = self.shared.orders.lock().unwrap();
         drop(self.shared.done.wait_while(orders, |orders| orders.taken < given).unwrap());
@@ -146,7 +146,7 @@ impl Drop for Lookout {
 }
 
 /// The receiving end of a link's monitor.
-fn monitor(link: &Link, context: &Context) -> zmq::Result<Socket> {
+fn monitor(link: &SharedSocket, context: &Context) -> zmq::Result<Socket> {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let address = format!("inproc://monitor-{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let events = [
@@ -157,7 +157,7 @@ fn monitor(link: &Link, context: &Context) -> zmq::Result<Socket> {
         SocketEvent::DISCONNECTED,
     ];
     let events = events.into_iter().map(|event| i32::from(event.to_raw())).sum();
-    link.with(|socket| socket.monitor(&address, events))?;
+    link.with_socket(|socket| socket.monitor(&address, events))?;
     let ours = context.socket(SocketType::PAIR)?;
     ours.set_linger(0)?;
     ours.connect(&address)?;
@@ -243,7 +243,7 @@ impl Watch {
             if self.known.contains_key(&address) {
                 continue;
             }
-            match self.link.with(|socket| socket.connect(&address)) {
+            match self.link.with_socket(|socket| socket.connect(&address)) {
                 Ok(()) => drop(self.known.insert(address, Known::default())),
                 Err(error) => eprintln!("ZeroMQ: connecting to {address}: {error}"),
             }
@@ -266,7 +266,7 @@ impl Watch {
         for address in due {
             self.known.remove(&address);
             // An error means that libzmq has already closed it.
-            let _ = self.link.with(|socket| socket.disconnect(&address));
+            let _ = self.link.with_socket(|socket| socket.disconnect(&address));
         }
         self.known.values().filter_map(|k| k.leaves).chain(self.look_again).min()
     }

@@ -10,7 +10,7 @@ use rmwbench_harness::middleware::{
 use zmq::{Message, SocketType};
 
 use crate::board::{self, Announcement, Kind};
-use crate::link::Link;
+use crate::link::SharedSocket;
 use crate::lookout::Duty;
 use crate::publisher::failed;
 use crate::qos;
@@ -29,7 +29,7 @@ pub struct ZmqService {
 }
 
 struct Server {
-    link: Arc<Link>,
+    link: Arc<SharedSocket>,
     handler: Arc<dyn Handler>,
     zero_copy: bool,
     requests: AtomicU64,
@@ -50,7 +50,7 @@ impl ZmqService {
         let address = session.board.fresh_address(session.settings.transport);
         let bound = socket::bind(&socket, &address).map_err(failed)?;
         let waiter = session.waiter(config.wait)?;
-        let link = Link::new(socket, waiter.wake()).map_err(failed)?;
+        let link = SharedSocket::new(socket, waiter.wake()).map_err(failed)?;
         let inproc = session.settings.transport == Transport::IntraProcess;
         let duty = if inproc {
             Duty::Count(session.board.directory(Kind::Client, &config.topic)?)

@@ -10,7 +10,7 @@ use rmwbench_harness::middleware::{
 use zmq::SocketType;
 
 use crate::board::Kind;
-use crate::link::Link;
+use crate::link::SharedSocket;
 use crate::lookout::Duty;
 use crate::qos;
 use crate::session::Shared;
@@ -32,7 +32,7 @@ pub struct Reader {
 }
 
 struct Receiver {
-    link: Arc<Link>,
+    link: Arc<SharedSocket>,
     sink: Arc<dyn Sink>,
     zero_copy: bool,
     messages: AtomicU64,
@@ -68,7 +68,7 @@ impl Reader {
         let waiter = session.waiter(config.wait)?;
         let socket =
             socket::open(&session.context, kind, &session.settings, queues).map_err(failed)?;
-        let link = Link::new(socket, waiter.wake()).map_err(failed)?;
+        let link = SharedSocket::new(socket, waiter.wake()).map_err(failed)?;
         let zero_copy = session.settings.transport == Transport::IntraProcess;
         let receiver =
             Arc::new(Receiver { link: link.clone(), sink, zero_copy, messages: AtomicU64::new(0) });
@@ -82,7 +82,7 @@ impl Reader {
         Ok(reader)
     }
 
-    pub fn link(&self) -> &Link {
+    pub fn link(&self) -> &SharedSocket {
         &self.receiver.link
     }
 

@@ -151,7 +151,7 @@ impl<R: Release> Reader<R> {
         counters.insert("sample_lost".into(), lost.into());
         counters.insert("sample_rejected".into(), rejected.into());
         counters.insert("malformed".into(), self.intake.malformed.load(Ordering::Relaxed) as i64);
-        counters.extend(R::reader_counters(&self.topic.own));
+        counters.extend(R::reader_counters(&self.topic.release_data));
         // The evidence is given even if no message came that way: messages for which Cyclone gives
         // none went another way, whatever segments are mapped.
         let shared = self.parents.session.domain.settings.shared_memory().then(|| Evidence {

@@ -26,7 +26,7 @@ pub enum Side {
 /// A topic, and what must outlive its readers and writers.
 pub struct Topic<R: Release> {
     pub entity: Entity,
-    pub own: R::Topic,
+    pub release_data: R::Topic,
 }
 
 pub trait Release: Types {
@@ -66,7 +66,7 @@ pub trait Release: Types {
     fn lends(parents: &Parents<Self>, writer: Handle) -> bool;
 
     /// Completes a new writer; may add to its notes.
-    fn writer(
+    fn complete_writer(
         parents: &Parents<Self>,
         config: &EndpointConfig,
         wire: &Wire,
@@ -76,13 +76,13 @@ pub trait Release: Types {
 
     /// The type that makes a writer's messages; it lives as long as the topic. Errors: a return
     /// code.
-    fn written_as(writer: Handle, topic: &Self::Topic) -> Result<*const c_void, i32>;
+    fn writer_type(writer: Handle, topic: &Self::Topic) -> Result<*const c_void, i32>;
 
     /// Writes the concatenated parts as one message, by one copy.
     ///
     /// # Safety
     /// The writer is live and has that type; the parts outlive the call.
-    unsafe fn write(writer: Handle, written_as: *const c_void, parts: &[Part]) -> i32;
+    unsafe fn write(writer: Handle, writer_type: *const c_void, parts: &[Part]) -> i32;
 
     /// # Safety
     /// The writer is live and lends.
@@ -101,7 +101,7 @@ pub trait Release: Types {
     }
 
     /// The number that identifies a client to its service, from the writer of its requests.
-    fn client(writer: Handle) -> u64;
+    fn client_number(writer: Handle) -> u64;
 
     /// The USER_DATA of a client's or service's endpoints, under rmw_cyclonedds's key.
     fn user_data(_: &str, _: &EndpointConfig, _: &Parents<Self>) -> Option<String> {

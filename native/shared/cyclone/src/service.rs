@@ -48,7 +48,7 @@ impl<R: Release> CycloneClient<R> {
         let user_data = R::user_data("clientid", config, &parents);
         let (request, reply) = Wire::service(config, user_data)?;
         let requests = Writer::new(config, &request, parents.clone())?;
-        let name = R::client(requests.handle());
+        let name = R::client_number(requests.handle());
         let foreign = Arc::new(Foreign::default());
         let counted = foreign.clone();
         let deliver =

@@ -28,14 +28,14 @@ pub trait Types: Sized + Send + Sync + 'static {
 /// closing.
 pub struct Shared<T: Types> {
     pumps: Pumps<Watched<T::Message>>,
-    pub own: T::Session,
+    pub release_data: T::Session,
     pub participant: Entity,
     pub domain: Arc<Domain<T::Settings>>,
 }
 
 impl<T: Types> Shared<T> {
     pub fn open(config: &SessionConfig) -> Result<Self, Error> {
-        let own = T::session(config)?;
+        let release_data = T::session(config)?;
         let domain = Domain::open(config)?;
         let qos = DdsQos::named(&c_string("rmwbench", "participant")?);
         // SAFETY: a plain call; the domain exists already.
@@ -44,7 +44,7 @@ impl<T: Types> Shared<T> {
         };
         let participant =
             Entity::owned(handle, || format!("participant in domain {}", config.domain_id))?;
-        Ok(Shared { pumps: Pumps::default(), own, participant, domain })
+        Ok(Shared { pumps: Pumps::default(), release_data, participant, domain })
     }
 
     /// From now on the loop for `wait` takes for a reader, until the result is dropped.

@@ -26,10 +26,10 @@ use crate::wire::{Wire, ENCAPSULATION_BYTES};
 const NOT_OVER_UDP: &str = "over UDP Cyclone DDS has nothing to loan; profile shm has";
 
 pub struct Writer<R: Release> {
-    _own: R::Writer,
+    _release_data: R::Writer,
     writer: Entity,
     _topic: Topic<R>,
-    written_as: *const c_void,
+    writer_type: *const c_void,
     /// Whether Cyclone lends samples in shared memory.
     lends: bool,
     /// The CDR before the payload; a service's header follows the encapsulation.
@@ -87,7 +87,7 @@ impl<R: Release> Writer<R> {
             return Err(Error::unsupported(object(), format!("loan: {why}")));
         }
         let mut notes = release::notes(&parents, writer.handle(), config, Side::Writer);
-        let written_as = R::written_as(writer.handle(), &topic.own)
+        let writer_type = R::writer_type(writer.handle(), &topic.release_data)
             .map_err(|code| Error::failed(format!("{}: type", object()), words(code)))?;
         let qos = qos::granted(writer.handle(), config)?;
         // In shared memory there are no acknowledgements for which a writer could wait: its readers
@@ -98,15 +98,15 @@ impl<R: Release> Writer<R> {
             Some(WhenFull::Blocks) if waits_for_nobody => None,
             when_full => when_full,
         };
-        let own = R::writer(&parents, config, wire, writer.handle(), &mut notes)?;
+        let release_data = R::complete_writer(&parents, config, wire, writer.handle(), &mut notes)?;
         let message_type = &wire.message_type;
         let mut tail = message_type.cdr_suffix.clone();
         tail.resize(tail.len() + wire.cdr_bytes().next_multiple_of(4) - wire.cdr_bytes(), 0);
         Ok(Writer {
-            _own: own,
+            _release_data: release_data,
             writer,
             _topic: topic,
-            written_as,
+            writer_type,
             lends,
             prefix: message_type.cdr_prefix.clone().into(),
             tail: tail.into(),
@@ -139,11 +139,11 @@ impl<R: Release> Writer<R> {
         let code = unsafe {
             if header.is_empty() {
                 let parts = [&*self.prefix, payload, &*self.tail].map(Part::of);
-                R::write(self.writer.handle(), self.written_as, &parts)
+                R::write(self.writer.handle(), self.writer_type, &parts)
             } else {
                 let (encapsulation, before) = self.prefix.split_at(ENCAPSULATION_BYTES);
                 let parts = [encapsulation, header, before, payload, &*self.tail].map(Part::of);
-                R::write(self.writer.handle(), self.written_as, &parts)
+                R::write(self.writer.handle(), self.writer_type, &parts)
             }
         };
         self.written(code)
