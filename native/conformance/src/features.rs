@@ -22,9 +22,9 @@ pub fn check(middleware: &dyn Middleware, package: &str, library: &str, harmless
     let packages = metadata(&workspace).expect("cargo reads this workspace");
     let dependency = packages
         .iter()
-        .filter(|found| found["name"] == package)
-        .flat_map(|found| found["dependencies"].as_array().into_iter().flatten())
-        .find(|found| found["name"] == library)
+        .filter(|package_entry| package_entry["name"] == package)
+        .flat_map(|package_entry| package_entry["dependencies"].as_array().into_iter().flatten())
+        .find(|dependency_entry| dependency_entry["name"] == library)
         .unwrap_or_else(|| panic!("{package} depends on {library}"));
     let version = dependency["req"].as_str().unwrap_or_default().trim_start_matches('=');
     let Some(theirs) = manifest(library, version).and_then(|file| metadata(&file)) else {
@@ -33,16 +33,19 @@ pub fn check(middleware: &dyn Middleware, package: &str, library: &str, harmless
     };
     let features = &theirs[0]["features"];
     let defaults = names(&features["default"]);
-    let mut asked = names(&dependency["features"]);
+    let mut requested = names(&dependency["features"]);
     if dependency["uses_default_features"] == Value::Bool(true) {
-        asked.extend(defaults.iter().cloned());
+        requested.extend(defaults.iter().cloned());
     }
-    let told = names(&middleware.describe().build["features"]);
-    assert_eq!(told, asked, "{package}: build.features, and what its Cargo.toml asks of {library}");
+    let described = names(&middleware.describe().build["features"]);
+    assert_eq!(
+        described, requested,
+        "{package}: build.features, and what its Cargo.toml asks of {library}"
+    );
     let harmless: BTreeMap<&str, &str> = harmless.iter().copied().collect();
     let forced = middleware.forced("untouched").unwrap_or_default();
     let differs: BTreeSet<&str> =
-        asked.symmetric_difference(&defaults).map(String::as_str).collect();
+        requested.symmetric_difference(&defaults).map(String::as_str).collect();
     for feature in &differs {
         assert!(
             harmless.contains_key(feature) || forced.contains(feature),
@@ -63,8 +66,8 @@ fn metadata(manifest: &Path) -> Option<Vec<Value>> {
         .output()
         .ok()
         .filter(|output| output.status.success())?;
-    let found: Value = serde_json::from_slice(&output.stdout).ok()?;
-    found["packages"].as_array().cloned()
+    let document: Value = serde_json::from_slice(&output.stdout).ok()?;
+    document["packages"].as_array().cloned()
 }
 
 /// Where cargo unpacked the library that was built.

@@ -252,9 +252,9 @@ impl<'a> Rig<'a> {
     fn settle(&mut self, sent: Vec<Value>) -> Result<(), Failure> {
         let mut probes = BTreeMap::new();
         for answer in sent {
-            let told: Probed =
+            let probed: Probed =
                 serde_json::from_value(answer).map_err(|e| format!("the answer to probe: {e}"))?;
-            probes.extend(told.sent);
+            probes.extend(probed.sent);
         }
         let expect = self.expected(|writer| probes.get(&writer).copied());
         self.each(|place| Command::Settle {
@@ -311,11 +311,11 @@ impl<'a> Rig<'a> {
             schedule: self.schedule,
         };
         for started in self.each(|_| Command::Start(start.clone()))? {
-            let told: Started = serde_json::from_value(started)
+            let answer: Started = serde_json::from_value(started)
                 .map_err(|e| format!("the answer to start does not tell the schedule: {e}"))?;
-            if told.schedule != self.schedule {
+            if answer.schedule != self.schedule {
                 let schedule = self.schedule;
-                return Err(format!("asked for {schedule:?}, told {:?}", told.schedule).into());
+                return Err(format!("asked for {schedule:?}, told {:?}", answer.schedule).into());
             }
         }
         Ok(at_ns)

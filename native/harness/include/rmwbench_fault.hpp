@@ -54,11 +54,11 @@ auto guarded(rmwbench_error *error, Create create) noexcept -> decltype(create()
 
 // Runs a function that cannot report a failure to the harness. If it throws all the same, the error
 // is printed to stderr and the harness does not learn of it.
-template <typename Tell>
-auto told(Tell tell) noexcept -> decltype(tell()) {
+template <typename Body>
+auto infallible(Body body) noexcept -> decltype(body()) {
   const char *program = program_invocation_short_name;
   try {
-    return tell();
+    return body();
   } catch (const Fault &fault) {
     std::fprintf(stderr, "%s: %s: %s\n", program, fault.object.c_str(), fault.message.c_str());
   } catch (const std::exception &exception) {
@@ -66,7 +66,7 @@ auto told(Tell tell) noexcept -> decltype(tell()) {
   } catch (...) {
     std::fprintf(stderr, "%s: an exception that is no std::exception\n", program);
   }
-  return decltype(tell())();
+  return decltype(body())();
 }
 
 // Runs a call in the path of a message: any exception means that the call failed.

@@ -27,25 +27,25 @@ inline rmwbench_middleware table_of_objects() {
     return sent([&] { return publisher->commit(memory, bytes); });
   };
   table.publisher_matched = [](rmwbench_publisher *publisher) {
-    return told([&] { return publisher->matched(); });
+    return infallible([&] { return publisher->matched(); });
   };
   table.publisher_granted = [](rmwbench_publisher *publisher, rmwbench_granted *granted) {
-    told([&] { publisher->granted(*granted); });
+    infallible([&] { publisher->granted(*granted); });
   };
   table.publisher_account = [](rmwbench_publisher *publisher, const rmwbench_account *account) {
-    told([&] { publisher->account(*account); });
+    infallible([&] { publisher->account(*account); });
   };
 
   table.subscription_destroy = [](rmwbench_subscription *subscription) { delete subscription; };
   table.subscription_matched = [](rmwbench_subscription *subscription) {
-    return told([&] { return subscription->matched(); });
+    return infallible([&] { return subscription->matched(); });
   };
   table.subscription_granted = [](rmwbench_subscription *subscription, rmwbench_granted *granted) {
-    told([&] { subscription->granted(*granted); });
+    infallible([&] { subscription->granted(*granted); });
   };
   table.subscription_account = [](rmwbench_subscription *subscription,
                                   const rmwbench_account *account) {
-    told([&] { subscription->account(*account); });
+    infallible([&] { subscription->account(*account); });
   };
 
   table.client_destroy = [](rmwbench_client *client) { delete client; };
@@ -53,24 +53,24 @@ inline rmwbench_middleware table_of_objects() {
     return sent([&] { return client->request(payload, bytes); });
   };
   table.client_matched = [](rmwbench_client *client) {
-    return told([&] { return client->matched(); });
+    return infallible([&] { return client->matched(); });
   };
   table.client_granted = [](rmwbench_client *client, rmwbench_granted *granted) {
-    told([&] { client->granted(*granted); });
+    infallible([&] { client->granted(*granted); });
   };
   table.client_account = [](rmwbench_client *client, const rmwbench_account *account) {
-    told([&] { client->account(*account); });
+    infallible([&] { client->account(*account); });
   };
 
   table.service_destroy = [](rmwbench_service *service) { delete service; };
   table.service_matched = [](rmwbench_service *service) {
-    return told([&] { return service->matched(); });
+    return infallible([&] { return service->matched(); });
   };
   table.service_granted = [](rmwbench_service *service, rmwbench_granted *granted) {
-    told([&] { service->granted(*granted); });
+    infallible([&] { service->granted(*granted); });
   };
   table.service_account = [](rmwbench_service *service, const rmwbench_account *account) {
-    told([&] { service->account(*account); });
+    infallible([&] { service->account(*account); });
   };
   return table;
 }

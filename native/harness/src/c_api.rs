@@ -3,24 +3,24 @@
 //!
 //! The adapter adds two pointer calls to a message and nothing else: no allocation, no copy, no
 //! lock. The table is checked once, when it is loaded (version, size, missing functions;
-//! [`table`]), so that the hot path need not check. [`told`] reads what the table reports,
-//! [`asked`] writes the requests to it, [`session`] and [`endpoint`] are the objects; [`pump`]
+//! [`table`]), so that the hot path need not check. [`reports`] reads what the table reports,
+//! [`requests`] writes the requests to it, [`session`] and [`endpoint`] are the objects; [`pump`]
 //! lends the harness's receive loop, and [`answer()`] returns a text or an error to a C caller.
 //!
 //! A Rust crate may use it too: the Fast DDS worker's `main` passes its C++ shim's table to
 //! [`CMiddleware::load`].
 
 mod answer;
-mod asked;
 mod endpoint;
 mod pump;
 pub mod raw;
+mod reports;
+mod requests;
 mod security;
 mod session;
 pub(crate) mod spans;
 pub(crate) mod steps;
 mod table;
-mod told;
 
 use std::ffi::{c_char, c_int, CStr};
 use std::process::ExitCode;

@@ -163,15 +163,16 @@ impl Frames {
 
     fn choose(&mut self, finished: u64) -> u64 {
         let newest = finished - 1;
-        let wanted = self.next.unwrap_or(newest.saturating_sub(SLACK));
-        if wanted > newest {
+        let next_frame = self.next.unwrap_or(newest.saturating_sub(SLACK));
+        if next_frame > newest {
             self.counts.repeated += 1;
             return newest;
         }
         // The slot behind the newest one is being written, so one slot less than all can be read.
         let oldest = finished.saturating_sub(self.slots - 1);
-        let frame = if wanted < oldest { newest.saturating_sub(SLACK).max(oldest) } else { wanted };
-        self.counts.skipped += frame - wanted;
+        let frame =
+            if next_frame < oldest { newest.saturating_sub(SLACK).max(oldest) } else { next_frame };
+        self.counts.skipped += frame - next_frame;
         self.counts.fresh += 1;
         self.next = Some(frame + 1);
         frame

@@ -40,12 +40,12 @@ impl Keystore {
         let host = env::var("RMWBENCH_ADDRESS").unwrap_or_default();
         let own = PathBuf::from(format!("{}.{host}.{}", directory.display(), process::id()));
         let enclave = own.join(ENCLAVE_DIRECTORY);
-        let made = fs::create_dir_all(&enclave)
+        let written = fs::create_dir_all(&enclave)
             .map_err(|e| failed(&format!("{}: {e}", enclave.display())))
             .and_then(|()| make(&enclave));
         // The directory appears whole or not at all: another process may be making the same
         // keystore, and the first rename decides.
-        let renamed = made.and_then(|()| match fs::rename(&own, &directory) {
+        let renamed = written.and_then(|()| match fs::rename(&own, &directory) {
             Err(error) if !directory.is_dir() => {
                 Err(failed(&format!("{} to {}: {error}", own.display(), directory.display())))
             }

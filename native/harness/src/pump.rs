@@ -321,9 +321,9 @@ impl<S: Source> Shared<S> {
         let mut seen = u64::MAX;
         loop {
             if !self.is_current(seen) {
-                let Some(version) = self
-                    .update(|wanted| attach(&mut wait_set, wanted, &mut attached, &mut unfinished))
-                else {
+                let Some(version) = self.update(|sources| {
+                    attach(&mut wait_set, sources, &mut attached, &mut unfinished)
+                }) else {
                     return;
                 };
                 seen = version;
@@ -356,7 +356,7 @@ impl<S: Source> Shared<S> {
 
     fn poll(&self) {
         let mut sources: Vec<Arc<S>> = Vec::new();
-        while let Some(seen) = self.update(|wanted| sources = wanted.to_vec()) {
+        while let Some(seen) = self.update(|list| sources = list.to_vec()) {
             if sources.is_empty() {
                 let list = self.lock();
                 drop(self.seen.wait_while(list, |list| list.version == seen).unwrap());
@@ -371,20 +371,20 @@ impl<S: Source> Shared<S> {
     }
 }
 
-/// Makes the wait set attach exactly the readers in `wanted`; tokens are places in `attached`.
+/// Makes the wait set attach exactly the readers in `sources`; tokens are places in `attached`.
 fn attach<S>(
     wait_set: &mut impl WaitSet<S>,
-    wanted: &[Arc<S>],
+    sources: &[Arc<S>],
     attached: &mut Vec<Option<Arc<S>>>,
     unfinished: &mut Vec<usize>,
 ) {
-    let is_in = |one: &Arc<S>| wanted.iter().any(|s| Arc::ptr_eq(s, one));
+    let is_in = |one: &Arc<S>| sources.iter().any(|s| Arc::ptr_eq(s, one));
     for (token, place) in attached.iter_mut().enumerate() {
         if let Some(gone) = place.take_if(|source| !is_in(source)) {
             wait_set.detach(&gone, token);
         }
     }
-    for source in wanted {
+    for source in sources {
         if attached.iter().flatten().any(|s| Arc::ptr_eq(s, source)) {
             continue;
         }

@@ -234,8 +234,8 @@ mod tests {
 
     #[test]
     fn without_a_memory_map_no_memory_is_told() {
-        let told = serde_json::to_value(smaps("")).unwrap();
-        assert_eq!(told, serde_json::json!({"threads": 0}));
+        let document = serde_json::to_value(smaps("")).unwrap();
+        assert_eq!(document, serde_json::json!({"threads": 0}));
     }
 
     #[test]

@@ -128,9 +128,9 @@ fn a_held_publish_call_holds_others_up_only_where_they_share_its_thread() {
         *play.stage.blocked_alone.lock().unwrap() = Some("endpoint 1".into());
         play.stage.blocked.store(true, Ordering::Relaxed);
         let asked = start(1, 10_000, 0);
-        let told = play.ok(if schedule.is_empty() { asked } else { scheduled(asked, schedule) });
+        let answer = play.ok(if schedule.is_empty() { asked } else { scheduled(asked, schedule) });
         let schedule = if schedule.is_empty() { "own" } else { schedule };
-        assert_eq!(told, json!({"schedule": schedule}), "what is done is told");
+        assert_eq!(answer, json!({"schedule": schedule}), "what is done is told");
         while !play.stage.waiting.load(Ordering::Relaxed) {
             thread::sleep(Duration::from_millis(1));
         }

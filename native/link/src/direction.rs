@@ -72,7 +72,7 @@ impl Direction {
         let medium = spec
             .medium
             .as_ref()
-            .and_then(|wanted| media.iter().position(|(name, _)| name == wanted));
+            .and_then(|medium_name| media.iter().position(|(name, _)| name == medium_name));
         self.limit_queue(medium, media);
         self.policer.set(spec.police.as_ref());
         self.replay = Replay::new(spec, now_ns);

@@ -73,13 +73,13 @@ impl Engine {
         &self,
         what: impl FnOnce(&mut Network) -> T + Send + 'static,
     ) -> Result<T, String> {
-        let (answer, said) = channel();
+        let (answer, results) = channel();
         let died = || "the engine's thread died".to_string();
         self.orders
             .send(Box::new(move |network| drop(answer.send(what(network)))))
             .map_err(|_| died())?;
         let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
-        said.recv().map_err(|_| died())
+        results.recv().map_err(|_| died())
     }
 }
 

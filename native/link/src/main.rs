@@ -122,7 +122,7 @@ fn open(mut plan: Open, log: &mut Option<File>, running: &mut Option<Running>) -
     let opened_ns = now_ns();
     let waiting = Waiting { quantum_ns: plan.quantum_ns, spin_ns: plan.spin_ns };
     let ports = plan.ports.len();
-    let made = Plan {
+    let network_plan = Plan {
         seed: plan.seed,
         ports: plan.ports.into_iter().map(Port::planned).collect(),
         links: plan.links,
@@ -130,9 +130,10 @@ fn open(mut plan: Open, log: &mut Option<File>, running: &mut Option<Running>) -
         multicast: plan.multicast,
         priority: plan.priority.clone(),
     };
-    let engine =
-        Engine::start(taps, waiting, move || Ok(Network::new(made, Log::map(&log)?, opened_ns)))
-            .map_err(failed)?;
+    let engine = Engine::start(taps, waiting, move || {
+        Ok(Network::new(network_plan, Log::map(&log)?, opened_ns))
+    })
+    .map_err(failed)?;
     let (specs, media) =
         engine.ask(|network| (network.specs(), network.media_specs())).map_err(failed)?;
     let answer = json!({

@@ -100,11 +100,11 @@ impl Memberships {
 /// The group for which a snooping switch keeps members; None if it floods the frame.
 pub fn snooped(headers: &Headers<'_>) -> Option<IpAddr> {
     let group = headers.ip.as_ref()?.destination;
-    let told = match group {
+    let is_snooped = match group {
         IpAddr::V4(group) => group.is_multicast() && group.octets()[..3] != [224, 0, 0],
         IpAddr::V6(group) => group.is_multicast() && group.octets()[1] & 0x0f > 2,
     };
-    told.then_some(group)
+    is_snooped.then_some(group)
 }
 
 fn ipv4(body: &[u8], at: usize) -> Option<IpAddr> {

@@ -31,8 +31,8 @@ impl Tap {
         }
         // SAFETY: TUNGETIFF fills in the flags.
         let flags = i32::from(unsafe { request.ifr_ifru.ifru_flags });
-        let wanted = libc::IFF_TAP | libc::IFF_NO_PI;
-        if flags & wanted != wanted || flags & libc::IFF_VNET_HDR != 0 {
+        let required = libc::IFF_TAP | libc::IFF_NO_PI;
+        if flags & required != required || flags & libc::IFF_VNET_HDR != 0 {
             return Err(format!("expected a TAP device with IFF_NO_PI and without IFF_VNET_HDR, found flags {flags:#x}"));
         }
         // SAFETY: only the flags of a descriptor of our own.

@@ -69,12 +69,12 @@ struct Host {
 impl Host {
     fn new(number: u8, others: &[u8]) -> Host {
         let (jobs, inbox) = channel::<Job>();
-        let (made, device) = channel();
+        let (sender, device) = channel();
         let neighbours: Vec<u8> = others.to_vec();
         std::thread::spawn(move || {
             // SAFETY: a network namespace belongs to the thread alone.
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.unwrap();
-            made.send(Tap::make("eth0").unwrap()).unwrap();
+            sender.send(Tap::make("eth0").unwrap()).unwrap();
             ip(&format!("link set eth0 address 02:4d:00:00:00:{number:02x}"));
             ip(&format!("address add 10.77.0.{number}/24 dev eth0"));
             ip("link set eth0 txqueuelen 10000 up");
@@ -90,9 +90,9 @@ impl Host {
     }
 
     fn run<T: Send + 'static>(&self, what: impl FnOnce() -> T + Send + 'static) -> T {
-        let (answer, said) = channel();
+        let (answer, results) = channel();
         self.jobs.send(Box::new(move || drop(answer.send(what())))).unwrap();
-        said.recv().expect("the host's thread died")
+        results.recv().expect("the host's thread died")
     }
 
     fn udp(&self, address: &'static str) -> UdpSocket {
@@ -243,11 +243,11 @@ impl Link {
     }
 
     fn collect(&mut self) -> (Document, Vec<Record>) {
-        let said = self.tool.ok(json!({"cmd": "collect"}));
-        assert_eq!(said["unlogged"], 0);
-        let mut text = vec![0; said["bytes"].as_u64().unwrap() as usize];
+        let answer = self.tool.ok(json!({"cmd": "collect"}));
+        assert_eq!(answer["unlogged"], 0);
+        let mut text = vec![0; answer["bytes"].as_u64().unwrap() as usize];
         self.document.read_exact_at(&mut text, 0).unwrap();
-        let mut raw = vec![0; 48 * said["frames"].as_u64().unwrap() as usize];
+        let mut raw = vec![0; 48 * answer["frames"].as_u64().unwrap() as usize];
         self.log.read_exact_at(&mut raw, 0).unwrap();
         let word =
             |record: &[u8], at: usize| i64::from_le_bytes(record[at..at + 8].try_into().unwrap());
@@ -538,8 +538,8 @@ fn manners() {
             let mut buffer = [0; 4];
             assert_eq!((to.recv(&mut buffer).unwrap(), buffer[0]), (1, k));
         }
-        let said = tool.ok(json!({"cmd": "collect"}));
-        assert!(said["frames"] == 10 && said["unlogged"].as_u64().unwrap() >= 30, "{said}");
+        let answer = tool.ok(json!({"cmd": "collect"}));
+        assert!(answer["frames"] == 10 && answer["unlogged"].as_u64().unwrap() >= 30, "{answer}");
         assert_eq!(kind(tool.ask(json!({"cmd": "collect"}))), "invalid");
         // End of file: exit now.
         tool.control.get_ref().shutdown(std::net::Shutdown::Both).unwrap();

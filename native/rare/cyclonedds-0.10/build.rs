@@ -8,11 +8,11 @@ const HELP: &str = "Cyclone DDS 0.10's headers were not found:\n    sudo apt-get
 fn main() {
     println!("cargo:rerun-if-changed=shim");
     let Some(iceoryx) = iceoryx() else { fail("no iceoryx below /usr/include/iceoryx") };
-    let version = said("pkg-config", &["--modversion", "CycloneDDS"]);
+    let version = output_of("pkg-config", &["--modversion", "CycloneDDS"]);
     if !version.starts_with("0.10.") {
         fail(&format!("pkg-config knows CycloneDDS {version:?}, expected 0.10"));
     }
-    let revision = said("dpkg-query", &["-W", "-f=${Version}", "cyclonedds-dev"]);
+    let revision = output_of("dpkg-query", &["-W", "-f=${Version}", "cyclonedds-dev"]);
     println!("cargo:rustc-env=CYCLONEDDS_VERSION={version}");
     println!("cargo:rustc-env=CYCLONEDDS_REVISION={revision}");
     let mut build = cc::Build::new();
@@ -36,7 +36,7 @@ fn iceoryx() -> Option<PathBuf> {
         .find(|path| path.join("iceoryx_binding_c/chunk.h").is_file())
 }
 
-fn said(program: &str, arguments: &[&str]) -> String {
+fn output_of(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     output
         .ok()

@@ -8,7 +8,7 @@ const HELP: &str =
 fn main() {
     println!("cargo:rerun-if-changed=shim");
     println!("cargo:rerun-if-changed=../../harness/include");
-    let version = said("pkg-config", &["--modversion", "roscpp"]);
+    let version = output_of("pkg-config", &["--modversion", "roscpp"]);
     if version.is_empty() {
         for line in HELP.lines() {
             println!("cargo::error={line}");
@@ -18,11 +18,13 @@ fn main() {
     println!("cargo:rustc-env=ROSCPP_VERSION={version}");
     println!(
         "cargo:rustc-env=ROSCPP_REVISION={}",
-        said("dpkg-query", &["-W", "-f=${Version}", "libroscpp-dev"])
+        output_of("dpkg-query", &["-W", "-f=${Version}", "libroscpp-dev"])
     );
     let mut build = cc::Build::new();
     build.cpp(true).std("c++17").warnings(true).include("../../harness/include");
-    for flag in said("pkg-config", &["--cflags-only-I", "roscpp", "std_msgs"]).split_whitespace() {
+    for flag in
+        output_of("pkg-config", &["--cflags-only-I", "roscpp", "std_msgs"]).split_whitespace()
+    {
         // To the compiler it is a system directory, so that the library's own warnings are not
         // shown.
         build.flag("-isystem").flag(flag.trim_start_matches("-I"));
@@ -35,7 +37,7 @@ fn main() {
     }
 }
 
-fn said(program: &str, arguments: &[&str]) -> String {
+fn output_of(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     output
         .ok()

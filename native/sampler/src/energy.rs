@@ -69,7 +69,7 @@ impl Sensors {
             let device = if chip.join("name").exists() { chip } else { chip.join("device") };
             for (name, source) in board(&device) {
                 // Boards have several chips with one name, whose sensors have no labels.
-                let taken = |wanted: &str| sources.iter().any(|(name, _)| name == wanted);
+                let taken = |candidate: &str| sources.iter().any(|(name, _)| name == candidate);
                 sources.push((unused(&name, taken), source));
             }
         }

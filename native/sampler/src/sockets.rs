@@ -336,7 +336,7 @@ mod tests {
         loop {
             // An acknowledgement may still be on its way.
             let found = ours();
-            let end = |wanted: &str| {
+            let end = |local_address: &str| {
                 found.iter().find_map(|s| match s {
                     Socket::Tcp {
                         local,
@@ -346,7 +346,7 @@ mod tests {
                         process,
                         peer_process,
                         ..
-                    } if local == wanted && (*local == from || *remote == from) => {
+                    } if local == local_address && (*local == from || *remote == from) => {
                         assert_eq!(
                             (process.as_deref(), peer_process.as_deref()),
                             (Some("me"), Some("me"))

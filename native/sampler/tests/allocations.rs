@@ -28,10 +28,10 @@ fn counted(test: &str, body: impl FnOnce()) {
         .output();
     std::fs::remove_file(&path).unwrap();
     let child = child.unwrap();
-    let told = String::from_utf8_lossy(&child.stdout);
+    let output = String::from_utf8_lossy(&child.stdout);
     assert!(
-        child.status.success() && told.contains("1 passed"),
-        "{:?} {told}",
+        child.status.success() && output.contains("1 passed"),
+        "{:?} {output}",
         child.status.signal()
     );
 }

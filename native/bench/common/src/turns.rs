@@ -157,11 +157,11 @@ impl Metric {
 fn round(round: &Round, make: [&Make<'_>; 2], measured: &mut [Measured; 2]) -> Result<(), String> {
     let load = &round.load;
     let order = if round.number.is_multiple_of(2) { [0, 1] } else { [1, 0] };
-    let mut made = [None, None];
+    let mut new_paths = [None, None];
     for which in order {
-        made[which] = Some(make[which](round)?);
+        new_paths[which] = Some(make[which](round)?);
     }
-    let mut paths = made.map(|path| path.expect("both were made"));
+    let mut paths = new_paths.map(|path| path.expect("both were made"));
     let give_up_ns = now_ns() + MATCH_NS;
     while let Some(waits) = paths.iter_mut().position(|path| !path.matched()) {
         if now_ns() > give_up_ns {
@@ -266,12 +266,12 @@ mod tests {
     #[test]
     fn paths_are_made_in_turn_and_every_batch_but_the_warm_up_counts() {
         let load = Load { payload_bytes: 8, period_ns: 1_000, batch: 4, pairs: 3, rounds: 2 };
-        let made = RefCell::new(Vec::new());
+        let rounds = RefCell::new(Vec::new());
         let make = |who: &'static str, latency_ns| {
-            let made = &made;
+            let rounds = &rounds;
             move |round: &Round| -> Result<Box<dyn Path>, String> {
                 assert_eq!(round.messages(), 16);
-                made.borrow_mut().push((round.name(), who));
+                rounds.borrow_mut().push((round.name(), who));
                 Ok(Box::new(Known { latency_ns, sent: 0, matches: true }))
             }
         };
@@ -281,7 +281,7 @@ mod tests {
             round(&Round { load, number }, [&ours, &bare], &mut measured).unwrap();
         }
         let names =
-            made.borrow().iter().map(|(round, who)| format!("{round} {who}")).collect::<Vec<_>>();
+            rounds.borrow().iter().map(|(round, who)| format!("{round} {who}")).collect::<Vec<_>>();
         assert_eq!(names, ["8_0 ours", "8_0 bare", "8_1 bare", "8_1 ours"]);
         let [ours, bare] = &measured;
         assert_eq!(

@@ -224,12 +224,12 @@ struct bare {
 
 bare *bare_open(uint32_t domain, const char *profile, const char *topic, const uint8_t *prefix,
                 size_t prefix_bytes, size_t payload_bytes, size_t capacity) {
-  auto made = std::make_unique<bare>(capacity);
-  made->prefix.assign(prefix, prefix + prefix_bytes);
-  made->outgoing.prefix = &made->prefix;
-  made->outgoing.bytes = payload_bytes;
-  made->outgoing.payload.reset(new uint8_t[payload_bytes]());
-  return made->open(domain, profile, topic) ? made.release() : nullptr;
+  auto program = std::make_unique<bare>(capacity);
+  program->prefix.assign(prefix, prefix + prefix_bytes);
+  program->outgoing.prefix = &program->prefix;
+  program->outgoing.bytes = payload_bytes;
+  program->outgoing.payload.reset(new uint8_t[payload_bytes]());
+  return program->open(domain, profile, topic) ? program.release() : nullptr;
 }
 
 void bare_close(bare *bare) { delete bare; }

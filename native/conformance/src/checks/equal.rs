@@ -108,7 +108,7 @@ pub fn room(context: &Context<'_>) -> Outcome {
     }
     let mut reader = deep(subscription(2, "room", BYTES, 1), DEPTH);
     reader.hold_ns = 20 * MS;
-    let (mut rig, _, told) =
+    let (mut rig, _, reader_granted) =
         slow_reader(context, deep(publisher(1, "room", BYTES, periodic(1000), 1), DEPTH), reader)?;
     overrun(&mut rig)?;
     let sent: Vec<(u64, u64)> =
@@ -136,7 +136,7 @@ pub fn room(context: &Context<'_>) -> Outcome {
             behind.len()
         ));
     };
-    let room = told.qos.depth as usize;
+    let room = reader_granted.qos.depth as usize;
     // The taken message is one of a full queue; one or two more or fewer are on their way.
     if (median + 3 < room.min(DEPTH as usize) || median > room + 2) && !context.shows("room") {
         let of = behind.len();
@@ -323,17 +323,17 @@ fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), Failu
         endpoint.qos.history = history;
         endpoint.qos.reliability = Reliability::Reliable;
     }
-    let (mut rig, told, heard) = slow_reader(context, writer, reader)?;
+    let (mut rig, writer_granted, reader_granted) = slow_reader(context, writer, reader)?;
     rig.start(20_000, 0)?;
     let finished = rig.finished()?;
-    let patience_s = if heard.when_full == Some(WhenFull::DropsAtReader) { 1 } else { 10 };
+    let patience_s = if reader_granted.when_full == Some(WhenFull::DropsAtReader) { 1 } else { 10 };
     rig.drain(&finished, Duration::from_secs(patience_s))?;
     let ledger = rig.ledger(1, 2)?;
     let lost = ledger.lost.len();
-    let answers = [told.when_full, heard.when_full];
+    let answers = [writer_granted.when_full, reader_granted.when_full];
     let keeps = |answer: &WhenFull| matches!(answer, WhenFull::Blocks | WhenFull::NeverFull);
     let drops = !answers.iter().flatten().all(keeps);
-    match (heard.when_full, drops) {
+    match (reader_granted.when_full, drops) {
         (None, _) => return Err(format!("{name}: the reader was granted no when_full").into()),
         // The reader makes the writer wait, or has room for all: in both cases no accepted message
         // is lost.
@@ -375,11 +375,11 @@ pub fn take(context: &Context<'_>) -> Outcome {
     let run = |take: Take| -> Result<Granted, Failure> {
         let mut reader = subscription(2, "take", BYTES, 1);
         reader.take = take;
-        let (mut rig, _, told) =
+        let (mut rig, _, typed_granted) =
             slow_reader(context, publisher(1, "take", BYTES, periodic(200), 1), reader)?;
         rig.play(100)?;
         rig.expect_complete(1, 2)?;
-        Ok(told)
+        Ok(typed_granted)
     };
     let typed = run(Take::Typed)?;
     if !matches!(typed.take, Some(TakenAs::Typed | TakenAs::Lent)) {

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use super::{raw, told};
+use super::{raw, reports};
 use crate::middleware::Error;
 
 /// Writes the text and its NUL to `place` and returns 1, or writes what is wrong to `error` and
@@ -18,7 +18,7 @@ pub fn answer(
             1
         }
         Err(found) => {
-            error.kind = told::number(found.kind);
+            error.kind = reports::number(found.kind);
             write(&mut error.object, found.object.as_bytes());
             write(&mut error.message, found.message.as_bytes());
             0

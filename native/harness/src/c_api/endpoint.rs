@@ -5,11 +5,11 @@ use std::ffi::c_void;
 use std::ptr::{null_mut, NonNull};
 use std::sync::Arc;
 
-use super::asked::EndpointTexts;
 use super::raw;
+use super::reports::{account, created, granted, published};
+use super::requests::EndpointTexts;
 use super::session::OpenNode;
 use super::table::{slice, Calls, Loans, Message, Services};
-use super::told::{account, created, granted, published};
 use crate::middleware::{
     Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, Publisher,
     Reply, Sink, Subscription,

@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 
 use super::raw;
-use super::told::wait_mode;
+use super::reports::wait_mode;
 use crate::middleware::Error;
 use crate::pump::{Pumps, Registration, Source, WaitSet, Waker};
 
@@ -61,8 +61,9 @@ impl WaitSet<CSource> for CWaitSet {
         // SAFETY: the place has that room, and the header promises that as many tokens as the
         // function returned were written.
         unsafe {
-            let told = (self.0.wait)(self.0.context, block.into(), place.as_mut_ptr().cast(), room);
-            ready.set_len(ready.len() + told.min(room));
+            let count =
+                (self.0.wait)(self.0.context, block.into(), place.as_mut_ptr().cast(), room);
+            ready.set_len(ready.len() + count.min(room));
         }
     }
 }
@@ -93,11 +94,11 @@ unsafe extern "C" fn rmwbench_pumps_add(
     source: *const raw::Source,
 ) -> *mut Registration<CSource> {
     let CPumps { pumps, wait_set } = &*pumps;
-    let made = || -> Result<(CWaitSet, Waker), Error> {
+    let make_wait_set = || -> Result<(CWaitSet, Waker), Error> {
         let waker = CWaitSet(*wait_set);
         Ok((CWaitSet(*wait_set), Box::new(move || waker.wake())))
     };
-    let registration = pumps.add(wait_mode(wait), Arc::new(CSource(*source)), made);
+    let registration = pumps.add(wait_mode(wait), Arc::new(CSource(*source)), make_wait_set);
     registration.map_or(null_mut(), |registration| Box::into_raw(Box::new(registration)))
 }
 

@@ -4,11 +4,11 @@ use std::ffi::{c_char, CStr};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::asked::{c_text, SessionTexts};
 use super::endpoint;
 use super::raw;
+use super::reports::{configuration, created, description};
+use super::requests::{c_text, SessionTexts};
 use super::table::{self, Daemons, Table};
-use super::told::{configuration, created, description};
 use crate::middleware::{
     Configuration, Daemon, Description, Endpoint, EndpointConfig, Error, Handler, Middleware, Node,
     OneHost, Publisher, Session, SessionConfig, SharedHost, SharedMemory, Sink, Subscription,
@@ -75,20 +75,23 @@ impl Middleware for CMiddleware {
         let (tell, profile) = (self.table.hosts.one_host?, c_text("profile", profile).ok()?);
         // SAFETY: the header promises a struct that lives as long as the process.
         unsafe {
-            let told = tell(profile.as_ptr()).as_ref()?;
-            Some(OneHost { reason: static_text(told.reason)?, unless: static_texts(told.unless) })
+            let one_host = tell(profile.as_ptr()).as_ref()?;
+            Some(OneHost {
+                reason: static_text(one_host.reason)?,
+                unless: static_texts(one_host.unless),
+            })
         }
     }
 
     fn shared_host(&self) -> Option<SharedHost> {
         // SAFETY: as above.
         unsafe {
-            let told = (self.table.hosts.shared_host?)().as_ref()?;
-            let pairs = table::slice(told.without, told.without_count).iter();
+            let shared_host = (self.table.hosts.shared_host?)().as_ref()?;
+            let pairs = table::slice(shared_host.without, shared_host.without_count).iter();
             let without =
                 pairs.filter_map(|pair| Some((static_text(pair.name)?, static_text(pair.value)?)));
             Some(SharedHost {
-                forced: static_text(told.forced)?,
+                forced: static_text(shared_host.forced)?,
                 without: without.collect::<Vec<_>>().leak(),
             })
         }
@@ -97,8 +100,11 @@ impl Middleware for CMiddleware {
     fn shared_memory(&self, profile: &str) -> Option<SharedMemory> {
         let (tell, profile) = (self.table.hosts.shared_memory?, c_text("profile", profile).ok()?);
         // SAFETY: as above.
-        let told = unsafe { tell(profile.as_ptr()).as_ref()? };
-        Some(SharedMemory { process_bytes: told.process_bytes, histories: told.histories != 0 })
+        let shared_memory = unsafe { tell(profile.as_ptr()).as_ref()? };
+        Some(SharedMemory {
+            process_bytes: shared_memory.process_bytes,
+            histories: shared_memory.histories != 0,
+        })
     }
 
     fn mode_daemons(&self) -> &'static [(&'static str, &'static str, &'static [&'static str])] {
@@ -108,13 +114,13 @@ impl Middleware for CMiddleware {
         let all: Vec<_> = unsafe {
             let first = tell();
             let entries = (0..).map(|place| &*first.add(place));
-            let told = entries.map_while(|one| {
+            let daemons = entries.map_while(|one| {
                 Some((static_text(one.mode)?, static_text(one.level)?, static_texts(one.daemons)))
             });
             if first.is_null() {
                 Vec::new()
             } else {
-                told.collect()
+                daemons.collect()
             }
         };
         all.leak()

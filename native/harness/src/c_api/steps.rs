@@ -64,9 +64,9 @@ mod tests {
             rmwbench_step(c"amcl".as_ptr(), 1, 1, 5, 7);
         }
         let Woken::Event(event) = control.wait(Some(0)) else { panic!("nothing was reported") };
-        let said = serde_json::to_string(&event).unwrap();
+        let event_text = serde_json::to_string(&event).unwrap();
         assert_eq!(
-            said,
+            event_text,
             r#"{"event":"step","node":"amcl","step":"configure","outcome":"timed_out","asked_ns":5,"time_ns":7}"#
         );
         assert!(matches!(control.wait(Some(0)), Woken::TimedOut), "step 3 does not exist");

@@ -634,8 +634,8 @@ fn what_a_table_leaves_out_is_unsupported_or_none() {
         unsafe { (CMiddleware::load(&table()).unwrap(), CMiddleware::load(&least()).unwrap()) };
     let modes =
         SessionConfig { modes: [("threads".to_string(), Value::from(3))].into(), ..config(&[]) };
-    let told = Configuration { format: "xml".into(), text: "<threads>3</threads>".into() };
-    assert_eq!(whole.open(&modes).unwrap().configuration(), Some(told));
+    let expected = Configuration { format: "xml".into(), text: "<threads>3</threads>".into() };
+    assert_eq!(whole.open(&modes).unwrap().configuration(), Some(expected));
     let mut session = least.open(&modes).unwrap();
     assert_eq!(session.configuration(), None);
     let (message_type, reply) = MessageType::service_bytes(4, 5);

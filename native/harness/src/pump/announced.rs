@@ -14,12 +14,12 @@ pub trait Announcing: Source {
 /// The readers of a session that have announced themselves since the loop looked last.
 #[derive(Default)]
 pub struct Announcements {
-    told: Mutex<Told>,
+    state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Told {
+struct State {
     tokens: Vec<usize>,
     woken: bool,
     sleeping: bool,
@@ -29,9 +29,9 @@ impl Announcements {
     /// Called by the middleware's threads, or by the publisher's own.
     #[inline]
     pub fn announce(&self, token: usize) {
-        self.tell(|told| {
-            if !told.tokens.contains(&token) {
-                told.tokens.push(token);
+        self.tell(|state| {
+            if !state.tokens.contains(&token) {
+                state.tokens.push(token);
             }
         });
     }
@@ -39,15 +39,15 @@ impl Announcements {
     /// The wait set and the waker for [`Pumps::add`](super::Pumps::add).
     pub fn wait_set(self: &Arc<Self>) -> (Announced, Waker) {
         let waking = self.clone();
-        (Announced(self.clone()), Box::new(move || waking.tell(|told| told.woken = true)))
+        (Announced(self.clone()), Box::new(move || waking.tell(|state| state.woken = true)))
     }
 
     #[inline]
-    fn tell(&self, what: impl FnOnce(&mut Told)) {
-        let mut told = self.told.lock().expect("nothing panics with it");
-        what(&mut told);
-        let wake = std::mem::take(&mut told.sleeping);
-        drop(told);
+    fn tell(&self, what: impl FnOnce(&mut State)) {
+        let mut state = self.state.lock().expect("nothing panics with it");
+        what(&mut state);
+        let wake = std::mem::take(&mut state.sleeping);
+        drop(state);
         if wake {
             self.changed.notify_one();
         }
@@ -66,12 +66,12 @@ impl<S: Announcing> WaitSet<S> for Announced {
     }
 
     fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
-        let mut told = self.0.told.lock().expect("nothing panics with it");
-        while block && told.tokens.is_empty() && !told.woken {
-            told.sleeping = true;
-            told = self.0.changed.wait(told).expect("nothing panics with it");
+        let mut state = self.0.state.lock().expect("nothing panics with it");
+        while block && state.tokens.is_empty() && !state.woken {
+            state.sleeping = true;
+            state = self.0.changed.wait(state).expect("nothing panics with it");
         }
-        told.woken = false;
-        ready.append(&mut told.tokens);
+        state.woken = false;
+        ready.append(&mut state.tokens);
     }
 }

@@ -40,18 +40,18 @@ fn counts_by_period_are_what_the_log_says() {
         let verdict = Verdict::NAMES[usize::from(r.verdict)];
         *ended.entry((period(r.in_ns), format!("h{port}"), way, verdict)).or_insert(0) += 1;
     }
-    let mut told = BTreeMap::new();
+    let mut sums = BTreeMap::new();
     for one in &periods.entered {
-        let of: &mut (u64, u64) = told.entry((one.period, one.link.clone())).or_default();
+        let of: &mut (u64, u64) = sums.entry((one.period, one.link.clone())).or_default();
         *of = (of.0 + one.counters.frames, of.1 + one.counters.bytes);
     }
-    assert_eq!(told, entered);
-    let mut told = BTreeMap::new();
+    assert_eq!(sums, entered);
+    let mut sums = BTreeMap::new();
     for one in &periods.ended {
         let key = (one.period, one.link.clone(), one.way.as_str(), one.verdict.as_str());
-        *told.entry(key).or_insert(0) += one.frames;
+        *sums.entry(key).or_insert(0) += one.frames;
     }
-    assert_eq!(told, ended);
+    assert_eq!(sums, ended);
 
     // At 8 Mbit/s such a frame takes half a millisecond: each leaves h0 before the next comes.
     let of = |link: &str, way: &str| {

@@ -220,19 +220,19 @@ impl Modes {
             ));
         }
         let Some(asked) = self.threads.map(|n| n as usize) else { return Ok(()) };
-        let (begun, mut made, mut since) = (Instant::now(), receive_threads(), Instant::now());
+        let (begun, mut threads, mut since) = (Instant::now(), receive_threads(), Instant::now());
         // Threads set their names one after the other: two named threads may be two of three.
-        while begun.elapsed() < NAMED_WITHIN && (made < asked || since.elapsed() < SETTLED) {
+        while begun.elapsed() < NAMED_WITHIN && (threads < asked || since.elapsed() < SETTLED) {
             std::thread::sleep(Duration::from_millis(1));
             let now = receive_threads();
-            if now != made {
-                (made, since) = (now, Instant::now());
+            if now != threads {
+                (threads, since) = (now, Instant::now());
             }
         }
-        match made {
-            made if made == asked => Ok(()),
-            made => {
-                let why = format!("{asked}: Cyclone DDS made {made} receive threads for the sockets that it has here");
+        match threads {
+            threads if threads == asked => Ok(()),
+            threads => {
+                let why = format!("{asked}: Cyclone DDS made {threads} receive threads for the sockets that it has here");
                 Err(unsupported("threads", why))
             }
         }

@@ -47,13 +47,13 @@ impl Drop for RouDi {
 pub fn serving() -> Option<Serving> {
     let file = std::fs::metadata(SOCKET).ok()?;
     rmwbench_roudi::listens(SOCKET)
-        .then(|| Serving { inode: file.ino(), made: (file.ctime(), file.ctime_nsec()) })
+        .then(|| Serving { inode: file.ino(), created_at: (file.ctime(), file.ctime_nsec()) })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Serving {
     inode: u64,
-    made: (i64, i64),
+    created_at: (i64, i64),
 }
 
 /// The pools that the option or the modes request, or else the default, smallest first.

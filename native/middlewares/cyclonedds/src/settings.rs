@@ -72,7 +72,7 @@ impl domain::Settings for Settings {
         Ok(())
     }
 
-    fn made(&self, config: &SessionConfig, _: &[Socket]) -> Result<Vec<String>, Error> {
+    fn after_creation(&self, config: &SessionConfig, _: &[Socket]) -> Result<Vec<String>, Error> {
         self.modes.check_granted(
             || receive_threads() - self.receive_threads,
             sockets::multicast_memberships() > self.memberships,

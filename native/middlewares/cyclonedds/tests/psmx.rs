@@ -262,8 +262,8 @@ fn reproducer_keep_all_stays_in_shared_memory_and_loses_what_a_slow_reader_canno
                 "{:?}",
                 subscription.granted()
             );
-            let told = (publisher.granted().when_full, subscription.granted().when_full);
-            assert_eq!(told, (None, Some(WhenFull::DropsAtReader)));
+            let when_full = (publisher.granted().when_full, subscription.granted().when_full);
+            assert_eq!(when_full, (None, Some(WhenFull::DropsAtReader)));
             until_heard(&mut *publisher, &heard, &[0; 100]);
             wait_until("silence", || {
                 let before = heard.len();

@@ -98,19 +98,19 @@ ReturnCode Filters::create_content_filter(const char *, const char *, const fd::
   // An expression that does not change is announced again with its parameters alone.
   if (expression == nullptr || parameters.length() < 1) return ok;
   uint32_t percent;
-  Filter *made = nullptr;
+  Filter *filter = nullptr;
   if (std::string(expression) == "reply to %0") {
     rtps::GUID_t client;
     std::istringstream words(parameters[0]);
     words >> client;
-    made = new ReplyTo(tally, client);
+    filter = new ReplyTo(tally, client);
   } else if (percent_of(expression, percent)) {
-    made = new Percent(tally, percent, std::strtoul(parameters[0], nullptr, 10));
+    filter = new Percent(tally, percent, std::strtoul(parameters[0], nullptr, 10));
   } else {
     return bad_parameter;
   }
   delete static_cast<Filter *>(instance);
-  instance = made;
+  instance = filter;
   std::lock_guard<std::mutex> lock(mutex_);
   tallies_.push_back(tally);
   return ok;

@@ -11,18 +11,19 @@ Pumps::Pumps() {
   rmwbench_wait_set wait_set{};
   wait_set.context = this;
   wait_set.attach = [](void *pumps, void *reader, size_t token) {
-    told([&] {
+    infallible([&] {
       static_cast<Pumps *>(pumps)->attach(static_cast<Reader *>(reader)->condition(), token);
     });
   };
   wait_set.detach = [](void *pumps, void *reader, size_t) {
-    told([&] { static_cast<Pumps *>(pumps)->detach(static_cast<Reader *>(reader)->condition()); });
+    infallible(
+        [&] { static_cast<Pumps *>(pumps)->detach(static_cast<Reader *>(reader)->condition()); });
   };
   wait_set.wait = [](void *pumps, int32_t block, size_t *ready, size_t room) {
-    return told([&] { return static_cast<Pumps *>(pumps)->wait(block != 0, ready, room); });
+    return infallible([&] { return static_cast<Pumps *>(pumps)->wait(block != 0, ready, room); });
   };
   wait_set.wake = [](void *pumps) {
-    told([&] { static_cast<Pumps *>(pumps)->woken_.set_trigger_value(true); });
+    infallible([&] { static_cast<Pumps *>(pumps)->woken_.set_trigger_value(true); });
   };
   pumps_ = rmwbench_pumps_create(&wait_set);
 }
@@ -31,7 +32,7 @@ rmwbench_registration *Pumps::add(int32_t wait, Reader &reader) {
   rmwbench_source source{};
   source.context = &reader;
   source.take = [](void *context, int64_t notified_ns) {
-    return told(
+    return infallible(
         [&]() -> int32_t { return static_cast<Reader *>(context)->take(notified_ns) ? 1 : 0; });
   };
   rmwbench_registration *registration = rmwbench_pumps_add(pumps_, wait, &source);

@@ -53,25 +53,25 @@ void share_data(const Asked &asked, fd::DataSharingQosPolicy &policy) {
 template <typename Qos>
 void apply_common(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes,
                   Qos &qos) {
-  const rmwbench_qos &wanted = config.qos;
+  const rmwbench_qos &requested = config.qos;
   const auto unsupported = [&](const char *message) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint), message};
   };
-  if (wanted.content_filter != nullptr)
-    Filters::check(wanted.content_filter, endpoint_name(config.endpoint));
-  if (wanted.instance_key != nullptr) {
+  if (requested.content_filter != nullptr)
+    Filters::check(requested.content_filter, endpoint_name(config.endpoint));
+  if (requested.instance_key != nullptr) {
     unsupported("instance key: ROS 2 topics are keyless, and this worker's type is raw CDR");
   }
-  qos.reliability().kind = wanted.reliability == RMWBENCH_RELIABLE
+  qos.reliability().kind = requested.reliability == RMWBENCH_RELIABLE
                                ? fd::RELIABLE_RELIABILITY_QOS
                                : fd::BEST_EFFORT_RELIABILITY_QOS;
-  qos.durability().kind = wanted.durability == RMWBENCH_TRANSIENT_LOCAL
+  qos.durability().kind = requested.durability == RMWBENCH_TRANSIENT_LOCAL
                               ? fd::TRANSIENT_LOCAL_DURABILITY_QOS
                               : fd::VOLATILE_DURABILITY_QOS;
-  if (wanted.history == RMWBENCH_KEEP_ALL) {
+  if (requested.history == RMWBENCH_KEEP_ALL) {
     qos.history().kind = fd::KEEP_ALL_HISTORY_QOS;
   } else {
-    const auto depth = static_cast<int32_t>(wanted.depth);
+    const auto depth = static_cast<int32_t>(requested.depth);
     if (depth <= 0) {
       throw Fault{RMWBENCH_ERROR_INVALID, endpoint_name(config.endpoint),
                   "depth: keep_last needs from 1 to 2147483647"};

@@ -47,8 +47,8 @@ Reader::~Reader() {
 }
 
 void Reader::filter(const std::string &expression, const std::string &parameter) {
-  static std::atomic<uint32_t> made{0};
-  const std::string name = topic_->get_name() + "~" + std::to_string(++made);
+  static std::atomic<uint32_t> count{0};
+  const std::string name = topic_->get_name() + "~" + std::to_string(++count);
   tally_ = session_.filters.of_reader([&] {
     filtered_ = session_.participant->create_contentfilteredtopic(name, topic_, expression,
                                                                   {parameter}, Filters::class_name);
@@ -87,7 +87,7 @@ void Reader::on_data_available(fd::DataReader *reader) {
   // `reader` and not `reader_`: the first call may come before create_datareader returned. The
   // caller is Fast DDS's thread, which catches no exception.
   const int64_t notified_ns = rmwbench_now_ns();
-  told([&] {
+  infallible([&] {
     std::lock_guard<std::mutex> lock(callback_);
     if (!closed_) drain(*reader, notified_ns);
   });

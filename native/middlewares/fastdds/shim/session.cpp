@@ -137,13 +137,13 @@ fd::Topic *rmwbench_session::topic(const char *name, const char *type, uint32_t 
                   std::string("Fast DDS refused type ") + type};
     }
   }
-  fd::Topic *made = participant->create_topic(name, type, fd::TOPIC_QOS_DEFAULT);
-  if (made == nullptr) {
+  fd::Topic *new_topic = participant->create_topic(name, type, fd::TOPIC_QOS_DEFAULT);
+  if (new_topic == nullptr) {
     throw Fault{RMWBENCH_ERROR_FAILED, endpoint_name(endpoint),
                 std::string("Fast DDS could not create topic ") + name};
   }
-  topics_[name] = Shared{made, 1};
-  return made;
+  topics_[name] = Shared{new_topic, 1};
+  return new_topic;
 }
 
 RawType *rmwbench_session::type(const char *name) const {

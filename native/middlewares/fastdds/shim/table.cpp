@@ -25,7 +25,7 @@ rmwbench_session *session_open(const rmwbench_session_config *config, rmwbench_e
 }
 
 void session_configuration(rmwbench_session *session, const rmwbench_configuration *configuration) {
-  rmwbench::told([&] {
+  rmwbench::infallible([&] {
     configuration->tell(configuration->context, "xml", rmwbench::configuration(*session).c_str());
   });
 }

@@ -244,12 +244,12 @@ fn the_configuration_in_force_is_a_profile_that_gives_itself() {
     isolated("the_configuration_in_force_is_a_profile_that_gives_itself", || {
         let modes = json!({"transport": "udp", "discovery": "peers"});
         let session = open("", modes, json!({"heartbeat_period_ms": 1.5}));
-        let told = text_of(&*session);
+        let text = text_of(&*session);
         drop(session);
-        let again = FastDds::new().open(&pair::session(&pair::profile("xml", &told), 7)).unwrap();
+        let again = FastDds::new().open(&pair::session(&pair::profile("xml", &text), 7)).unwrap();
         let library = "  <library_settings>\n    <intraprocess_delivery>OFF</intraprocess_delivery>\n  </library_settings>\n";
-        assert!(told.contains(library) && told.contains("<nanosec>1500000<"), "{told}");
-        assert_eq!(told.replace(library, ""), text_of(&*again));
+        assert!(text.contains(library) && text.contains("<nanosec>1500000<"), "{text}");
+        assert_eq!(text.replace(library, ""), text_of(&*again));
     });
 }
 
@@ -666,7 +666,7 @@ fn what_may_wait_for_acknowledgements_is_not_called_back() {
 #[test]
 fn what_has_no_effect_beside_shared_memory_is_told() {
     isolated("what_has_no_effect_beside_shared_memory_is_told", || {
-        for (modes, told) in [
+        for (modes, expected) in [
             (json!({"congestion": "drop"}), true),
             (json!({"congestion": "drop", "transport": "udp"}), false),
             (json!({}), false),
@@ -674,7 +674,7 @@ fn what_has_no_effect_beside_shared_memory_is_told() {
             let pair = pair_of(|| open(APART, modes.clone(), json!({})), endpoint(1, "t", 8));
             for granted in [pair.writer.granted(), pair.reader.granted()] {
                 let found = granted.notes.iter().any(|note| note.contains("without effect"));
-                assert_eq!(found, told, "{modes}: {:?}", granted.notes);
+                assert_eq!(found, expected, "{modes}: {:?}", granted.notes);
             }
         }
     });

@@ -35,7 +35,7 @@ pub struct Link {
 struct End {
     channel: Channel,
     /// For a socket: data has arrived, and the socket was not read since.
-    told: bool,
+    readable: bool,
 }
 
 // SAFETY: only `take` and the wait set use `end`, both in the thread of the one loop
@@ -61,7 +61,7 @@ impl Link {
             spins,
             closing,
             over,
-            end: UnsafeCell::new(End { channel, told: false }),
+            end: UnsafeCell::new(End { channel, readable: false }),
         }
     }
 
@@ -89,7 +89,7 @@ impl Link {
     /// Only the loop's thread calls this.
     pub unsafe fn tell(&self) {
         // SAFETY: promised by the caller.
-        unsafe { (*self.end.get()).told = true };
+        unsafe { (*self.end.get()).readable = true };
     }
 
     /// The link's descriptor; None for a ring.
@@ -111,7 +111,7 @@ impl End {
     /// it.
     #[inline]
     fn asks(&mut self, always: bool) -> bool {
-        std::mem::take(&mut self.told) || always
+        std::mem::take(&mut self.readable) || always
     }
 }
 

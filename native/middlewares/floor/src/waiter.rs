@@ -181,8 +181,8 @@ impl WaitSet<Link> for Sockets {
     fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
         let mut events = [MaybeUninit::uninit(); 64];
         let timeout = if block { None } else { Some(&NO_TIME) };
-        let Ok((told, _)) = epoll::wait(&self.epoll, &mut events, timeout) else { return }; // a signal
-        for event in told {
+        let Ok((ready_events, _)) = epoll::wait(&self.epoll, &mut events, timeout) else { return }; // a signal
+        for event in ready_events {
             match event.data.u64() {
                 WOKEN => {
                     let _ = rustix::io::read(&*self.woken, &mut [0_u8; 8]);

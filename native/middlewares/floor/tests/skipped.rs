@@ -22,11 +22,11 @@ fn skips(which: &str) {
         .output()
         .unwrap();
     fs::remove_dir_all(&place).unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    let skips: Vec<&str> = said.lines().filter(|line| line.starts_with("SKIPPED ")).collect();
-    assert_eq!(skips.len(), 1, "{said}");
-    assert!(skips[0].contains("conformance of floor: no namespaces can be made here"), "{said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let skips: Vec<&str> = errors.lines().filter(|line| line.starts_with("SKIPPED ")).collect();
+    assert_eq!(skips.len(), 1, "{errors}");
+    assert!(skips[0].contains("conformance of floor: no namespaces can be made here"), "{errors}");
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl pump::WaitSet<Watched> for WaitSet {
     }
 
     fn wait(&mut self, block: bool, ready: &mut Vec<usize>) {
-        let told = |id| {
+        let handle_event = |id| {
             match self.attached.get(&id) {
                 // The listener is emptied before messages are taken, as in iceoryx2's manual: a
                 // message sent after this wakes the loop again. (Taking messages first and looking
@@ -129,8 +129,8 @@ impl pump::WaitSet<Watched> for WaitSet {
             CallbackProgression::Continue
         };
         let waited = match block {
-            true => self.set.wait_and_process_once(told),
-            false => self.set.wait_and_process_once_with_timeout(told, Duration::ZERO),
+            true => self.set.wait_and_process_once(handle_event),
+            false => self.set.wait_and_process_once_with_timeout(handle_event, Duration::ZERO),
         };
         if let Err(why) = waited {
             // No reader of this session can be woken any more: print the error, and keep additions

@@ -291,6 +291,6 @@ fn a_pool_of_a_few_chunks_is_one() {
 }
 
 fn session_configuration_is_the_profile(config: &SessionConfig) -> bool {
-    let told = Iceoryx2.open(config).unwrap().configuration().unwrap();
-    told == Configuration { format: "toml".into(), text: config.profile.text.clone() }
+    let configuration = Iceoryx2.open(config).unwrap().configuration().unwrap();
+    configuration == Configuration { format: "toml".into(), text: config.profile.text.clone() }
 }

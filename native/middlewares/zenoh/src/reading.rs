@@ -170,11 +170,11 @@ impl Payloads {
         session: &zenoh::Session,
     ) -> Account {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let told = [
+        let paths = [
             ("shm", &self.in_shared_memory, "payload().as_shm()"),
             ("intra_process", &self.in_session, "the sender's call called the reader"),
         ];
-        let mut evidence: Vec<Evidence> = told
+        let mut evidence: Vec<Evidence> = paths
             .into_iter()
             .map(|(path, counter, note)| (path, count(counter), note))
             .filter(|(_, messages, _)| *messages > 0)

@@ -567,19 +567,22 @@ fn tls_links_need_the_certificates_of_the_trial() {
 #[test]
 fn modes_stand_in_the_configuration_that_is_told() {
     let _alone = alone_with_pools();
-    let told = |profile: &str, modes: &[(&str, Value)]| -> Value {
+    let configuration_with = |profile: &str, modes: &[(&str, Value)]| -> Value {
         let config = with_modes(profile, 44, modes);
         let text = Zenoh.open(&config).unwrap().configuration().unwrap().text;
         serde_json::from_str(&text).unwrap()
     };
-    let implicit =
-        told("implicit", &[("batching", json!(true)), ("shm_pool_bytes", json!(1 << 20))]);
+    let implicit = configuration_with(
+        "implicit",
+        &[("batching", json!(true)), ("shm_pool_bytes", json!(1 << 20))],
+    );
     assert_eq!(implicit["qos"]["publication"][0]["config"]["express"], false);
     assert_eq!(
         implicit["transport"]["shared_memory"]["transport_optimization"]["pool_size"],
         1 << 20
     );
-    let tcp = told("tcp", &[("batching", json!(false)), ("compression", json!(true))]);
+    let tcp =
+        configuration_with("tcp", &[("batching", json!(false)), ("compression", json!(true))]);
     assert_eq!(tcp["transport"]["unicast"]["compression"]["enabled"], true);
     assert_eq!(tcp["transport"]["link"]["tx"]["queue"]["batching"]["enabled"], false);
     assert_eq!(tcp["qos"]["publication"][0]["config"]["express"], true);
@@ -624,12 +627,12 @@ fn a_pool_that_may_not_be_locked_is_told_of() {
             let config = with_modes("implicit", 57, &[("shm_pool_bytes", json!(pool))]);
             let mut session = Zenoh.open(&config).unwrap();
             let writer = session.node("n").unwrap().publisher(&endpoint(1, "t", 100_000)).unwrap();
-            let told = writer
+            let has_note = writer
                 .granted()
                 .notes
                 .iter()
                 .any(|note| note.starts_with("path: ") && note.contains("may lock"));
-            assert_eq!(told, refused, "{pool} of {limit}: {:?}", writer.granted().notes);
+            assert_eq!(has_note, refused, "{pool} of {limit}: {:?}", writer.granted().notes);
             let mut node = session.node("r").unwrap();
             let reader = node.subscription(&endpoint(3, "t", 100_000), Memory::new()).unwrap();
             let expected = if refused { TakenAs::Typed } else { TakenAs::Lent };
@@ -1038,8 +1041,8 @@ fn the_features_are_told_and_change_nothing_as_installed() {
             let peers = [("discovery", json!("peers"))];
             let session = Zenoh.open(&with_modes(name, 64, &peers)).unwrap();
             let text = session.configuration().unwrap().text;
-            let told: Value = serde_json::from_str(&text).unwrap();
-            told["transport"]["shared_memory"]["enabled"] == json!(true)
+            let configuration: Value = serde_json::from_str(&text).unwrap();
+            configuration["transport"]["shared_memory"]["enabled"] == json!(true)
         };
         assert_eq!(["untouched", "router", "tcp"].map(on), [false; 3]);
         assert_eq!(["implicit_shm", "tuned", "shm"].map(on), [true; 3]);

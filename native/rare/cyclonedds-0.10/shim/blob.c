@@ -5,12 +5,13 @@
 
 int32_t rmwbench_topic(int32_t participant, const char *name, const char *type_name,
                        uint32_t body_bytes, const void **type) {
-  struct ddsi_sertype *made = rmwbench_type_new(type_name, body_bytes);
-  const dds_entity_t topic = dds_create_topic_sertype(participant, name, &made, NULL, NULL, NULL);
-  /* The topic has taken our reference, and `made` is now the one in use, which the topic keeps
+  struct ddsi_sertype *new_type = rmwbench_type_new(type_name, body_bytes);
+  const dds_entity_t topic =
+      dds_create_topic_sertype(participant, name, &new_type, NULL, NULL, NULL);
+  /* The topic has taken our reference, and `new_type` is now the one in use, which the topic keeps
    * alive. */
-  if (topic < 0) ddsi_sertype_unref(made);
-  *type = made;
+  if (topic < 0) ddsi_sertype_unref(new_type);
+  *type = new_type;
   return topic;
 }
 

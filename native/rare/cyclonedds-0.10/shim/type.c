@@ -77,9 +77,9 @@ static struct ddsi_serdata *from_ser_iov(const struct ddsi_sertype *type,
   struct rmwbench_message *message = message_new(type, kind, size);
   size_t filled = 0;
   for (ddsrt_msg_iovlen_t i = 0; i < count && filled < size; i++) {
-    const size_t wanted = parts[i].iov_len < size - filled ? parts[i].iov_len : size - filled;
-    memcpy(message->cdr + filled, parts[i].iov_base, wanted);
-    filled += wanted;
+    const size_t part_bytes = parts[i].iov_len < size - filled ? parts[i].iov_len : size - filled;
+    memcpy(message->cdr + filled, parts[i].iov_base, part_bytes);
+    filled += part_bytes;
   }
   return &message->common;
 }

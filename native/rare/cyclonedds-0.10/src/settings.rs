@@ -115,7 +115,7 @@ impl domain::Settings for Settings {
         })
     }
 
-    fn made(&self, _: &SessionConfig, _: &[Socket]) -> Result<Vec<String>, Error> {
+    fn after_creation(&self, _: &SessionConfig, _: &[Socket]) -> Result<Vec<String>, Error> {
         Ok(Vec::new())
     }
 }

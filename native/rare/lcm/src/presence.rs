@@ -161,11 +161,11 @@ impl Shared {
     }
 
     fn run(&self) {
-        let mut told = Instant::now();
+        let mut announced_at = Instant::now();
         while !self.ended.load(Ordering::Acquire) {
             self.instance.handle(PERIOD.as_millis() as i32);
-            if told.elapsed() >= PERIOD {
-                told = Instant::now();
+            if announced_at.elapsed() >= PERIOD {
+                announced_at = Instant::now();
                 self.lock().retain(|id, process| *id == self.own || process.heard.elapsed() < GONE);
                 self.announce();
             }

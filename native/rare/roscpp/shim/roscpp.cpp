@@ -23,9 +23,9 @@ int64_t rmwbench::now_ns() {
 
 using rmwbench::Bytes;
 using rmwbench::guarded;
+using rmwbench::infallible;
 using rmwbench::now_ns;
 using rmwbench::sent;
-using rmwbench::told;
 
 struct rmwbench_message {
   const uint8_t *data;
@@ -87,7 +87,7 @@ extern "C" {
 
 // Joins the ROS graph as a node of this process; false if no master answers.
 bool rmwbench_ros_start(const char *name, const char *master, bool rosout) {
-  return told([&] {
+  return infallible([&] {
     setenv("ROS_MASTER_URI", master, 1);
     setenv("ROS_IP", "127.0.0.1", 1);
     uint32_t options = ros::init_options::NoSigintHandler;
@@ -112,12 +112,12 @@ rmwbench_queue *rmwbench_queue_new(bool spinning, rmwbench_error *error) {
 }
 
 void rmwbench_queue_delete(rmwbench_queue *queue) {
-  told([&] { delete queue; });
+  infallible([&] { delete queue; });
 }
 
 // Runs the callbacks that have arrived; waits this long for one. 0: does not wait.
 void rmwbench_queue_call(rmwbench_queue *queue, double timeout_s) {
-  told([&] { queue->queue.callAvailable(ros::WallDuration(timeout_s)); });
+  infallible([&] { queue->queue.callAvailable(ros::WallDuration(timeout_s)); });
 }
 
 rmwbench_publisher *rmwbench_publisher_new(const char *topic, uint32_t queue_size, bool latch,
@@ -129,7 +129,7 @@ rmwbench_publisher *rmwbench_publisher_new(const char *topic, uint32_t queue_siz
 }
 
 void rmwbench_publisher_delete(rmwbench_publisher *publisher) {
-  told([&] { publisher->publisher.shutdown(); });
+  infallible([&] { publisher->publisher.shutdown(); });
   delete publisher;
 }
 
@@ -142,7 +142,7 @@ int rmwbench_publish(rmwbench_publisher *publisher, const uint8_t *data, uint32_
 
 // False if there is no memory. Without bytes the place has no address.
 bool rmwbench_loan(rmwbench_publisher *publisher, uint32_t size, uint8_t **place) {
-  return told([&] {
+  return infallible([&] {
     publisher->loan = boost::make_shared<Bytes>();
     publisher->loan->data.resize(size);
     *place = publisher->loan->data.data();
@@ -159,7 +159,7 @@ int rmwbench_publish_loan(rmwbench_publisher *publisher) {
 }
 
 uint32_t rmwbench_publisher_matched(rmwbench_publisher *publisher) {
-  return told([&] { return publisher->publisher.getNumSubscribers(); });
+  return infallible([&] { return publisher->publisher.getNumSubscribers(); });
 }
 
 rmwbench_subscriber *rmwbench_subscriber_new(const char *topic, uint32_t queue_size, bool udp,
@@ -186,12 +186,12 @@ rmwbench_subscriber *rmwbench_subscriber_new(const char *topic, uint32_t queue_s
 
 // After it returned, `deliver` is not called again.
 void rmwbench_subscriber_delete(rmwbench_subscriber *subscriber) {
-  told([&] { subscriber->subscriber.shutdown(); });
+  infallible([&] { subscriber->subscriber.shutdown(); });
   delete subscriber;
 }
 
 uint32_t rmwbench_subscriber_matched(rmwbench_subscriber *subscriber) {
-  return told([&] { return subscriber->subscriber.getNumPublishers(); });
+  return infallible([&] { return subscriber->subscriber.getNumPublishers(); });
 }
 
 rmwbench_server *rmwbench_server_new(const char *service, rmwbench_queue *queue,
@@ -213,12 +213,12 @@ rmwbench_server *rmwbench_server_new(const char *service, rmwbench_queue *queue,
 }
 
 void rmwbench_server_delete(rmwbench_server *server) {
-  told([&] { server->server.shutdown(); });
+  infallible([&] { server->server.shutdown(); });
   delete server;
 }
 
 void rmwbench_response(void *response, const uint8_t *data, size_t size) {
-  told([&] { static_cast<rmwbench::Response *>(response)->data.assign(data, data + size); });
+  infallible([&] { static_cast<rmwbench::Response *>(response)->data.assign(data, data + size); });
 }
 
 rmwbench_client *rmwbench_client_new(const char *service, bool persistent, rmwbench_error *error) {
@@ -232,7 +232,7 @@ rmwbench_client *rmwbench_client_new(const char *service, bool persistent, rmwbe
 }
 
 void rmwbench_client_delete(rmwbench_client *client) {
-  told([&] { client->client.shutdown(); });
+  infallible([&] { client->client.shutdown(); });
   delete client;
 }
 
@@ -240,7 +240,7 @@ void rmwbench_client_delete(rmwbench_client *client) {
 // client until the next call.
 bool rmwbench_client_call(rmwbench_client *client, const uint8_t *data, size_t size,
                           rmwbench_message *message) {
-  return told([&] {
+  return infallible([&] {
     client->request.data.assign(data, data + size);
     if (!client->client.call(client->request, client->response)) return false;
     const auto &response = client->response;
@@ -250,19 +250,19 @@ bool rmwbench_client_call(rmwbench_client *client, const uint8_t *data, size_t s
 }
 
 bool rmwbench_service_exists(const char *service) {
-  return told([&] { return ros::service::exists(service, false); });
+  return infallible([&] { return ros::service::exists(service, false); });
 }
 
 void rmwbench_param_set(const char *name) {
-  told([&] { ros::param::set(name, 1); });
+  infallible([&] { ros::param::set(name, 1); });
 }
 
 void rmwbench_param_delete(const char *name) {
-  told([&] { ros::param::del(name); });
+  infallible([&] { ros::param::del(name); });
 }
 
 uint32_t rmwbench_param_children(const char *name) {
-  return told([&]() -> uint32_t {
+  return infallible([&]() -> uint32_t {
     XmlRpc::XmlRpcValue value;
     if (!ros::param::get(name, value)) return 0;
     if (value.getType() != XmlRpc::XmlRpcValue::TypeStruct) return 0;

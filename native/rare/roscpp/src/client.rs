@@ -100,14 +100,14 @@ fn call(
         let mut answer = sys::Message::NONE;
         if client.is_null() {
             // SAFETY: the string and the error outlive the call.
-            let made = sys::made("client", |error| unsafe {
+            let new_client = sys::create("client", |error| unsafe {
                 sys::rmwbench_client_new(service.as_ptr(), persistent, error)
             });
-            let Ok(made) = made else {
+            let Ok(new_client) = new_client else {
                 counts.unanswered.fetch_add(1, Ordering::Relaxed);
                 continue;
             };
-            client = made;
+            client = new_client;
         }
         // SAFETY: a client of ours and a request that outlives the call; the answer lives until the
         // next one.

@@ -23,7 +23,7 @@ impl RosPublisher {
     pub fn new(config: &EndpointConfig, session: &Shared) -> Result<Self, Error> {
         let topic = qos::topic(config, &session.settings)?;
         let name = session.name(config)?;
-        let publisher = sys::made(format!("endpoint {}", config.endpoint), |error| {
+        let publisher = sys::create(format!("endpoint {}", config.endpoint), |error| {
             let (topic, name) = (&topic, name.as_ptr());
             // SAFETY: the string and the error outlive the call.
             unsafe { sys::rmwbench_publisher_new(name, topic.queue_size, topic.latch, error) }

@@ -47,7 +47,7 @@ impl RosService {
         let queue = session.queue(config.wait)?;
         let desk = Box::new(Desk { handler, requests: AtomicU64::new(0) });
         let context = (&raw const *desk).cast_mut().cast();
-        let server = sys::made(format!("endpoint {}", config.endpoint), |error| {
+        let server = sys::create(format!("endpoint {}", config.endpoint), |error| {
             let (name, queue) = (name.as_ptr(), queue.as_ptr());
             // SAFETY: queue and context live until the server was deleted, the error outlives the
             // call.

@@ -125,7 +125,7 @@ impl Queue {
         let spinning = wait == Wait::Callback;
         // SAFETY: ROS is started, and the error outlives the call.
         let queue =
-            sys::made("queue", |error| unsafe { sys::rmwbench_queue_new(spinning, error) })?;
+            sys::create("queue", |error| unsafe { sys::rmwbench_queue_new(spinning, error) })?;
         let closing = Arc::new(AtomicBool::new(false));
         let turn_s = match wait {
             Wait::Callback => return Ok(Queue { queue, closing, thread: None }),

@@ -51,7 +51,7 @@ impl RosSubscription {
         });
         let context = (&raw const *intake).cast_mut().cast();
         let (udp, nodelay) = (session.settings.udp, session.settings.tcp_nodelay);
-        let subscriber = sys::made(format!("endpoint {}", config.endpoint), |error| {
+        let subscriber = sys::create(format!("endpoint {}", config.endpoint), |error| {
             // SAFETY: queue and context live until the subscriber was deleted, the error outlives
             // the call.
             unsafe {

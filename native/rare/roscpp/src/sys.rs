@@ -39,14 +39,14 @@ impl Message {
 }
 
 /// The object that `make` made, or why roscpp refused it.
-pub fn made<T>(
+pub fn create<T>(
     object: impl Into<String>,
     make: impl FnOnce(*mut raw::Error) -> *mut T,
 ) -> Result<*mut T, Error> {
     let mut error = raw::Error { kind: 0, object: [0; 128], message: [0; 1920] };
-    let made = make(&raw mut error);
-    if !made.is_null() {
-        return Ok(made);
+    let pointer = make(&raw mut error);
+    if !pointer.is_null() {
+        return Ok(pointer);
     }
     // SAFETY: the shim writes a NUL after every text.
     let words = unsafe { CStr::from_ptr(error.message.as_ptr()) };

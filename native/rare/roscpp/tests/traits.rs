@@ -80,11 +80,11 @@ fn what_roscpp_throws_is_an_error_in_its_words_and_nothing_ends() {
         assert!(error.to_string().contains("a b"), "{error}");
         // The worker refuses that name itself; this shows what roscpp does with it.
         // SAFETY: the strings and the error outlive the calls.
-        let publisher = sys::made("endpoint 1", |error| unsafe {
+        let publisher = sys::create("endpoint 1", |error| unsafe {
             sys::rmwbench_publisher_new(c"/a b".as_ptr(), 1, false, error)
         });
         // SAFETY: as above.
-        let client = sys::made("endpoint 2", |error| unsafe {
+        let client = sys::create("endpoint 2", |error| unsafe {
             sys::rmwbench_client_new(c"/a b".as_ptr(), false, error)
         });
         for refused in [publisher.err().unwrap(), client.err().unwrap()] {

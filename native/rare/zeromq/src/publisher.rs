@@ -84,9 +84,9 @@ pub fn failed(error: zmq::Error) -> PublishError {
 impl Endpoint for ZmqPublisher {
     fn matched(&self) -> u32 {
         // 1: a subscription, 0: its end, also by a disconnection.
-        while let Ok(said) = self.socket.recv_msg(zmq::DONTWAIT) {
+        while let Ok(event) = self.socket.recv_msg(zmq::DONTWAIT) {
             let subscribers = self.subscribers.get();
-            match said.first() {
+            match event.first() {
                 Some(1) => self.subscribers.set(subscribers + 1),
                 Some(0) => self.subscribers.set(subscribers.saturating_sub(1)),
                 _ => {}

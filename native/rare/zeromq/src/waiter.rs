@@ -112,7 +112,9 @@ impl pump::WaitSet<Watched> for WaitSet {
         if woken {
             self.wake.clear();
         }
-        let told = self.tokens.iter().zip(&self.waiting[1..]);
-        ready.extend(told.filter(|(_, item)| woken || item.revents != 0).map(|(token, _)| *token));
+        let entries = self.tokens.iter().zip(&self.waiting[1..]);
+        ready.extend(
+            entries.filter(|(_, item)| woken || item.revents != 0).map(|(token, _)| *token),
+        );
     }
 }

@@ -33,7 +33,11 @@ pub trait Settings: Send + Sync + Sized + 'static {
 
     /// Called with the sockets of the new domain; returns notes on it. Errors: settings that were
     /// not granted.
-    fn made(&self, config: &SessionConfig, sockets: &[Socket]) -> Result<Vec<String>, Error>;
+    fn after_creation(
+        &self,
+        config: &SessionConfig,
+        sockets: &[Socket],
+    ) -> Result<Vec<String>, Error>;
 }
 
 pub type Domains<S> = Mutex<BTreeMap<u32, Weak<Domain<S>>>>;
@@ -78,13 +82,13 @@ impl<S: Settings> Domain<S> {
         let before = sockets::udp();
         // SAFETY: a plain call with a string that outlives it.
         let handle = unsafe { sys::dds_create_domain(config.domain_id, text.as_ptr()) };
-        let said = capture.lines();
+        let log_lines = capture.lines();
         if handle < 0 {
             let object = format!("profile {} in domain {}", config.profile.name, config.domain_id);
-            let message = if said.is_empty() { words(handle) } else { said.join("; ") };
+            let message = if log_lines.is_empty() { words(handle) } else { log_lines.join("; ") };
             // Cyclone returns ERROR for every failure; its log shows whether the text is wrong or
             // the machine lacks something.
-            let wrong_text = said
+            let wrong_text = log_lines
                 .iter()
                 .any(|line| line.starts_with("config:") || line.contains("configuration file"));
             return Err(if wrong_text {
@@ -95,9 +99,9 @@ impl<S: Settings> Domain<S> {
         }
         let entity = Entity::owned(handle, String::new)?;
         let mut notes: Vec<String> =
-            said.into_iter().map(|line| format!("Cyclone DDS: {line}")).collect();
+            log_lines.into_iter().map(|line| format!("Cyclone DDS: {line}")).collect();
         let new: Vec<_> = sockets::udp().into_iter().filter(|s| !before.contains(s)).collect();
-        notes.extend(settings.made(config, &new)?);
+        notes.extend(settings.after_creation(config, &new)?);
         notes.extend(sockets::describe(&new));
         Ok(Domain { notes, settings, _entity: entity })
     }

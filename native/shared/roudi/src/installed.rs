@@ -56,19 +56,20 @@ mod tests {
 
     #[test]
     fn c_is_given_the_file_or_the_error() {
-        let told = |pools: &CStr, room: usize| {
+        let write_file = |pools: &CStr, room: usize| {
             let mut error = raw::Error { kind: -1, object: [0; 128], message: [0; 1920] };
             let mut file = vec![1 as c_char; room];
             // SAFETY: each has the stated room, and every text ends with a NUL.
             unsafe {
-                let told = rmwbench_roudi_file(pools.as_ptr(), file.as_mut_ptr(), room, &mut error);
-                let text = if told == 1 { file.as_ptr() } else { error.object.as_ptr() };
-                (told, error.kind, CStr::from_ptr(text).to_str().unwrap().to_string())
+                let status =
+                    rmwbench_roudi_file(pools.as_ptr(), file.as_mut_ptr(), room, &mut error);
+                let text = if status == 1 { file.as_ptr() } else { error.object.as_ptr() };
+                (status, error.kind, CStr::from_ptr(text).to_str().unwrap().to_string())
             }
         };
         let file = written(&[Pool { chunk_bytes: 1025 << 10, chunks: 48 }]);
-        assert_eq!(told(c"1M:48", 4096), (1, -1, file));
-        assert_eq!(told(c"1M", 4096), (0, 1, "option roudi_pools".into()));
-        assert_eq!(told(c"1M:48", 16), (0, 2, "daemon roudi".into()));
+        assert_eq!(write_file(c"1M:48", 4096), (1, -1, file));
+        assert_eq!(write_file(c"1M", 4096), (0, 1, "option roudi_pools".into()));
+        assert_eq!(write_file(c"1M:48", 16), (0, 2, "daemon roudi".into()));
     }
 }

@@ -23,13 +23,13 @@ class ActionClient {
   // Reports how many goals were rejected, and how many ended without success: they bring no reply.
   virtual void account(const rmwbench_account &account) const = 0;
   // An object that an executor holds while a callback runs.
-  virtual std::weak_ptr<void> held() const = 0;
+  virtual std::weak_ptr<void> held_object() const = 0;
 };
 
 class ActionServer {
  public:
   virtual ~ActionServer() = default;
-  virtual std::weak_ptr<void> held() const = 0;
+  virtual std::weak_ptr<void> held_object() const = 0;
 };
 
 // The name of an action; its server uses this callback group, and its services for goals and

@@ -49,7 +49,7 @@ class Client final : public ActionClient {
   }
 
   bool ready() const override { return client_->action_server_is_ready(); }
-  std::weak_ptr<void> held() const override { return client_; }
+  std::weak_ptr<void> held_object() const override { return client_; }
 
   // Both counters are reported from 0 on, because the client hears of each such goal.
   void account(const rmwbench_account &account) const override {
@@ -76,8 +76,8 @@ class Server final : public ActionServer {
     };
     const auto cancel = [](std::shared_ptr<Goal>) { return rclcpp_action::CancelResponse::REJECT; };
     const auto execute = [on_goal](std::shared_ptr<Goal> goal) {
-      const auto wanted = goal->get_goal();
-      on_goal(wanted->data.data(), wanted->data.size(),
+      const auto content = goal->get_goal();
+      on_goal(content->data.data(), content->data.size(),
               [&goal](const uint8_t *payload, size_t bytes) {
                 auto result = std::make_shared<Action::Result>();
                 result->data.assign(payload, payload + bytes);
@@ -89,7 +89,7 @@ class Server final : public ActionServer {
                                                    execute, options, action.group);
   }
 
-  std::weak_ptr<void> held() const override { return server_; }
+  std::weak_ptr<void> held_object() const override { return server_; }
 
  private:
   rclcpp_action::Server<Action>::SharedPtr server_;

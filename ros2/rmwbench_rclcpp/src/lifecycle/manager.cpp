@@ -71,7 +71,7 @@ class Manager final : public Role {
  private:
   void run() {
     for (auto &managed : nodes_) {
-      told(managed, RMWBENCH_STEP_SERVICE, [&] {
+      run_step(managed, RMWBENCH_STEP_SERVICE, [&] {
         managed.change_state = node_->create_client<ChangeState>(managed.name + "/change_state");
         managed.get_state = node_->create_client<GetState>(managed.name + "/get_state");
         return is_there(*managed.get_state) ? RMWBENCH_STEP_DONE : RMWBENCH_STEP_TIMED_OUT;
@@ -79,14 +79,14 @@ class Manager final : public Role {
     }
     for (const Step &step : {CONFIGURE, ACTIVATE}) {
       for (auto &managed : nodes_)
-        told(managed, step.number, [&] { return changed(managed, step); });
+        run_step(managed, step.number, [&] { return changed(managed, step); });
     }
   }
 
   // Runs the step and reports how it ended, unless the session closed meanwhile: then the step has
   // no end.
   template <class Do>
-  void told(Managed &managed, int32_t step, Do act) {
+  void run_step(Managed &managed, int32_t step, Do act) {
     if (!managed.goes_on || stop_.load()) return;
     const int64_t asked_ns = rmwbench_now_ns();
     int32_t outcome = RMWBENCH_STEP_REFUSED;

@@ -46,11 +46,11 @@ bool tcp_answers(uint16_t port) {
 }
 
 bool udp_is_bound(uint16_t port) {
-  char wanted[8];
-  std::snprintf(wanted, sizeof wanted, ":%04X ", port);
+  char port_text[8];
+  std::snprintf(port_text, sizeof port_text, ":%04X ", port);
   std::ifstream table("/proc/net/udp");
   for (std::string line; std::getline(table, line);) {
-    if (line.find(wanted) != std::string::npos) return true;
+    if (line.find(port_text) != std::string::npos) return true;
   }
   return false;
 }

@@ -139,9 +139,9 @@ rmwbench_daemon *daemon_open(const char *name, const rmwbench_session_config *co
 const rmwbench_shared_host *on_shared_host() {
   const Rmw &rmw = current_rmw();
   static const auto without = borrowed(rmw.not_on_shared_host);
-  static const rmwbench_shared_host told{rmw.on_shared_host.c_str(), without.data(),
-                                         without.size()};
-  return rmw.on_shared_host.empty() ? nullptr : &told;
+  static const rmwbench_shared_host host_description{rmw.on_shared_host.c_str(), without.data(),
+                                                     without.size()};
+  return rmw.on_shared_host.empty() ? nullptr : &host_description;
 }
 
 const rmwbench_shared_memory *profile_shared_memory(const char *profile) {

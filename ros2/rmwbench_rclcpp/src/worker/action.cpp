@@ -53,7 +53,7 @@ class GoalClient final : public rmwbench_client {
 
   ~GoalClient() override {
     inbox_->close();
-    const std::weak_ptr<void> object = client_->held();
+    const std::weak_ptr<void> object = client_->held_object();
     client_.reset();
     receiving_.released(object);
   }
@@ -111,7 +111,7 @@ class GoalServer final : public rmwbench_service {
 
   ~GoalServer() override {
     requests_->close();
-    const std::weak_ptr<void> object = server_->held();
+    const std::weak_ptr<void> object = server_->held_object();
     server_.reset();
     receiving_.released(object);
   }

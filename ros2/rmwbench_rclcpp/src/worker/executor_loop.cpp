@@ -28,7 +28,7 @@ namespace {
 constexpr auto PATIENCE = std::chrono::seconds(2);
 constexpr auto LOOK = std::chrono::microseconds(200);
 
-struct Made {
+struct NamedExecutor {
   std::shared_ptr<rclcpp::Executor> executor;
   std::string name;
   std::function<bool()> is_spinning;
@@ -37,7 +37,7 @@ struct Made {
 // The function of the executor's own class is called, since a class with its own flag hides the
 // base's.
 template <class Kind>
-Made made(const std::shared_ptr<Kind> &executor, const std::string &name) {
+NamedExecutor named(const std::shared_ptr<Kind> &executor, const std::string &name) {
   return {executor, name, [kind = executor.get()] { return kind->is_spinning(); }};
 }
 
@@ -55,14 +55,14 @@ std::shared_ptr<Events> make_events(const rclcpp::ExecutorOptions &options) {
 #endif
 
 template <class Threaded>
-Made make_threaded(const char *name, const Settings &settings,
-                   const rclcpp::ExecutorOptions &options) {
+NamedExecutor make_threaded(const char *name, const Settings &settings,
+                            const rclcpp::ExecutorOptions &options) {
   auto executor = std::make_shared<Threaded>(options, settings.threads);
   const size_t threads = executor->get_number_of_threads();
-  return made(executor, std::string(name) + ", " + std::to_string(threads) + " threads");
+  return named(executor, std::string(name) + ", " + std::to_string(threads) + " threads");
 }
 
-Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
+NamedExecutor make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
   switch (settings.executor) {
     case Executor::multi_threaded:
       return make_threaded<rclcpp::executors::MultiThreadedExecutor>("MultiThreadedExecutor",
@@ -77,8 +77,8 @@ Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
 #endif
     case Executor::events:
 #if RMWBENCH_HAS_EVENTS_EXECUTOR
-      return made(make_events<rclcpp::experimental::executors::EventsExecutor>(options),
-                  "EventsExecutor");
+      return named(make_events<rclcpp::experimental::executors::EventsExecutor>(options),
+                   "EventsExecutor");
 #else
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor",
                   "events: this rclcpp has no EventsExecutor (it came with Iron)"};
@@ -87,16 +87,16 @@ Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
 #if RMWBENCH_HAS_STATIC_EXECUTOR
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-      return made(std::make_shared<rclcpp::executors::StaticSingleThreadedExecutor>(options),
-                  "StaticSingleThreadedExecutor");
+      return named(std::make_shared<rclcpp::executors::StaticSingleThreadedExecutor>(options),
+                   "StaticSingleThreadedExecutor");
 #pragma GCC diagnostic pop
 #else
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor",
                   "static: this rclcpp has no StaticSingleThreadedExecutor any more"};
 #endif
     default:
-      return made(std::make_shared<rclcpp::executors::SingleThreadedExecutor>(options),
-                  "SingleThreadedExecutor");
+      return named(std::make_shared<rclcpp::executors::SingleThreadedExecutor>(options),
+                   "SingleThreadedExecutor");
   }
 }
 
@@ -114,10 +114,10 @@ void wake(rclcpp::node_interfaces::NodeBaseInterface &node) {
 ExecutorLoop::ExecutorLoop(const Settings &settings, const rclcpp::Context::SharedPtr &context) {
   rclcpp::ExecutorOptions options;
   options.context = context;
-  Made found = make(settings, options);
-  executor_ = std::move(found.executor);
-  name_ = std::move(found.name);
-  is_spinning_ = std::move(found.is_spinning);
+  NamedExecutor named_executor = make(settings, options);
+  executor_ = std::move(named_executor.executor);
+  name_ = std::move(named_executor.name);
+  is_spinning_ = std::move(named_executor.is_spinning);
   thread_ = std::thread([this] {
     executor_->spin();
     returned_.store(true);

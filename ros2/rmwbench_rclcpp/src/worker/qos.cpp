@@ -12,7 +12,7 @@ rclcpp::Duration milliseconds(uint32_t value) {
 }
 
 // Every RMW has its own largest duration for an infinite one; a year is longer than any trial.
-std::string told(const rclcpp::Duration &duration) {
+std::string duration_text(const rclcpp::Duration &duration) {
   constexpr int64_t millisecond = 1'000'000, year = INT64_C(365) * 86'400'000 * millisecond;
   const int64_t ns = duration.nanoseconds();
   return ns <= 0 || ns >= year ? "without an end" : std::to_string(ns / millisecond) + " ms";
@@ -54,9 +54,10 @@ std::string topic_qos_note(const rclcpp::QoS &actual, const std::string &rmw) {
   const bool manual = actual.liveliness() == rclcpp::LivelinessPolicy::ManualByTopic;
   const bool kept = rmw != "rmw_zenoh_cpp";
   return std::string(kept ? "QoS in force" : "QoS asked for, and kept by nothing in rmw_zenoh") +
-         ": deadline " + told(actual.deadline()) + ", lifespan " + told(actual.lifespan()) +
-         ", liveliness " + (manual ? "manual by topic" : "automatic") + " with a lease " +
-         told(actual.liveliness_lease_duration());
+         ": deadline " + duration_text(actual.deadline()) + ", lifespan " +
+         duration_text(actual.lifespan()) + ", liveliness " +
+         (manual ? "manual by topic" : "automatic") + " with a lease " +
+         duration_text(actual.liveliness_lease_duration());
 }
 
 void tell_qos(const rclcpp::QoS &actual, rmwbench_granted &granted) {

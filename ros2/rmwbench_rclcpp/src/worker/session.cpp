@@ -24,25 +24,26 @@ rclcpp::Context::SharedPtr first_context(const Settings &settings) {
 }
 
 // Initialises the context with the trial's settings, and returns it.
-rclcpp::Context::SharedPtr begun(rclcpp::Context::SharedPtr made, const Settings &settings) {
+rclcpp::Context::SharedPtr initialised(rclcpp::Context::SharedPtr context,
+                                       const Settings &settings) {
   rclcpp::InitOptions options;
   options.shutdown_on_signal = false;
   if (settings.domain_id) options.set_domain_id(*settings.domain_id);
   const ZenohOverrides overrides;
-  made->init(0, nullptr, options);
+  context->init(0, nullptr, options);
   if (const std::string refused = overrides.refused(); !refused.empty()) {
-    made->shutdown("its configuration is not in force");
+    context->shutdown("its configuration is not in force");
     throw Fault{RMWBENCH_ERROR_FAILED, "session",
                 settings.rmw + " did not take all that it was configured with: " + refused};
   }
-  return made;
+  return context;
 }
 
 }  // namespace
 
 rmwbench_session::rmwbench_session(const Settings &settings_in)
     : settings(settings_in),
-      context(begun(first_context(settings), settings)),
+      context(initialised(first_context(settings), settings)),
       executor(std::make_unique<ExecutorLoop>(settings, context)) {}
 
 rmwbench_session::~rmwbench_session() {

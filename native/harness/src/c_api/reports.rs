@@ -6,8 +6,8 @@ use std::ptr::NonNull;
 
 use serde_json::Value;
 
-use super::asked::raw_qos;
 use super::raw;
+use super::requests::raw_qos;
 use super::table::{slice, text};
 use crate::middleware::{
     capabilities, Account, Configuration, Description, Error, ErrorKind, Evidence, Granted,
