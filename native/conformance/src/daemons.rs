@@ -96,10 +96,10 @@ fn of_modes<'a>(
     middleware: &'a dyn Middleware,
     modes: &'a BTreeMap<String, Value>,
 ) -> impl Iterator<Item = &'static str> + 'a {
-    let asked = |mode: &str, level: &str| modes.get(mode).is_some_and(|asked| asked == level);
+    let is_set = |mode: &str, level: &str| modes.get(mode).is_some_and(|value| value == level);
     middleware
         .mode_daemons()
         .iter()
-        .filter(move |(mode, level, _)| asked(mode, level))
+        .filter(move |(mode, level, _)| is_set(mode, level))
         .flat_map(|(_, _, names)| names.iter().copied())
 }

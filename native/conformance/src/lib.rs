@@ -212,8 +212,8 @@ pub(crate) type Outcome = Result<Verdict, String>;
 /// `AT_A_TIME` of them at once: a middleware may keep state for a whole process, and checks mostly
 /// wait.
 pub fn main(worker: &str, middleware: &dyn Middleware, arms: &[Arm]) -> ExitCode {
-    let asked = env::var(ARM).ok().and_then(|number| number.parse::<usize>().ok());
-    if let Some(arm) = asked.and_then(|number| arms.get(number)) {
+    let arm_number = env::var(ARM).ok().and_then(|number| number.parse::<usize>().ok());
+    if let Some(arm) = arm_number.and_then(|number| arms.get(number)) {
         return alone(worker, middleware, arm);
     }
     if said_why_not(middleware) {

@@ -148,7 +148,7 @@ pub fn session(profile: &Profile, domain_id: u32) -> SessionConfig {
 }
 
 /// A session of this profile in domain 0 that requests these modes.
-pub fn asked(profile: &Profile, modes: &[(&str, Value)]) -> SessionConfig {
+pub fn session_with_modes(profile: &Profile, modes: &[(&str, Value)]) -> SessionConfig {
     let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
     SessionConfig { modes, ..session(profile, 0) }
 }

@@ -112,11 +112,11 @@ pub fn check_asked(description: &Description, config: &SessionConfig) -> Result<
 pub fn check_granted(description: &Description, config: &SessionConfig) -> Result<(), Error> {
     for (name, level) in &config.modes {
         let described = description.modes.get(name).map_or("", String::as_str);
-        let asked = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
-        if !described.split('|').any(|level| level == asked || level == "N") {
+        let level_text = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
+        if !described.split('|').any(|level| level == level_text || level == "N") {
             return Err(Error::unsupported(
                 object(name),
-                format!("{asked}: {} has {described}", description.middleware),
+                format!("{level_text}: {} has {described}", description.middleware),
             ));
         }
     }
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    fn asked(name: &str, level: Value) -> SessionConfig {
+    fn config_with(name: &str, level: Value) -> SessionConfig {
         let profile = Profile {
             name: "p".into(),
             format: "none".into(),
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn every_mode_that_is_not_described_is_refused_with_its_reason() {
         let refusal =
-            |name: &str, level| check_asked(&description(), &asked(name, level)).unwrap_err();
+            |name: &str, level| check_asked(&description(), &config_with(name, level)).unwrap_err();
         assert_eq!(
             refusal("security", json!(true)),
             Error::unsupported("mode security", "this build has no plug-ins")
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(refusal("batching", json!(true)).kind, ErrorKind::Unsupported);
         let bare = Description { modes: BTreeMap::new(), ..description() };
         assert_eq!(
-            check_asked(&bare, &asked("threads", json!(2))).unwrap_err().kind,
+            check_asked(&bare, &config_with("threads", json!(2))).unwrap_err().kind,
             ErrorKind::Unsupported
         );
         for (name, level) in [
@@ -220,14 +220,14 @@ mod tests {
             );
         }
         assert!(
-            check_asked(&description(), &asked("transport", json!("tcp"))).is_ok(),
+            check_asked(&description(), &config_with("transport", json!("tcp"))).is_ok(),
             "the middleware says why it has no tcp"
         );
     }
 
     #[test]
     fn a_level_that_is_not_described_does_not_pass_as_granted() {
-        let granted = |name: &str, level| check_granted(&description(), &asked(name, level));
+        let granted = |name: &str, level| check_granted(&description(), &config_with(name, level));
         assert!(granted("transport", json!("udp")).is_ok() && granted("threads", json!(7)).is_ok());
         let error = granted("transport", json!("tcp")).unwrap_err();
         assert!(
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_mode_is_taken_in_its_shape() {
-        let config = asked("threads", json!(4));
+        let config = config_with("threads", json!(4));
         assert_eq!(config.mode::<u32>("threads").unwrap(), Some(4));
         assert_eq!(config.mode::<String>("transport").unwrap(), None);
         assert_eq!(config.mode::<bool>("threads").unwrap_err().object, "mode threads");
@@ -248,11 +248,11 @@ mod tests {
             Peers,
         }
         assert!(matches!(
-            asked("discovery", json!("peers")).mode("discovery"),
+            config_with("discovery", json!("peers")).mode("discovery"),
             Ok(Some(Discovery::Peers))
         ));
         let error =
-            asked("discovery", json!("routers")).mode::<Discovery>("discovery").unwrap_err();
+            config_with("discovery", json!("routers")).mode::<Discovery>("discovery").unwrap_err();
         assert!(
             error.kind == ErrorKind::Unsupported && error.message.starts_with("routers: "),
             "{error}"

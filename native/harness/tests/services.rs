@@ -54,11 +54,15 @@ fn a_request_and_its_reply_are_two_messages_joined_by_cause() {
         "probes leave no record"
     );
     play.ok(start(1, 50, GRACE_MS));
-    let (asked, answered) = (
+    let (client_account, answered) = (
         play.finished(1, Duration::from_secs(2)).unwrap(),
         play.finished(2, Duration::from_secs(2)).unwrap(),
     );
-    assert_eq!((&asked["sent"], &asked["last_seq"]), (&json!(10), &json!(9)), "{asked}");
+    assert_eq!(
+        (&client_account["sent"], &client_account["last_seq"]),
+        (&json!(10), &json!(9)),
+        "{client_account}"
+    );
     assert_eq!(
         (&answered["scheduled"], &answered["sent"], &answered["last_seq"]),
         (&json!(10), &json!(10), &json!(9)),

@@ -127,8 +127,9 @@ fn a_held_publish_call_holds_others_up_only_where_they_share_its_thread() {
         play.ok(create("n", vec![publisher(1, periodic(5)), publisher(2, periodic(5))]));
         *play.stage.blocked_alone.lock().unwrap() = Some("endpoint 1".into());
         play.stage.blocked.store(true, Ordering::Relaxed);
-        let asked = start(1, 10_000, 0);
-        let answer = play.ok(if schedule.is_empty() { asked } else { scheduled(asked, schedule) });
+        let command = start(1, 10_000, 0);
+        let answer =
+            play.ok(if schedule.is_empty() { command } else { scheduled(command, schedule) });
         let schedule = if schedule.is_empty() { "own" } else { schedule };
         assert_eq!(answer, json!({"schedule": schedule}), "what is done is told");
         while !play.stage.waiting.load(Ordering::Relaxed) {
@@ -405,7 +406,7 @@ fn a_collect_that_is_read_before_the_timer_has_the_snapshots() {
 fn a_drain_waits_longer_once_it_shows_how_slow_the_stream_is() {
     let mut play = play();
     play.ok(create("n", vec![endpoint(2, "subscription", "t")]));
-    let asked = json!({
+    let command = json!({
         "cmd": "drain", "expect": {"2": {"1": 9}}, "timeout_ns": 5_000 * MS,
         "quiet_ns": 100 * MS, "quiet_latencies": 3,
     });
@@ -416,7 +417,7 @@ fn a_drain_waits_longer_once_it_shows_how_slow_the_stream_is() {
         stage.deliver_intended(2, 1, 0, taken_ns - 200 * MS);
         taken_ns
     });
-    let drained = play.ok(asked);
+    let drained = play.ok(command);
     let silent_ns = drained["time_ns"].as_i64().unwrap() - slow.join().unwrap();
     assert!(silent_ns >= 600 * MS, "it ended {} ms after a message of 200 ms", silent_ns / MS);
 }
@@ -435,7 +436,7 @@ fn probes_are_counted_by_who_sends_and_who_hears_them() {
     assert_eq!(play.ok(json!({"cmd": "probe"}))["sent"], json!({"1": 1, "3": 1}));
     let again = play.ok(json!({"cmd": "probe", "endpoints": [1]}));
     assert_eq!(again["sent"], json!({"1": 2}), "the others send no further probe");
-    let asked = |quiet_ms: i64| {
+    let settle = |quiet_ms: i64| {
         json!({
             "cmd": "settle", "expect": {"2": {"1": 3}}, "timeout_ns": 5_000 * MS,
             "quiet_ns": quiet_ms * MS,
@@ -446,14 +447,14 @@ fn probes_are_counted_by_who_sends_and_who_hears_them() {
     stage.deliver_probe(2, 1, 2);
     stage.deliver_probe(2, 1, 2); // this is a copy
     stage.deliver(2, 1, 1); // a message is no probe
-    let quiet = play.ok(asked(50));
+    let quiet = play.ok(settle(50));
     assert_eq!((&quiet["complete"], &quiet["quiet"]), (&json!(false), &json!(true)));
     assert_eq!(quiet["heard"], json!({"2": {"1": {"count": 2, "seen": 3}}}));
     let late = thread::spawn(move || {
         thread::sleep(Duration::from_millis(50));
         stage.deliver_probe(2, 1, 1);
     });
-    let settled = play.ok(asked(4_000));
+    let settled = play.ok(settle(4_000));
     late.join().unwrap();
     assert_eq!(settled["heard"], json!({"2": {"1": {"count": 3, "seen": 3}}}));
     assert_eq!((&settled["complete"], &settled["quiet"]), (&json!(true), &json!(false)));

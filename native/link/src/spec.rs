@@ -488,14 +488,14 @@ mod tests {
 
     #[test]
     fn a_policer_is_told_as_it_was_asked() {
-        for asked in [
+        for text in [
             r#"{"rate_bps":10000000,"burst_bytes":64000,"protocol":"udp"}"#,
             r#"{"rate_bps":10000000,"burst_bytes":64000}"#,
             r#"{"packets_per_s":100,"burst_packets":1,"protocol":"tcp"}"#,
         ] {
             assert_eq!(
-                serde_json::to_string(&serde_json::from_str::<Police>(asked).unwrap()).unwrap(),
-                asked
+                serde_json::to_string(&serde_json::from_str::<Police>(text).unwrap()).unwrap(),
+                text
             );
         }
     }

@@ -20,7 +20,7 @@ pub use ours::Ours;
 pub use turns::{run as take_turns, Compared, Load, Path, Round, LOADS};
 
 /// The requests of the command line.
-pub struct Asked<'a> {
+pub struct Selection<'a> {
     pub parts: Vec<&'a str>,
     /// The number of rounds for each round that a bench has by default: more take longer and give a
     /// narrower interval.
@@ -32,11 +32,11 @@ pub struct Asked<'a> {
 pub fn main(
     bench: &str,
     parts: &[&str],
-    run: impl FnOnce(&Asked<'_>) -> Result<(), String>,
+    run: impl FnOnce(&Selection<'_>) -> Result<(), String>,
 ) -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let asked = match asked(&arguments, parts) {
-        Ok(asked) => asked,
+    let selection = match parse(&arguments, parts) {
+        Ok(selection) => selection,
         Err(message) => {
             eprintln!("rmwbench-bench-{bench}: {message}\nusage: rmwbench-bench-{bench} [{}]... [--times N]", parts.join("|"));
             return ExitCode::from(2);
@@ -46,7 +46,7 @@ pub fn main(
         return code;
     }
     line::keep_stdout();
-    match run(&asked) {
+    match run(&selection) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("rmwbench-bench-{bench}: {message}");
@@ -55,27 +55,27 @@ pub fn main(
     }
 }
 
-fn asked<'a>(arguments: &'a [String], parts: &[&'a str]) -> Result<Asked<'a>, String> {
-    let mut asked = Asked { parts: Vec::new(), times: 1 };
+fn parse<'a>(arguments: &'a [String], parts: &[&'a str]) -> Result<Selection<'a>, String> {
+    let mut selection = Selection { parts: Vec::new(), times: 1 };
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         if argument == "--times" {
             let times = arguments.next().ok_or("--times: expected a number")?;
-            asked.times = times
+            selection.times = times
                 .parse()
                 .ok()
                 .filter(|n| *n > 0)
                 .ok_or(format!("--times: expected a number from 1, found {times}"))?;
         } else if parts.contains(&argument.as_str()) {
-            asked.parts.push(argument);
+            selection.parts.push(argument);
         } else {
             return Err(format!("no part {argument}"));
         }
     }
-    if asked.parts.is_empty() {
-        asked.parts = parts.to_vec();
+    if selection.parts.is_empty() {
+        selection.parts = parts.to_vec();
     }
-    Ok(asked)
+    Ok(selection)
 }
 
 #[cfg(test)]
@@ -86,7 +86,8 @@ mod tests {
     fn arguments_are_parts_and_a_factor_and_nothing_else() {
         let of = |text: &str| {
             let arguments: Vec<String> = text.split_whitespace().map(str::to_string).collect();
-            asked(&arguments, &["copy", "loan"]).map(|asked| (asked.parts.join(" "), asked.times))
+            parse(&arguments, &["copy", "loan"])
+                .map(|selection| (selection.parts.join(" "), selection.times))
         };
         assert_eq!(of(""), Ok(("copy loan".into(), 1)));
         assert_eq!(of("loan --times 4"), Ok(("loan".into(), 4)));

@@ -22,12 +22,12 @@ use rmwbench_harness::middleware::{Middleware, Wait};
 use network::{session, READING, WRITING};
 
 fn main() -> ExitCode {
-    rmwbench_bench::main("cyclonedds", &["bare", "ddsperf"], |asked| {
-        asked.parts.iter().try_for_each(|part| {
+    rmwbench_bench::main("cyclonedds", &["bare", "ddsperf"], |selection| {
+        selection.parts.iter().try_for_each(|part| {
             if *part == "bare" {
-                against_bare(asked.times)
+                against_bare(selection.times)
             } else {
-                ddsperf::run(asked.times)
+                ddsperf::run(selection.times)
             }
         })
     })

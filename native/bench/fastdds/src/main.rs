@@ -22,7 +22,7 @@ const OUR_DOMAIN: u32 = 1;
 const BARE_DOMAIN: u32 = 2;
 
 fn main() -> ExitCode {
-    rmwbench_bench::main("fastdds", &["bare"], |asked| {
+    rmwbench_bench::main("fastdds", &["bare"], |selection| {
         let session = profile::session(OUR_DOMAIN, 7);
         take_turns(
             &Compared {
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
                 bare: &|round| Ok(Box::new(bare::Bare::open(BARE_DOMAIN, round)?)),
             },
             &LOADS,
-            asked.times,
+            selection.times,
         )
     })
 }

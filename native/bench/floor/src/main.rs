@@ -26,11 +26,11 @@ fn main() -> ExitCode {
             };
         }
     }
-    rmwbench_bench::main("floor", &["record", "spin", "futex", "open_loop"], |asked| {
-        asked.parts.iter().try_for_each(|part| match *part {
+    rmwbench_bench::main("floor", &["record", "spin", "futex", "open_loop"], |selection| {
+        selection.parts.iter().try_for_each(|part| match *part {
             "record" => record::run(),
-            "open_loop" => open_loop::run(asked.times),
-            kind => pingpong::run(kind, asked.times),
+            "open_loop" => open_loop::run(selection.times),
+            kind => pingpong::run(kind, selection.times),
         })
     })
 }

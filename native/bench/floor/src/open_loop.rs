@@ -40,10 +40,10 @@ pub fn run(times: usize) -> Result<(), String> {
 }
 
 fn at_rate(period_ns: i64, wait: Wait, times: usize) -> Result<(), String> {
-    let asked = 1e9 / period_ns as f64;
+    let requested = 1e9 / period_ns as f64;
     // If the requested rate is not above the promise, nothing can exceed the promise: one run shows
     // that the schedule keeps pace.
-    let exceeds = asked > PROMISED_PER_SECOND;
+    let exceeds = requested > PROMISED_PER_SECOND;
     let (mut rates, mut runs) = (Vec::new(), Vec::new());
     for _ in 0..if exceeds { RUNS * times } else { 1 } {
         let (rate, details) = once(period_ns, wait)?;
@@ -53,14 +53,14 @@ fn at_rate(period_ns: i64, wait: Wait, times: usize) -> Result<(), String> {
     let waits = if wait == Wait::Poll { "spinning" } else { "waiting" };
     let line = Line {
         bench: "floor",
-        name: &format!("open loop, {asked:.0} messages/s asked, reader {waits} / 500 000"),
+        name: &format!("open loop, {requested:.0} messages/s asked, reader {waits} / 500 000"),
         message_bytes: 64,
         metric: "recorded_rate",
         unit: "messages/s",
         limit: if exceeds { Limit::AtLeast(1.0) } else { Limit::None },
     };
     let mut line = line.of_pairs(&rates, &vec![PROMISED_PER_SECOND; rates.len()]);
-    line["details"] = json!({"asked_per_second": asked, "wait": wait, "median_per_second": ratio::median(&rates), "runs": runs});
+    line["details"] = json!({"asked_per_second": requested, "wait": wait, "median_per_second": ratio::median(&rates), "runs": runs});
     print(&line);
     Ok(())
 }

@@ -12,23 +12,23 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use iceoryx2::prelude::*;
-use rmwbench_bench::{take_turns, Asked, Compared, Limit, Ours, LOADS};
+use rmwbench_bench::{take_turns, Compared, Limit, Ours, Selection, LOADS};
 use rmwbench_harness::middleware::{Middleware, Profile, SessionConfig, Wait};
 use rmwbench_iceoryx2::Iceoryx2;
 
 use bare::{Bare, Waits};
 
 fn main() -> ExitCode {
-    rmwbench_bench::main("iceoryx2", &["copy", "loan", "listener"], |asked| {
+    rmwbench_bench::main("iceoryx2", &["copy", "loan", "listener"], |selection| {
         let root =
             std::env::temp_dir().join(format!("rmwbench-bench-iceoryx2-{}", std::process::id()));
-        let result = run(asked, &root);
+        let result = run(selection, &root);
         let _ = std::fs::remove_dir_all(&root);
         result
     })
 }
 
-fn run(asked: &Asked<'_>, root: &Path) -> Result<(), String> {
+fn run(selection: &Selection<'_>, root: &Path) -> Result<(), String> {
     set_log_level(LogLevel::Warn);
     std::fs::create_dir_all(root).map_err(|e| e.to_string())?;
     let untouched = Iceoryx2.describe().profiles.remove(0);
@@ -45,7 +45,7 @@ fn run(asked: &Asked<'_>, root: &Path) -> Result<(), String> {
         domain_id: 0,
         trial_nonce: 7,
     };
-    for path in &asked.parts {
+    for path in &selection.parts {
         let loan = *path == "loan";
         let waits = if *path == "listener" { Waits::InListener } else { Waits::OnWaitSet };
         let limit = if *path == "listener" { Limit::None } else { Limit::EQUIVALENT };
@@ -61,7 +61,7 @@ fn run(asked: &Asked<'_>, root: &Path) -> Result<(), String> {
                 Ok(Box::new(Bare::open(&config, round, loan, waits).map_err(|e| e.to_string())?))
             },
         };
-        take_turns(&compared, &LOADS, asked.times)?;
+        take_turns(&compared, &LOADS, selection.times)?;
     }
     Ok(())
 }

@@ -12,22 +12,22 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rmwbench_bench::{take_turns, Asked, Compared, Limit, Ours, LOADS};
+use rmwbench_bench::{take_turns, Compared, Limit, Ours, Selection, LOADS};
 use rmwbench_harness::middleware::{Middleware, Profile, SessionConfig, Wait};
 use rmwbench_zenoh::Zenoh;
 use zenoh::Config;
 
 fn main() -> ExitCode {
-    rmwbench_bench::main("zenoh", &["block", "callback"], |asked| {
+    rmwbench_bench::main("zenoh", &["block", "callback"], |selection| {
         let root =
             std::env::temp_dir().join(format!("rmwbench-bench-zenoh-{}", std::process::id()));
-        let result = run(asked, &root);
+        let result = run(selection, &root);
         let _ = std::fs::remove_dir_all(&root);
         result
     })
 }
 
-fn run(asked: &Asked<'_>, root: &Path) -> Result<(), String> {
+fn run(selection: &Selection<'_>, root: &Path) -> Result<(), String> {
     std::fs::create_dir_all(root).map_err(|e| e.to_string())?;
     let profile = Zenoh
         .describe()
@@ -49,7 +49,7 @@ fn run(asked: &Asked<'_>, root: &Path) -> Result<(), String> {
         domain_id: 0,
         trial_nonce: nonce,
     };
-    for name in &asked.parts {
+    for name in &selection.parts {
         let wait = if *name == "callback" { Wait::Callback } else { Wait::Block };
         let compared = Compared {
             bench: "zenoh",
@@ -64,7 +64,7 @@ fn run(asked: &Asked<'_>, root: &Path) -> Result<(), String> {
                 Ok(Box::new(bare::Bare::open(configs, round, wait).map_err(|e| e.to_string())?))
             },
         };
-        take_turns(&compared, &LOADS, asked.times)?;
+        take_turns(&compared, &LOADS, selection.times)?;
     }
     Ok(())
 }

@@ -68,12 +68,12 @@ fn levels_of(name: &str, levels: Levels) -> Vec<Value> {
     }
 }
 
-fn asked(name: &str, level: &Value) -> BTreeMap<String, Value> {
+fn one_mode(name: &str, level: &Value) -> BTreeMap<String, Value> {
     BTreeMap::from([(name.to_string(), level.clone())])
 }
 
 fn refused(context: &Context<'_>, name: &str, level: Value, kind: ErrorKind) -> Result<(), String> {
-    match Rig::empty(context).open_with_modes(&[], asked(name, &level)) {
+    match Rig::empty(context).open_with_modes(&[], one_mode(name, &level)) {
         Err(error) if error.is(kind) && error.text.contains(&format!("mode {name}: ")) => Ok(()),
         other => Err(format!(
             "mode {name} {level}: expected {kind:?} about mode {name}, found {other:?}"
@@ -92,7 +92,7 @@ fn carries(context: &Context<'_>, name: &str, level: &Value) -> Result<(), Failu
     let apart = context.lacks("inter_process").is_none() && level != "intra_process";
     let processes = if apart { vec![talker, listener] } else { vec![[talker, listener].concat()] };
     for nodes in &processes {
-        let (_, opened) = rig.open_with_modes(&[nodes], asked(name, level))?;
+        let (_, opened) = rig.open_with_modes(&[nodes], one_mode(name, level))?;
         let configuration: Option<Configuration> = opened
             .get("configuration")
             .map(|c| serde_json::from_value(c.clone()))

@@ -25,12 +25,12 @@ pub fn granted(context: &Context<'_>) -> Outcome {
                 [(Durability::Volatile, ""), (Durability::TransientLocal, "transient_local")]
             {
                 endpoint += 2;
-                let asked = Qos { reliability, durability, history, depth, ..Qos::default() };
+                let requested = Qos { reliability, durability, history, depth, ..Qos::default() };
                 let what = format!("{reliability_name} {history_name} {depth} {durability_name}");
                 let topic = format!("qos{endpoint}");
                 let mut writer = publisher(endpoint, &topic, 100, periodic(10), 0);
                 let mut reader = subscription(endpoint + 1, &topic, 100, 0);
-                (writer.qos, reader.qos) = (asked.clone(), asked.clone());
+                (writer.qos, reader.qos) = (requested.clone(), requested.clone());
                 let nodes = vec![node("talker", vec![writer]), node("listener", vec![reader])];
                 let mut rig = Rig::empty(context);
                 rig.open(&[&nodes])?;
@@ -52,7 +52,7 @@ pub fn granted(context: &Context<'_>) -> Outcome {
                                 reply["endpoints"][endpoint.to_string()].clone(),
                             )
                             .map_err(|e| format!("{what}: endpoint {endpoint}: {e}"))?;
-                            expect_same(&asked, &granted)
+                            expect_same(&requested, &granted)
                                 .map_err(|e| format!("{what}: endpoint {endpoint}: {e}"))?;
                         }
                     }
@@ -64,15 +64,15 @@ pub fn granted(context: &Context<'_>) -> Outcome {
     Ok(if declared.is_empty() { Verdict::Passed } else { Verdict::Declared(declared.join("; ")) })
 }
 
-fn expect_same(asked: &Qos, granted: &Granted) -> Result<(), String> {
-    let same = asked.reliability == granted.qos.reliability
-        && asked.durability == granted.qos.durability
-        && asked.history == granted.qos.history
-        && (asked.history == History::KeepAll || asked.depth == granted.qos.depth);
+fn expect_same(requested: &Qos, granted: &Granted) -> Result<(), String> {
+    let same = requested.reliability == granted.qos.reliability
+        && requested.durability == granted.qos.durability
+        && requested.history == granted.qos.history
+        && (requested.history == History::KeepAll || requested.depth == granted.qos.depth);
     if same {
         Ok(())
     } else {
-        Err(format!("asked {asked:?}, granted {:?}", granted.qos))
+        Err(format!("asked {requested:?}, granted {:?}", granted.qos))
     }
 }
 

@@ -254,14 +254,15 @@ fn expect_answered(
         return Err(format!("the service counts {end:?}, its records {replies} replies"));
     }
     for client in clients {
-        let asked = rig.sent(*client)?.iter().filter(|s| s.flags & sent_flag::FAILED == 0).count();
+        let request_count =
+            rig.sent(*client)?.iter().filter(|s| s.flags & sent_flag::FAILED == 0).count();
         let answered = rig.answered(*client)?.len();
-        if asked == 0
+        if request_count == 0
             || answered == 0
-            || (rig.is_reliable() && answered != asked && !rig.context.shows("services"))
+            || (rig.is_reliable() && answered != request_count && !rig.context.shows("services"))
         {
             return Err(format!(
-                "client {client} asked {asked} times and was answered {answered} times"
+                "client {client} asked {request_count} times and was answered {answered} times"
             ));
         }
     }
@@ -273,8 +274,8 @@ fn expect_right(rig: &Rig<'_>, clients: &[u32]) -> Result<(), String> {
     let replies = dense(SERVICE, rig.sent(SERVICE)?.iter().map(|s| s.seq))?;
     let mut requests = BTreeSet::new();
     for client in clients {
-        let asked = dense(*client, rig.sent(*client)?.iter().map(|s| s.seq))?;
-        requests.extend((0..asked).map(|seq| (*client, seq)));
+        let request_count = dense(*client, rig.sent(*client)?.iter().map(|s| s.seq))?;
+        requests.extend((0..request_count).map(|seq| (*client, seq)));
     }
     let mut handled = BTreeSet::new();
     for slot in rig.received(SERVICE)? {

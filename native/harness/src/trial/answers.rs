@@ -84,9 +84,9 @@ impl Trial<'_> {
         matched: &mut BTreeMap<u32, MatchedEndpoint>,
     ) -> Option<Result<Value, Error>> {
         let mut missing = None;
-        let asked = |endpoint: &u32| only.is_none_or(|list| list.contains(endpoint));
+        let is_selected = |endpoint: &u32| only.is_none_or(|list| list.contains(endpoint));
         let publishers =
-            self.publishers.iter().filter(|(e, _)| asked(e)).filter_map(|(endpoint, p)| {
+            self.publishers.iter().filter(|(e, _)| is_selected(e)).filter_map(|(endpoint, p)| {
                 match p.slot.publisher.try_lock() {
                     Ok(guard) => {
                         Some((*endpoint, p.matches, Some(guard.as_ref()?.publisher().matched())))
@@ -94,9 +94,10 @@ impl Trial<'_> {
                     Err(_) => Some((*endpoint, p.matches, None)),
                 }
             });
-        let readers = self.readers.iter().filter(|(e, _)| asked(e)).filter_map(|(endpoint, r)| {
-            Some((*endpoint, r.matches, Some(r.source.as_ref()?.matched())))
-        });
+        let readers =
+            self.readers.iter().filter(|(e, _)| is_selected(e)).filter_map(|(endpoint, r)| {
+                Some((*endpoint, r.matches, Some(r.source.as_ref()?.matched())))
+            });
         for (endpoint, expected, actual) in publishers.chain(readers) {
             match actual {
                 Some(actual) if actual >= expected => {

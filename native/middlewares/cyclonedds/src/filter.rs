@@ -31,7 +31,7 @@ pub struct Filter {
 
 impl Filter {
     /// The filter that an endpoint requests; None if it requests none. Errors: another expression.
-    pub fn asked(config: &EndpointConfig, wire: &Wire) -> Result<Option<Filter>, Error> {
+    pub fn from_config(config: &EndpointConfig, wire: &Wire) -> Result<Option<Filter>, Error> {
         let Some(expression) = &config.qos.content_filter else { return Ok(None) };
         Ok(Some(Filter {
             percent: percent(expression, config.endpoint)?,

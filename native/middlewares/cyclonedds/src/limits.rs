@@ -19,7 +19,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    pub fn asked(config: &SessionConfig) -> Result<Limits, Error> {
+    pub fn from_config(config: &SessionConfig) -> Result<Limits, Error> {
         let max_blocking_ms: Option<u64> = config.option(MAX_BLOCKING, None)?;
         let max_samples: Option<u32> = config.option(MAX_SAMPLES, None)?;
         let max_samples = match max_samples.map(i32::try_from) {
@@ -39,7 +39,7 @@ impl Limits {
 
     /// The QoS of an endpoint within these limits.
     pub fn qos(&self, config: &EndpointConfig) -> Result<DdsQos, Error> {
-        let qos = DdsQos::asked(config, self.max_blocking_ns)?;
+        let qos = DdsQos::from_config(config, self.max_blocking_ns)?;
         if self.max_samples != UNLIMITED {
             let (pointer, max_samples) = (qos.as_ptr().cast(), self.max_samples);
             // SAFETY: the pointer is ours.

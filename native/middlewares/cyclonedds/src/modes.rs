@@ -78,32 +78,32 @@ fn unsupported(mode: &str, why: impl Into<String>) -> Error {
 impl Modes {
     /// The modes that `config` requests. Errors: levels that Cyclone, or this build of it, does not
     /// have.
-    pub fn asked(config: &SessionConfig) -> Result<Modes, Error> {
-        let asked = Modes {
+    pub fn from_config(config: &SessionConfig) -> Result<Modes, Error> {
+        let modes = Modes {
             transport: config.mode("transport")?,
             batching: config.mode("batching")?,
             discovery: config.mode("discovery")?,
             threads: config.mode("threads")?,
         };
-        match asked.transport {
+        match modes.transport {
             Some(Transport::Tcp) => return Err(unsupported("transport", NO_TCP)),
             Some(Transport::Unix) => return Err(unsupported("transport", NO_UNIX)),
             _ => (),
         }
-        if asked.discovery == Some(Discovery::Server) {
+        if modes.discovery == Some(Discovery::Server) {
             return Err(unsupported("discovery", NO_SERVER));
         }
         if config.mode("security")? == Some(true) {
             return Err(unsupported("security", NO_SECURITY));
         }
-        if let Some(threads) = asked.threads.filter(|n| !(1..=3).contains(n)) {
+        if let Some(threads) = modes.threads.filter(|n| !(1..=3).contains(n)) {
             let why =
                 format!("{threads}: Cyclone DDS receives with one thread, or with one for each of its sockets (2 or 3), no other number");
             return Err(unsupported("threads", why));
         }
-        if asked.transport == Some(Transport::IntraProcess) {
+        if modes.transport == Some(Transport::IntraProcess) {
             for (name, given) in
-                [("discovery", asked.discovery.is_some()), ("threads", asked.threads.is_some())]
+                [("discovery", modes.discovery.is_some()), ("threads", modes.threads.is_some())]
             {
                 if given {
                     return Err(unsupported(
@@ -113,7 +113,7 @@ impl Modes {
                 }
             }
         }
-        Ok(asked)
+        Ok(modes)
     }
 
     /// The configuration in force: `profile` without the settings that the modes replace, and the
@@ -219,10 +219,10 @@ impl Modes {
                 format!("{level}: the interface that Cyclone DDS picked here does no multicast"),
             ));
         }
-        let Some(asked) = self.threads.map(|n| n as usize) else { return Ok(()) };
+        let Some(expected) = self.threads.map(|n| n as usize) else { return Ok(()) };
         let (begun, mut threads, mut since) = (Instant::now(), receive_threads(), Instant::now());
         // Threads set their names one after the other: two named threads may be two of three.
-        while begun.elapsed() < NAMED_WITHIN && (threads < asked || since.elapsed() < SETTLED) {
+        while begun.elapsed() < NAMED_WITHIN && (threads < expected || since.elapsed() < SETTLED) {
             std::thread::sleep(Duration::from_millis(1));
             let now = receive_threads();
             if now != threads {
@@ -230,9 +230,9 @@ impl Modes {
             }
         }
         match threads {
-            threads if threads == asked => Ok(()),
+            threads if threads == expected => Ok(()),
             threads => {
-                let why = format!("{asked}: Cyclone DDS made {threads} receive threads for the sockets that it has here");
+                let why = format!("{expected}: Cyclone DDS made {threads} receive threads for the sockets that it has here");
                 Err(unsupported("threads", why))
             }
         }
@@ -279,18 +279,18 @@ mod tests {
     const SHM: &str = include_str!("../profiles/shm.xml");
     const UNTOUCHED: &str = include_str!("../profiles/untouched.xml");
 
-    fn asked(modes: &[(&str, Value)]) -> Result<Modes, Error> {
-        Modes::asked(&pair::asked(&pair::profile("xml", ""), modes))
+    fn modes_with(modes: &[(&str, Value)]) -> Result<Modes, Error> {
+        Modes::from_config(&pair::session_with_modes(&pair::profile("xml", ""), modes))
     }
 
     fn applied(mode: &str, level: Value, profile: &str) -> String {
-        asked(&[(mode, level)]).unwrap().apply(profile).unwrap()
+        modes_with(&[(mode, level)]).unwrap().apply(profile).unwrap()
     }
 
     #[test]
     fn without_modes_a_profile_stays_as_it_is() {
         for profile in [SHM, UNTOUCHED, "<!-- only this -->"] {
-            assert_eq!(asked(&[]).unwrap().apply(profile).unwrap(), profile);
+            assert_eq!(modes_with(&[]).unwrap().apply(profile).unwrap(), profile);
         }
     }
 
@@ -317,27 +317,27 @@ mod tests {
             ("security", json!(true), "without DDS Security"),
             ("threads", json!(4), "no other number"),
         ] {
-            let error = asked(&[(mode, level)]).unwrap_err();
+            let error = modes_with(&[(mode, level)]).unwrap_err();
             assert_eq!(
                 (error.kind, error.object.as_str()),
                 (ErrorKind::Unsupported, format!("mode {mode}").as_str())
             );
             assert!(error.message.contains(words), "{error}");
         }
-        assert!(asked(&[("security", json!(false))]).is_ok());
-        let error =
-            asked(&[("transport", json!("intra_process")), ("threads", json!(1))]).unwrap_err();
+        assert!(modes_with(&[("security", json!(false))]).is_ok());
+        let error = modes_with(&[("transport", json!("intra_process")), ("threads", json!(1))])
+            .unwrap_err();
         assert_eq!(error.object, "mode threads");
     }
 
     #[test]
     fn a_level_that_is_not_in_force_is_refused() {
-        let threads = asked(&[("threads", json!(3))]).unwrap();
+        let threads = modes_with(&[("threads", json!(3))]).unwrap();
         assert!(threads.check_granted(|| 3, false).is_ok());
         for level in ["multicast", "spdp"] {
-            let asked = asked(&[("discovery", json!(level))]).unwrap();
-            assert!(asked.check_granted(|| 1, true).is_ok());
-            let error = asked.check_granted(|| 1, false).unwrap_err();
+            let modes = modes_with(&[("discovery", json!(level))]).unwrap();
+            assert!(modes.check_granted(|| 1, true).is_ok());
+            let error = modes.check_granted(|| 1, false).unwrap_err();
             assert!(error.message.starts_with(&format!("{level}: ")), "{error}");
         }
         assert!(threads

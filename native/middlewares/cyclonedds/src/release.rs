@@ -43,7 +43,7 @@ impl Types for ThisRelease {
 
     fn session(config: &SessionConfig) -> Result<Session, Error> {
         let topics = config.option("topic", None)?;
-        let limits = Limits::asked(config)?;
+        let limits = Limits::from_config(config)?;
         let period =
             Duration::from_micros(config.option(batch::PERIOD, batch::DEFAULT_PERIOD_US)?.max(1));
         let batches = match config.mode("batching")? {
@@ -86,8 +86,8 @@ impl Release for ThisRelease {
             filter::percent(expression, config.endpoint)?;
         }
         let (session, settings) = (&parents.session.release_data, &parents.session.domain.settings);
-        let asked = session.limits.qos(config)?;
-        let qos = asked.as_ptr().cast();
+        let dds_qos = session.limits.qos(config)?;
+        let qos = dds_qos.as_ptr().cast();
         match kind(parents, config, side) {
             Kind::Descriptor => settings.check_roudi(&format!("endpoint {}", config.endpoint))?,
             // SAFETY: the pointer is ours; no instances, so no names are read.
@@ -100,7 +100,7 @@ impl Release for ThisRelease {
             // SAFETY: the pointer is ours.
             unsafe { dds_qset_writer_batching(qos, true) };
         }
-        Ok(asked)
+        Ok(dds_qos)
     }
 
     fn topic(
@@ -111,7 +111,7 @@ impl Release for ThisRelease {
     ) -> Result<Topic<Self>, Error> {
         let object = format!("endpoint {}", config.endpoint);
         let filter = match side {
-            Side::Reader => Filter::asked(config, wire)?.map(Box::new),
+            Side::Reader => Filter::from_config(config, wire)?.map(Box::new),
             Side::Writer => None,
         };
         let participant = parents.session.participant.handle();

@@ -58,7 +58,7 @@ pub struct Serving {
 
 /// The pools that the option or the modes request, or else the default, smallest first.
 pub fn pools(config: &SessionConfig) -> Result<Vec<Pool>, Error> {
-    Ok(RULES.asked(config)?.unwrap_or_else(|| RULES.default_pools()))
+    Ok(RULES.requested_pools(config)?.unwrap_or_else(|| RULES.default_pools()))
 }
 
 /// The pools as text, for a note.

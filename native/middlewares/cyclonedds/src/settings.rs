@@ -32,14 +32,14 @@ impl domain::Settings for Settings {
         &OPEN
     }
 
-    fn asked(config: &SessionConfig) -> Result<Settings, Error> {
+    fn from_config(config: &SessionConfig) -> Result<Settings, Error> {
         let profile = &config.profile;
         profile::check(&profile.text, config.domain_id).map_err(|(kind, message)| Error {
             kind,
             object: format!("profile {}", profile.name),
             message,
         })?;
-        let modes = Modes::asked(config)?;
+        let modes = Modes::from_config(config)?;
         let text = modes.apply(&profile.text)?;
         Ok(Settings {
             psmx: modes::exchanges_over_iceoryx(&text),

@@ -258,7 +258,7 @@ fn shared_memory_comes_and_goes_with_the_mode() {
             .max()
             .unwrap();
         assert!((40 << 20..60 << 20).contains(&segment), "{segment} bytes in the largest segment");
-        let asked = [
+        let levels = [
             &[("transport", json!("shm"))],
             &modes.each_ref().map(|(name, level)| (name.as_str(), level.clone()))[..],
         ]
@@ -267,7 +267,7 @@ fn shared_memory_comes_and_goes_with_the_mode() {
             // iceoryx' runtime needs more stack than a thread of libtest has.
             std::thread::scope(|scope| {
                 let run = || {
-                    let mut session = open(&profile(name), &asked).unwrap();
+                    let mut session = open(&profile(name), &levels).unwrap();
                     let publisher = session.node("node").unwrap().publisher(&config).unwrap();
                     let notes = publisher.granted().notes;
                     assert!(!notes.iter().any(|n| n.starts_with("path: ")), "{name}: {notes:?}");

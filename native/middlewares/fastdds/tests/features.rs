@@ -63,18 +63,18 @@ struct Pair {
     _sessions: [Box<dyn Session>; 2],
 }
 
-fn pair_of(open: impl Fn() -> Box<dyn Session>, asked: EndpointConfig) -> Pair {
+fn pair_of(open: impl Fn() -> Box<dyn Session>, config: EndpointConfig) -> Pair {
     let (mut writing, mut reading) = (open(), open());
     let memory = Memory::new();
     let reader = reading
         .node("r")
         .unwrap()
-        .subscription(&EndpointConfig { loan: false, ..asked.clone() }, memory.clone())
+        .subscription(&EndpointConfig { loan: false, ..config.clone() }, memory.clone())
         .unwrap();
     let writer = writing
         .node("w")
         .unwrap()
-        .publisher(&EndpointConfig { endpoint: asked.endpoint + 1, ..asked })
+        .publisher(&EndpointConfig { endpoint: config.endpoint + 1, ..config })
         .unwrap();
     wait_until("the match", || (writer.matched(), reader.matched()) == (1, 1));
     Pair { writer, reader, memory, _sessions: [writing, reading] }
@@ -267,22 +267,27 @@ fn peers_find_each_other_without_multicast() {
 #[test]
 fn a_second_discovery_server_goes_on_when_the_first_is_gone() {
     isolated("a_second_discovery_server_goes_on_when_the_first_is_gone", || {
-        let asked = || config("", json!({"discovery": "server"}), json!({"server_count": 2}));
-        let error = FastDds::new().open(&asked()).err().unwrap();
+        let two_servers = || config("", json!({"discovery": "server"}), json!({"server_count": 2}));
+        let error = FastDds::new().open(&two_servers()).err().unwrap();
         assert!(
             error.kind == ErrorKind::Invalid && error.message.contains("daemons: server"),
             "{error}"
         );
         let fastdds = FastDds::new();
-        let first = fastdds.daemon("server", &asked()).unwrap();
-        let _second = fastdds.daemon("server-1", &asked()).unwrap();
-        let client = || FastDds::new().open(&asked()).unwrap();
+        let first = fastdds.daemon("server", &two_servers()).unwrap();
+        let _second = fastdds.daemon("server-1", &two_servers()).unwrap();
+        let client = || FastDds::new().open(&two_servers()).unwrap();
         let mut pair = pair_of(client, endpoint(1, "early", 8));
         until_heard(&mut *pair.writer, &pair.memory, &[1; 8]);
         drop(first);
         let mut late = pair_of(client, endpoint(11, "late", 8));
         until_heard(&mut *late.writer, &late.memory, &[2; 8]);
-        assert!(fastdds.daemon("router", &asked()).err().unwrap().message.contains("server-1"));
+        assert!(fastdds
+            .daemon("router", &two_servers())
+            .err()
+            .unwrap()
+            .message
+            .contains("server-1"));
     });
 }
 
@@ -340,11 +345,11 @@ fn loans_are_read_where_they_were_written() {
             let options = json!({"data_sharing": data_sharing, "plain_types": true});
             // Two sizes of one type in one session: each loan has its own size.
             for bytes in [1000, 200_000] {
-                let asked = EndpointConfig {
+                let lender = EndpointConfig {
                     loan: true,
                     ..endpoint(bytes, &format!("{data_sharing}{bytes}"), bytes)
                 };
-                let mut pair = pair_of(|| open(APART, json!({}), options.clone()), asked);
+                let mut pair = pair_of(|| open(APART, json!({}), options.clone()), lender);
                 let message: Vec<u8> = (0..bytes).map(|k| (k * 7) as u8).collect();
                 for number in 1..=20 {
                     pair.writer
@@ -395,11 +400,11 @@ fn writers_filter_for_their_readers_and_say_so() {
         for (number, reliability) in
             [Reliability::Reliable, Reliability::BestEffort].into_iter().enumerate()
         {
-            let mut asked = endpoint(10 * number as u32 + 1, &format!("t{number}"), 100);
-            asked.qos.reliability = reliability;
-            asked.qos.history = History::KeepAll;
-            asked.qos.content_filter = Some("percent < 25".into());
-            let mut pair = pair_of(|| open(APART, json!({}), json!({})), asked);
+            let mut filtered = endpoint(10 * number as u32 + 1, &format!("t{number}"), 100);
+            filtered.qos.reliability = reliability;
+            filtered.qos.history = History::KeepAll;
+            filtered.qos.content_filter = Some("percent < 25".into());
+            let mut pair = pair_of(|| open(APART, json!({}), json!({})), filtered);
             for granted in [pair.writer.granted(), pair.reader.granted()] {
                 assert_eq!(granted.qos.content_filter.as_deref(), Some("percent < 25"));
             }
@@ -537,11 +542,12 @@ fn statistics_and_unique_flows_are_on_when_asked() {
 /// Publishes `count` messages of 1 kB back to back, to a reader that keeps up; returns how many
 /// arrived and how many were refused.
 fn burst(mode: PublishMode, history: History, depth: u32, count: u32) -> (usize, usize) {
-    let mut asked = endpoint(1, &format!("{mode:?}{history:?}{depth}"), 1000);
-    (asked.publish_mode, asked.qos.history, asked.qos.depth) = (mode, history, depth);
+    let mut writer_config = endpoint(1, &format!("{mode:?}{history:?}{depth}"), 1000);
+    (writer_config.publish_mode, writer_config.qos.history, writer_config.qos.depth) =
+        (mode, history, depth);
     let mut pair = pair_of(
         || open(APART, json!({"transport": "udp"}), json!({"heartbeat_period_ms": 2})),
-        asked,
+        writer_config,
     );
     let message = |number: u32| [number.to_le_bytes().to_vec(), vec![0; 996]].concat();
     let refused =
@@ -583,10 +589,10 @@ fn asynchronous_publishing_sends_what_is_left_in_the_history() {
 #[test]
 fn a_reader_of_loans_counts_what_was_overwritten() {
     isolated_but_may_crash("a_reader_of_loans_counts_what_was_overwritten", OVERRUN, || {
-        let asked = EndpointConfig { loan: true, ..endpoint(1, "t", 1000) };
+        let lender = EndpointConfig { loan: true, ..endpoint(1, "t", 1000) };
         let mut pair = pair_of(
             || open(APART, json!({}), json!({"data_sharing": "on", "heartbeat_period_ms": 2})),
-            asked,
+            lender,
         );
         for number in 0..200_000_u32 {
             let _ = pair.writer.publish_loaned(1000, &mut |memory| memory.fill(number as u8));

@@ -159,9 +159,10 @@ fn the_suite_stands_above_the_profile_and_a_topic_above_the_default() {
         let mut node = session.node("n").unwrap();
         let plain = node.publisher(&endpoint(1, "fast", 8)).unwrap();
         let slow = node.publisher(&endpoint(2, "slow", 8)).unwrap();
-        let asked = EndpointConfig { publish_mode: PublishMode::Sync, ..endpoint(3, "slow", 8) };
-        let asked = node.publisher(&asked).unwrap();
-        let modes = [&plain, &slow, &asked].map(|p| p.granted().publish_mode);
+        let synchronous =
+            EndpointConfig { publish_mode: PublishMode::Sync, ..endpoint(3, "slow", 8) };
+        let synchronous = node.publisher(&synchronous).unwrap();
+        let modes = [&plain, &slow, &synchronous].map(|p| p.granted().publish_mode);
         assert_eq!(modes, [PublishMode::Sync, PublishMode::Async, PublishMode::Sync]);
         assert_eq!(slow.granted().qos.depth, 10);
         assert!(slow.granted().notes.iter().any(|n| n.contains("asynchronous")));
@@ -212,8 +213,8 @@ fn every_size_arrives_whole(xml: &str) {
             let topic = format!("size_{wait_number}_{bytes}");
             let memory = Memory::new();
             let number = (wait_number * 100 + i) as u32;
-            let asked = EndpointConfig { wait, ..endpoint(2 * number + 1, &topic, bytes) };
-            let reader = listener.subscription(&asked, memory.clone()).unwrap();
+            let config = EndpointConfig { wait, ..endpoint(2 * number + 1, &topic, bytes) };
+            let reader = listener.subscription(&config, memory.clone()).unwrap();
             let mut writer = talker.publisher(&endpoint(2 * number + 2, &topic, bytes)).unwrap();
             wait_until("the match", || (writer.matched(), reader.matched()) == (1, 1));
             let message: Vec<u8> = (0..bytes as usize).map(|k| (k * 31 + i) as u8).collect();
@@ -266,10 +267,10 @@ fn a_full_keep_all_history_times_out_and_loses_nothing_that_it_accepted() {
         );
         let (mut writing, mut reading) = (open(&xml), open(&xml));
         let memory = Memory::new();
-        let mut asked = endpoint(1, "t", 8);
-        asked.qos.history = History::KeepAll;
-        let reader = reading.node("r").unwrap().subscription(&asked, memory.clone()).unwrap();
-        let mut writer = writing.node("w").unwrap().publisher(&asked).unwrap();
+        let mut config = endpoint(1, "t", 8);
+        config.qos.history = History::KeepAll;
+        let reader = reading.node("r").unwrap().subscription(&config, memory.clone()).unwrap();
+        let mut writer = writing.node("w").unwrap().publisher(&config).unwrap();
         assert!(
             writer.granted().notes.iter().any(|n| n.contains("at most 8 messages")),
             "{:?}",
@@ -306,18 +307,18 @@ fn a_late_joiner_gets_the_depth_when_transient_local_and_nothing_when_volatile()
     isolated("a_late_joiner_gets_the_depth_when_transient_local_and_nothing_when_volatile", || {
         let (mut writing, mut reading) = (open(NO_INTRAPROCESS), open(NO_INTRAPROCESS));
         let mut talker = writing.node("w").unwrap();
-        let mut asked = endpoint(1, "t", 1);
-        asked.qos.durability = Durability::TransientLocal;
-        asked.qos.depth = 3;
-        let mut writer = talker.publisher(&asked).unwrap();
+        let mut config = endpoint(1, "t", 1);
+        config.qos.durability = Durability::TransientLocal;
+        config.qos.depth = 3;
+        let mut writer = talker.publisher(&config).unwrap();
         assert_eq!(writer.granted().qos.durability, Durability::TransientLocal);
         (0_u8..10).for_each(|n| writer.publish(&[n]).unwrap());
         let (old, new) = (Memory::new(), Memory::new());
         let mut listener = reading.node("r").unwrap();
-        let keeps = listener.subscription(&asked, old.clone()).unwrap();
-        asked.qos.durability = Durability::Volatile;
+        let keeps = listener.subscription(&config, old.clone()).unwrap();
+        config.qos.durability = Durability::Volatile;
         let fresh =
-            listener.subscription(&EndpointConfig { endpoint: 2, ..asked }, new.clone()).unwrap();
+            listener.subscription(&EndpointConfig { endpoint: 2, ..config }, new.clone()).unwrap();
         assert_eq!(old.wait_for(3), [[7], [8], [9]]);
         wait_until("the match", || {
             writer.matched() == 2 && keeps.matched() == 1 && fresh.matched() == 1
@@ -339,10 +340,10 @@ fn a_dropped_subscription_is_called_no_more_and_the_others_go_on() {
             let topic = format!("t{i}");
             let (stays, leaves) = (Memory::new(), Memory::new());
             let mut listener = reading.node("r").unwrap();
-            let asked = |number| EndpointConfig { wait, ..endpoint(number, &topic, 64) };
-            let _staying = listener.subscription(&asked(1), stays.clone()).unwrap();
-            let leaving = listener.subscription(&asked(2), leaves.clone()).unwrap();
-            let mut writer = writing.node("w").unwrap().publisher(&asked(3)).unwrap();
+            let numbered = |number| EndpointConfig { wait, ..endpoint(number, &topic, 64) };
+            let _staying = listener.subscription(&numbered(1), stays.clone()).unwrap();
+            let leaving = listener.subscription(&numbered(2), leaves.clone()).unwrap();
+            let mut writer = writing.node("w").unwrap().publisher(&numbered(3)).unwrap();
             wait_until("the match", || writer.matched() == 2);
             let stop = AtomicBool::new(false);
             std::thread::scope(|scope| {
@@ -396,15 +397,17 @@ fn many_subscriptions_wait_in_one_thread() {
         let mut session = open("");
         let memory = Memory::new();
         for wait in [Wait::Block, Wait::Poll, Wait::Callback] {
-            let asked = |n: u32| EndpointConfig { wait, ..endpoint(n, &format!("{wait:?}{n}"), 8) };
+            let numbered =
+                |n: u32| EndpointConfig { wait, ..endpoint(n, &format!("{wait:?}{n}"), 8) };
             let mut node = session.node("n").unwrap();
-            let first = node.subscription(&asked(1), memory.clone()).unwrap();
+            let first = node.subscription(&numbered(1), memory.clone()).unwrap();
             let before = threads();
             let rest: Vec<_> =
-                (2..60).map(|n| node.subscription(&asked(n), memory.clone()).unwrap()).collect();
+                (2..60).map(|n| node.subscription(&numbered(n), memory.clone()).unwrap()).collect();
             assert_eq!(threads(), before, "{wait:?}");
             let heard = memory.len();
-            let mut writers: Vec<_> = (1..60).map(|n| node.publisher(&asked(n)).unwrap()).collect();
+            let mut writers: Vec<_> =
+                (1..60).map(|n| node.publisher(&numbered(n)).unwrap()).collect();
             wait_until("all matches", || {
                 writers.iter().all(|w| w.matched() == 1) && rest.iter().all(|r| r.matched() == 1)
             });

@@ -144,7 +144,7 @@ impl Shared {
                 granted_buffers(&self.options).map_err(|e| Error::failed("socket buffers", e))?;
             notes.push(format!(
                 "no history but the kernel's socket buffers: {send} bytes to send and {receive} to receive granted{}; depth and keep_all have no effect",
-                self.options.buffer_bytes().map_or(String::new(), |asked| format!(" for {asked} asked"))
+                self.options.buffer_bytes().map_or(String::new(), |bytes| format!(" for {bytes} asked"))
             ));
         }
         let when_full = Some(match (self.options.transport, qos.reliability) {

@@ -152,8 +152,8 @@ fn each_client_of_a_process_waits_as_it_asked() {
     let service = adder.service(&endpoint(9, 64, 64), Arc::new(Echo(64))).unwrap();
     let heard = [0, 1].map(|_| Arc::new(Awaited::default()));
     let mut clients = [(0, Wait::Block), (1, Wait::Poll)].map(|(place, wait)| {
-        let asked = EndpointConfig { wait, ..endpoint(place as u32 + 1, 64, 64) };
-        askers.client(&asked, heard[place].clone()).unwrap()
+        let config = EndpointConfig { wait, ..endpoint(place as u32 + 1, 64, 64) };
+        askers.client(&config, heard[place].clone()).unwrap()
     });
     until("match", || service.matched() == 2 && clients.iter().all(|c| c.matched() == 1));
     for k in 0..20 {

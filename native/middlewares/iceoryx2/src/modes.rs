@@ -41,7 +41,7 @@ pub fn described() -> BTreeMap<String, String> {
 }
 
 impl Modes {
-    pub fn asked(config: &SessionConfig) -> Result<Modes, Error> {
+    pub fn from_config(config: &SessionConfig) -> Result<Modes, Error> {
         let unsupported =
             |mode: &str, why: &str| Err(Error::unsupported(format!("mode {mode}"), why));
         match config.mode::<String>("transport")?.as_deref() {
@@ -117,8 +117,8 @@ mod tests {
 
     use super::*;
 
-    fn asked(mode: &str, level: Value) -> Result<Modes, Error> {
-        Modes::asked(&pair::asked(&pair::profile("toml", ""), &[(mode, level)]))
+    fn modes_with(mode: &str, level: Value) -> Result<Modes, Error> {
+        Modes::from_config(&pair::session_with_modes(&pair::profile("toml", ""), &[(mode, level)]))
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
             ("batching", json!(true), "by itself"),
             ("security", json!(true), "no authentication"),
         ] {
-            let error = asked(mode, level).unwrap_err();
+            let error = modes_with(mode, level).unwrap_err();
             assert_eq!(
                 (error.kind, error.object),
                 (ErrorKind::Unsupported, format!("mode {mode}"))
@@ -139,14 +139,14 @@ mod tests {
         for (mode, level) in
             [("transport", json!("shm")), ("batching", json!(false)), ("security", json!(false))]
         {
-            assert!(asked(mode, level).is_ok(), "{mode}");
+            assert!(modes_with(mode, level).is_ok(), "{mode}");
         }
         assert!(described().values().all(|answer| !answer.contains("not mapped")));
     }
 
     #[test]
     fn a_pool_has_the_chunks_that_fit_and_never_more_than_needed() {
-        let modes = asked("shm_pool_bytes", json!(100_000)).unwrap();
+        let modes = modes_with("shm_pool_bytes", json!(100_000)).unwrap();
         assert_eq!(modes.pool(200_000, "endpoint 1").err().unwrap().kind, ErrorKind::Unsupported);
         let pool = modes.pool(1_000, "endpoint 1").unwrap().unwrap();
         assert_eq!((pool.preallocation()(500), pool.preallocation()(10)), (93, 10));

@@ -49,7 +49,7 @@ impl RequestSettings {
         Ok(RequestSettings { safe_overflow, active: depth.min(most_active), backpressure })
     }
 
-    pub fn notes(&self, asked: &Qos) -> Vec<String> {
+    pub fn notes(&self, requested: &Qos) -> Vec<String> {
         let full = match self.safe_overflow {
             true => "a full queue drops its oldest request",
             false => "a service's queue has room for all requests that its clients may have without an answer",
@@ -61,17 +61,17 @@ impl RequestSettings {
                 self.active
             ),
         ];
-        if asked.history == History::KeepLast && asked.depth as usize > self.active {
+        if requested.history == History::KeepLast && requested.depth as usize > self.active {
             notes.push(format!(
                 "asked for a depth of {}, the option {MOST_ACTIVE} grants {}",
-                asked.depth, self.active
+                requested.depth, self.active
             ));
         }
         notes
     }
 
-    pub fn granted(&self, asked: &Qos) -> Qos {
-        Qos { depth: self.active as u32, ..asked.clone() }
+    pub fn granted(&self, requested: &Qos) -> Qos {
+        Qos { depth: self.active as u32, ..requested.clone() }
     }
 }
 

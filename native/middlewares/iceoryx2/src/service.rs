@@ -113,12 +113,12 @@ impl Settings {
 
 /// The QoS in force, read back from the service; fields that iceoryx2 does not have are those of
 /// `asked`.
-pub fn granted_qos(service: &PubSub, asked: &Qos) -> Qos {
+pub fn granted_qos(service: &PubSub, requested: &Qos) -> Qos {
     Qos {
         history: if service.static_config().has_safe_overflow() {
             History::KeepLast
         } else {
-            asked.history
+            requested.history
         },
         depth: service.static_config().subscriber_max_buffer_size() as u32,
         durability: if service.static_config().history_size() > 0 {
@@ -126,7 +126,7 @@ pub fn granted_qos(service: &PubSub, asked: &Qos) -> Qos {
         } else {
             Durability::Volatile
         },
-        ..asked.clone()
+        ..requested.clone()
     }
 }
 
@@ -176,8 +176,8 @@ pub fn pub_sub(
                 E::PublishSubscribeOpenError(
                     O::IncompatibleAttributes | O::IncompatibleOverflowBehavior | O::DoesNotSupportRequestedMinBufferSize | O::DoesNotSupportRequestedMinHistorySize,
                 ) => {
-                    let asked = settings.in_common();
-                    Refusal::Mismatch(format!("all endpoints of a topic have one QoS, and another has not this one's ({asked}: {e})"))
+                    let requested = settings.in_common();
+                    Refusal::Mismatch(format!("all endpoints of a topic have one QoS, and another has not this one's ({requested}: {e})"))
                 }
                 e => Refusal::Final(e.to_string()),
             })

@@ -54,7 +54,7 @@ impl Iceoryx2Session {
                 reliable_keep_last: config
                     .option("reliable_keep_last", ReliableKeepLast::Overflow)?,
                 most_active,
-                modes: Modes::asked(config)?,
+                modes: Modes::from_config(config)?,
                 domain_id: config.domain_id,
             },
             profile: config.profile.clone(),

@@ -41,7 +41,7 @@ impl SyntheticNode {
         Ok(SyntheticPublisher {
             floor,
             settings,
-            asked: config.clone(),
+            config: config.clone(),
             count: 0,
             message: Vec::new(),
             hoard: Hoard::default(),
@@ -61,7 +61,7 @@ impl SyntheticNode {
         let reader = Arc::new(Reader::new(settings.clone(), self.nonce, sink));
         let shaper = Arc::new(Shaper { reader: reader.clone(), delivery: self.delivery.clone() });
         let floor = self.floor.subscription(&below(config), before(shaper))?;
-        Ok(SyntheticSubscription { floor: Some(floor), reader, settings, asked: config.clone() })
+        Ok(SyntheticSubscription { floor: Some(floor), reader, settings, config: config.clone() })
     }
 }
 
@@ -87,12 +87,12 @@ fn below(config: &EndpointConfig) -> EndpointConfig {
     below
 }
 
-fn granted(asked: &EndpointConfig, floor: &dyn Endpoint) -> Granted {
+fn granted(config: &EndpointConfig, floor: &dyn Endpoint) -> Granted {
     let mut notes =
         vec!["the channel below is reliable whatever was asked: only injected losses occur"
             .to_string()];
     notes.extend(floor.granted().notes);
-    Granted { qos: asked.qos.clone(), wait: asked.wait, notes, ..floor.granted() }
+    Granted { qos: config.qos.clone(), wait: config.wait, notes, ..floor.granted() }
 }
 
 fn account(settings: &Settings, floor: &dyn Endpoint) -> Account {
@@ -106,7 +106,7 @@ fn account(settings: &Settings, floor: &dyn Endpoint) -> Account {
 pub struct SyntheticPublisher {
     floor: Box<dyn Publisher>,
     settings: Arc<Settings>,
-    asked: EndpointConfig,
+    config: EndpointConfig,
     count: u64,
     /// The payload and the trailer, if the channel below has no loans.
     message: Vec<u8>,
@@ -118,7 +118,7 @@ impl SyntheticPublisher {
         let mut bytes = [0; TRAILER_BYTES];
         bytes[..8].copy_from_slice(&call_ns.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.count.to_le_bytes());
-        bytes[16..20].copy_from_slice(&self.asked.endpoint.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.config.endpoint.to_le_bytes());
         bytes
     }
 
@@ -181,7 +181,7 @@ impl Endpoint for SyntheticPublisher {
     }
 
     fn granted(&self) -> Granted {
-        granted(&self.asked, &*self.floor)
+        granted(&self.config, &*self.floor)
     }
 
     fn account(&self) -> Account {
@@ -194,7 +194,7 @@ pub struct SyntheticSubscription {
     floor: Option<Box<dyn Subscription>>,
     reader: Arc<Reader>,
     settings: Arc<Settings>,
-    asked: EndpointConfig,
+    config: EndpointConfig,
 }
 
 impl SyntheticSubscription {
@@ -211,7 +211,7 @@ impl Endpoint for SyntheticSubscription {
     }
 
     fn granted(&self) -> Granted {
-        let granted = granted(&self.asked, self.floor());
+        let granted = granted(&self.config, self.floor());
         match self.settings.holds_messages() {
             true => Granted { take: Some(TakenAs::Typed), ..granted },
             false => granted,

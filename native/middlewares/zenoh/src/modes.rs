@@ -377,19 +377,19 @@ pub fn endpoints(config: &Config, key: &str) -> Vec<String> {
 /// Zenoh's threads belong to the process, and their number is read from the environment when the
 /// first session opens.
 fn start_threads(threads: usize) -> Result<(), Error> {
-    static ASKED: OnceLock<usize> = OnceLock::new();
-    let asked = *ASKED.get_or_init(|| {
+    static STARTED_WITH: OnceLock<usize> = OnceLock::new();
+    let started = *STARTED_WITH.get_or_init(|| {
         // Sound while no thread reads the environment through C: until its session opens, a worker
         // has only the threads of the control socket.
         std::env::set_var("ZENOH_RUNTIME", runtime(threads));
         threads
     });
-    if asked == threads {
+    if started == threads {
         Ok(())
     } else {
         Err(Error::failed(
             "mode threads",
-            format!("Zenoh's threads are the process's, and this one was started with {asked}"),
+            format!("Zenoh's threads are the process's, and this one was started with {started}"),
         ))
     }
 }

@@ -65,14 +65,14 @@ pub struct Prepared {
 
 /// Combines profile and modes. Errors: a profile that Zenoh cannot read, modes that it does not
 /// support.
-pub fn prepare(asked: &SessionConfig) -> Result<Prepared, Error> {
-    build(asked, true)
+pub fn prepare(session_config: &SessionConfig) -> Result<Prepared, Error> {
+    build(session_config, true)
 }
 
 /// The data with which the router of a host opens: the workers' configuration, listening where they
 /// connect, or a router's own file as it is.
-pub fn prepare_router(asked: &SessionConfig) -> Result<Prepared, Error> {
-    let mut prepared = build(asked, false)?;
+pub fn prepare_router(session_config: &SessionConfig) -> Result<Prepared, Error> {
+    let mut prepared = build(session_config, false)?;
     if prepared.config.get_json("mode").is_ok_and(|mode| mode == "\"router\"") {
         return Ok(prepared);
     }
@@ -103,8 +103,8 @@ pub fn prepare_router(asked: &SessionConfig) -> Result<Prepared, Error> {
     Ok(prepared)
 }
 
-fn build(asked: &SessionConfig, listens: bool) -> Result<Prepared, Error> {
-    let profile = &asked.profile;
+fn build(session_config: &SessionConfig, listens: bool) -> Result<Prepared, Error> {
+    let profile = &session_config.profile;
     let object = || format!("profile {}", profile.name);
     if profile.format != "json5"
         && profile.format != "json"
@@ -115,7 +115,7 @@ fn build(asked: &SessionConfig, listens: bool) -> Result<Prepared, Error> {
             format!("expected format json5, found {}", profile.format),
         ));
     }
-    let mut modes = Modes::read(asked)?;
+    let mut modes = Modes::read(session_config)?;
     if shared_host::name().is_some() {
         modes
             .keep_to_loopback(&profile.text)
@@ -125,12 +125,16 @@ fn build(asked: &SessionConfig, listens: bool) -> Result<Prepared, Error> {
     let link = modes.link().or(Link::in_text(&profile.text)).unwrap_or(Link::Tcp);
     let replaced = modes.discovery.is_some() || (modes.link().is_some() && !by_words);
     let rendezvous = if by_words || replaced {
-        let joined = Rendezvous::join(listens.then_some(link), asked.trial_nonce, asked.domain_id);
+        let joined = Rendezvous::join(
+            listens.then_some(link),
+            session_config.trial_nonce,
+            session_config.domain_id,
+        );
         Some(joined.map_err(|e| Error::failed(object(), e))?)
     } else {
         None
     };
-    let keystore = modes.security.then(|| Keystore::of(asked.trial_nonce)).transpose()?;
+    let keystore = modes.security.then(|| Keystore::of(session_config.trial_nonce)).transpose()?;
     let text = profile
         .text
         .replace("{router}", &link.router())
@@ -181,11 +185,11 @@ fn speaks_of_shared_memory(text: &str) -> bool {
 /// The payload size from which each publisher has a provider of shared memory, also without loans:
 /// in `shm` any size but 0, in `tuned` the threshold of Zenoh's own file; None: no publisher has
 /// one. `asked` is the arm's option.
-pub fn provider_from_bytes(profile: &str, asked: Option<bool>, config: &Config) -> Option<u64> {
+pub fn provider_from_bytes(profile: &str, option: Option<bool>, config: &Config) -> Option<u64> {
     if !has_shared_memory(config) {
         return None;
     }
-    match (asked, profile) {
+    match (option, profile) {
         (Some(false), _) => None,
         (None, TUNED) => config
             .get_json("transport/shared_memory/transport_optimization/message_size_threshold")

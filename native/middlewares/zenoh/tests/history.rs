@@ -65,10 +65,10 @@ fn reproducer_a_message_between_two_answers_takes_the_history_away() {
     // A further publisher of the topic, as far as the reader's queries go; it answers when the test
     // orders it.
     let slow = peer(&directory, "slow", &[]);
-    let (asked, queries): (Sender<Query>, Receiver<Query>) = channel();
+    let (query_sender, queries): (Sender<Query>, Receiver<Query>) = channel();
     let _queryable = slow
         .declare_queryable("kept/@adv/**")
-        .callback(move |query| drop(asked.send(query)))
+        .callback(move |query| drop(query_sender.send(query)))
         .wait()
         .unwrap();
 

@@ -829,10 +829,10 @@ fn a_provider_with_no_room_left_refuses_after_a_second_or_at_once_where_nothing_
         let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
         let memory = Memory::new();
         memory.close_gate();
-        let asked =
+        let numbered =
             |number| with_qos(endpoint(number, "t", 100_000), reliability, History::KeepLast, 10);
-        let reader = far.subscription(&asked(1), memory.clone()).unwrap();
-        let mut writer = near.publisher(&asked(2)).unwrap();
+        let reader = far.subscription(&numbered(1), memory.clone()).unwrap();
+        let mut writer = near.publisher(&numbered(2)).unwrap();
         matched(&*writer, &*reader);
         let sent = (0..5).filter(|_| writer.publish(&[1; 100_000]) == Ok(())).count();
         assert_eq!(
@@ -973,9 +973,9 @@ fn zenoh_is_given_the_memory_that_was_filled() {
     let _service = node.service(&service_endpoint(5, Wait::Callback), echo.clone()).unwrap();
     let places = Arc::new(Places::default());
     let mut client = node.client(&service_endpoint(6, Wait::Callback), places.clone()).unwrap();
-    let asked = publish_own(&mut *client, 100, 1);
+    let request = publish_own(&mut *client, 100, 1);
     let answered = places.wait_for(1)[0].0;
-    assert_eq!(*echo.0.lock().unwrap(), [asked, answered]);
+    assert_eq!(*echo.0.lock().unwrap(), [request, answered]);
 }
 
 /// A slice of the link's receive buffer would have another address each time.

@@ -53,7 +53,7 @@ impl Release for ThisRelease {
                 "content filter: Cyclone DDS filters by a C function on typed samples",
             ));
         }
-        let qos = DdsQos::asked(config, INFINITE_NS)?;
+        let qos = DdsQos::from_config(config, INFINITE_NS)?;
         // Both are set explicitly: shared memory needs a QoS that states them.
         // SAFETY: the pointer is ours and every value is within its enumeration.
         unsafe {

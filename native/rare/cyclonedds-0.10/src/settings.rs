@@ -39,7 +39,7 @@ impl domain::Settings for Settings {
         &OPEN
     }
 
-    fn asked(config: &SessionConfig) -> Result<Settings, Error> {
+    fn from_config(config: &SessionConfig) -> Result<Settings, Error> {
         let profile = &config.profile;
         let mut shared_memory = enables_shared_memory(&profile.text);
         let (mut domain, mut general) = (String::new(), String::new());
@@ -152,22 +152,27 @@ mod tests {
 
     use super::*;
 
-    fn asked(text: &str, modes: &[(&str, Value)]) -> Result<Settings, Error> {
-        Settings::asked(&pair::asked(&pair::profile("xml", text), modes))
+    fn settings_with(text: &str, modes: &[(&str, Value)]) -> Result<Settings, Error> {
+        Settings::from_config(&pair::session_with_modes(&pair::profile("xml", text), modes))
     }
 
     #[test]
     fn shared_memory_is_known_from_profile_and_mode() {
         let shm = include_str!("../profiles/shm.xml");
-        assert!(asked(shm, &[]).unwrap().shared_memory);
+        assert!(settings_with(shm, &[]).unwrap().shared_memory);
         assert!(
-            !asked("<!-- <SharedMemory><Enable>true</Enable></SharedMemory> --><CycloneDDS/>", &[])
-                .unwrap()
-                .shared_memory
+            !settings_with(
+                "<!-- <SharedMemory><Enable>true</Enable></SharedMemory> --><CycloneDDS/>",
+                &[]
+            )
+            .unwrap()
+            .shared_memory
         );
-        let off = asked(shm, &[("transport", json!("udp"))]).unwrap();
+        let off = settings_with(shm, &[("transport", json!("udp"))]).unwrap();
         assert!(!off.shared_memory && off.text.ends_with(",<CycloneDDS><Domain Id=\"any\"><SharedMemory><Enable>false</Enable><LogLevel>warn</LogLevel></SharedMemory></Domain></CycloneDDS>"), "{}", off.text);
-        assert!(asked("<CycloneDDS/>", &[("transport", json!("shm"))]).unwrap().shared_memory);
+        assert!(
+            settings_with("<CycloneDDS/>", &[("transport", json!("shm"))]).unwrap().shared_memory
+        );
     }
 
     #[test]
@@ -177,7 +182,7 @@ mod tests {
             ("discovery", json!("server"), ErrorKind::Unsupported),
             ("shm_pool_bytes", json!(1 << 30), ErrorKind::Unsupported),
         ] {
-            let error = asked("<CycloneDDS/>", &[(name, level)]).err().unwrap();
+            let error = settings_with("<CycloneDDS/>", &[(name, level)]).err().unwrap();
             assert_eq!(
                 (error.kind, error.object),
                 (kind, format!("mode {name}")),
@@ -186,9 +191,9 @@ mod tests {
             );
         }
         let both = [("transport", json!("shm")), ("security", json!(true))];
-        assert_eq!(asked("<CycloneDDS/>", &both).err().unwrap().object, "mode security");
+        assert_eq!(settings_with("<CycloneDDS/>", &both).err().unwrap().object, "mode security");
         assert!(
-            asked("<CycloneDDS/>", &[]).unwrap().text == "<CycloneDDS/>",
+            settings_with("<CycloneDDS/>", &[]).unwrap().text == "<CycloneDDS/>",
             "no mode, no second fragment"
         );
     }

@@ -143,13 +143,13 @@ fn who_may_wait_for_acknowledgements_never_does_so_in_the_receive_thread() {
             wait_until("the last message", || memory.last() == Some(vec![199; 20_000]));
 
             let (message_type, reply) = MessageType::service_bytes(8, 5);
-            let asked = |history| EndpointConfig {
+            let config_with = |history| EndpointConfig {
                 message_type: message_type.clone(),
                 reply_type: Some(reply.clone()),
                 ..config("echo", Wait::Callback, history)
             };
-            let service = middle.service(&asked(History::KeepLast), Arc::new(Echo)).unwrap();
-            let client = ends.client(&asked(History::KeepAll), Memory::new()).unwrap();
+            let service = middle.service(&config_with(History::KeepLast), Arc::new(Echo)).unwrap();
+            let client = ends.client(&config_with(History::KeepAll), Memory::new()).unwrap();
             let granted = [relay.granted().wait, service.granted().wait, client.granted().wait];
             assert_eq!(granted, [Wait::Callback; 3]);
 
@@ -157,7 +157,10 @@ fn who_may_wait_for_acknowledgements_never_does_so_in_the_receive_thread() {
                 middle.publisher(&config("all", Wait::Block, History::KeepAll)).unwrap();
             let waiting = Relay::new(publisher, true);
             for refused in [
-                middle.service(&asked(History::KeepAll), Arc::new(Echo)).map(drop).unwrap_err(),
+                middle
+                    .service(&config_with(History::KeepAll), Arc::new(Echo))
+                    .map(drop)
+                    .unwrap_err(),
                 middle.subscription(&keeping("in", Wait::Callback), waiting).map(drop).unwrap_err(),
             ] {
                 assert!(

@@ -87,23 +87,23 @@ fn ros_name(topic: &str) -> String {
 
 fn profile(config: &EndpointConfig) -> Result<QosProfile, Error> {
     let object = || format!("endpoint {}", config.endpoint);
-    let asked = &config.qos;
-    if asked.content_filter.is_some() || asked.instance_key.is_some() {
+    let requested = &config.qos;
+    if requested.content_filter.is_some() || requested.instance_key.is_some() {
         return Err(Error::unsupported(
             object(),
             "content filters and instance keys: hiroz has neither",
         ));
     }
     Ok(QosProfile {
-        reliability: match asked.reliability {
+        reliability: match requested.reliability {
             Reliability::Reliable => QosReliability::Reliable,
             Reliability::BestEffort => QosReliability::BestEffort,
         },
-        durability: match asked.durability {
+        durability: match requested.durability {
             Durability::Volatile => QosDurability::Volatile,
             Durability::TransientLocal => QosDurability::TransientLocal,
         },
-        history: match (asked.history, NonZeroUsize::new(asked.depth as usize)) {
+        history: match (requested.history, NonZeroUsize::new(requested.depth as usize)) {
             (History::KeepAll, _) => QosHistory::KeepAll,
             (History::KeepLast, Some(depth)) => QosHistory::KeepLast(depth),
             (History::KeepLast, None) => {
@@ -223,7 +223,7 @@ impl HirozSubscription {
                 builder.build_with_notifier(move || rings.ring()).map_err(|e| failed(&e))?;
             let queue =
                 subscriber.queue.clone().ok_or_else(|| failed(&"a subscriber without queue"))?;
-            let (asked, taken) = (queue.clone(), Arc::new(AtomicU64::new(0)));
+            let (waiting_queue, taken) = (queue.clone(), Arc::new(AtomicU64::new(0)));
             let count = taken.clone();
             // The same as hiroz's own `recv`, which waits for a single queue.
             let take = move |notified_ns| {
@@ -238,7 +238,7 @@ impl HirozSubscription {
                 _registration: readers.add(config.wait, bell.clone(), Box::new(take))?,
                 bell,
                 taken,
-                waiting: Box::new(move || asked.len()),
+                waiting: Box::new(move || waiting_queue.len()),
             };
             let (when_full, of_queue) = match config.qos.history {
                 History::KeepLast => (WhenFull::DropsAtReader, KEEPS_LAST),

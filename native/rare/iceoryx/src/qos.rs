@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    fn asked(qos: Qos, congestion: Option<Congestion>) -> Result<Queues, Error> {
+    fn queues_for(qos: Qos, congestion: Option<Congestion>) -> Result<Queues, Error> {
         let config = EndpointConfig {
             endpoint: 1,
             topic: "t".into(),
@@ -123,9 +123,9 @@ mod tests {
 
     #[test]
     fn what_iceoryx_grants_less_of_is_shown() {
-        let deep = asked(Qos { depth: 500, ..Qos::default() }, None).unwrap();
+        let deep = queues_for(Qos { depth: 500, ..Qos::default() }, None).unwrap();
         assert_eq!((deep.queue, deep.granted.qos.depth, deep.block), (256, 256, true));
-        let all = asked(
+        let all = queues_for(
             Qos {
                 history: History::KeepAll,
                 durability: Durability::TransientLocal,
@@ -135,13 +135,13 @@ mod tests {
         )
         .unwrap();
         assert_eq!((all.queue, all.history), (256, 16));
-        let latched = asked(
+        let latched = queues_for(
             Qos { depth: 16, durability: Durability::TransientLocal, ..Qos::default() },
             None,
         )
         .unwrap();
         assert_eq!((latched.queue, latched.history), (16, 16));
-        let error = asked(
+        let error = queues_for(
             Qos { depth: 17, durability: Durability::TransientLocal, ..Qos::default() },
             None,
         )
@@ -153,10 +153,13 @@ mod tests {
     #[test]
     fn congestion_replaces_what_reliability_says() {
         let best_effort = Qos { reliability: Reliability::BestEffort, ..Qos::default() };
-        assert!(!asked(best_effort.clone(), None).unwrap().block);
-        assert!(asked(best_effort, Some(Congestion::Block)).unwrap().block);
-        assert!(!asked(Qos::default(), Some(Congestion::Drop)).unwrap().block);
+        assert!(!queues_for(best_effort.clone(), None).unwrap().block);
+        assert!(queues_for(best_effort, Some(Congestion::Block)).unwrap().block);
+        assert!(!queues_for(Qos::default(), Some(Congestion::Drop)).unwrap().block);
         let all = Qos { history: History::KeepAll, ..Qos::default() };
-        assert_eq!(asked(all, Some(Congestion::Drop)).err().unwrap().object, "mode congestion");
+        assert_eq!(
+            queues_for(all, Some(Congestion::Drop)).err().unwrap().object,
+            "mode congestion"
+        );
     }
 }

@@ -95,7 +95,7 @@ pub fn configuration(config: &SessionConfig) -> Result<Option<Configuration>, Er
 
 /// The pools that option or modes request, smallest first; None if neither does.
 pub fn pools(config: &SessionConfig) -> Result<Option<Vec<Pool>>, Error> {
-    RULES.asked(config)
+    RULES.requested_pools(config)
 }
 
 /// The largest size that a configuration file of RouDi contains.

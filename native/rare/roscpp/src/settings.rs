@@ -68,26 +68,32 @@ mod tests {
 
     use super::*;
 
-    fn asked(text: &str, modes: &[(&str, Value)]) -> Result<Settings, Error> {
-        Settings::of(&pair::asked(&pair::profile("json", text), modes))
+    fn settings_with(text: &str, modes: &[(&str, Value)]) -> Result<Settings, Error> {
+        Settings::of(&pair::session_with_modes(&pair::profile("json", text), modes))
     }
 
     #[test]
     fn modes_replace_what_the_profile_says() {
-        let settings = asked(
+        let settings = settings_with(
             r#"{"tcp_nodelay": true, "no_rosout": true}"#,
             &[("batching", json!(true)), ("transport", json!("udp"))],
         )
         .unwrap();
         assert_eq!(settings, Settings { udp: true, no_rosout: true, ..Settings::default() });
-        assert_eq!(asked(&settings.configuration().text, &[]).unwrap(), settings);
+        assert_eq!(settings_with(&settings.configuration().text, &[]).unwrap(), settings);
         for (name, level) in [
             ("transport", json!("shm")),
             ("transport", json!("intra_process")),
             ("discovery", json!("multicast")),
         ] {
-            assert_eq!(asked("{}", &[(name, level)]).unwrap_err().kind, ErrorKind::Unsupported);
+            assert_eq!(
+                settings_with("{}", &[(name, level)]).unwrap_err().kind,
+                ErrorKind::Unsupported
+            );
         }
-        assert_eq!(asked(r#"{"nodelay": true}"#, &[]).unwrap_err().kind, ErrorKind::Invalid);
+        assert_eq!(
+            settings_with(r#"{"nodelay": true}"#, &[]).unwrap_err().kind,
+            ErrorKind::Invalid
+        );
     }
 }

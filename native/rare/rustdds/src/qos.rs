@@ -18,7 +18,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    pub fn asked(config: &SessionConfig) -> Result<Limits, Error> {
+    pub fn from_config(config: &SessionConfig) -> Result<Limits, Error> {
         let limits = Limits {
             max_blocking_ms: config.option("max_blocking_ms", MAX_BLOCKING_MS)?,
             max_samples: config.option("max_samples", MAX_SAMPLES)?,
@@ -35,36 +35,36 @@ impl Limits {
 
 /// The QoS that an endpoint requests. Errors: unsupported for what RustDDS lacks, invalid for a
 /// history without depth.
-pub fn asked(config: &EndpointConfig, limits: &Limits) -> Result<QosPolicies, Error> {
+pub fn policies(config: &EndpointConfig, limits: &Limits) -> Result<QosPolicies, Error> {
     let object = || format!("endpoint {}", config.endpoint);
-    let asked = &config.qos;
-    if asked.content_filter.is_some() || asked.instance_key.is_some() {
+    let requested = &config.qos;
+    if requested.content_filter.is_some() || requested.instance_key.is_some() {
         return Err(Error::unsupported(
             object(),
             "content filters and instance keys: RustDDS has no filtered topics, and these are keyless",
         ));
     }
-    let history = match (asked.history, i32::try_from(asked.depth)) {
+    let history = match (requested.history, i32::try_from(requested.depth)) {
         (History::KeepAll, _) => policy::History::KeepAll,
         (History::KeepLast, Ok(depth)) if depth > 0 => policy::History::KeepLast { depth },
         (History::KeepLast, _) => {
             return Err(Error::invalid(
                 object(),
-                format!("qos depth: expected 1 to {}, found {}", i32::MAX, asked.depth),
+                format!("qos depth: expected 1 to {}, found {}", i32::MAX, requested.depth),
             ))
         }
     };
-    let builder = QosPolicyBuilder::new().history(history).durability(match asked.durability {
+    let builder = QosPolicyBuilder::new().history(history).durability(match requested.durability {
         Durability::Volatile => policy::Durability::Volatile,
         Durability::TransientLocal => policy::Durability::TransientLocal,
     });
-    let builder = match asked.reliability {
+    let builder = match requested.reliability {
         Reliability::Reliable => {
             builder.reliable(rustdds::Duration::from_millis(limits.max_blocking_ms))
         }
         Reliability::BestEffort => builder.best_effort(),
     };
-    Ok(match asked.history {
+    Ok(match requested.history {
         History::KeepLast => builder,
         History::KeepAll => builder.resource_limits(policy::ResourceLimits {
             max_samples: limits.max_samples,

@@ -95,7 +95,7 @@ impl Reader {
                 "wait callback: RustDDS has wakers and event sources, no listeners",
             ));
         }
-        let policies = qos::asked(config, &shared.limits)?;
+        let policies = qos::policies(config, &shared.limits)?;
         let number = shared.status_thread.number();
         let card = Card::new(number, Side::Reader, topic, message_type, &policies);
         let topic = shared.topic(topic, message_type, &policies, &object())?;

@@ -85,7 +85,7 @@ impl RustDdsSession {
             DomainParticipantBuilder::DEFAULT_SOCKET_RECEIVE_BUFFER_SIZE,
         )?;
         let mapping = config.option("services", Mapping::Header)?;
-        let limits = Limits::asked(config)?;
+        let limits = Limits::from_config(config)?;
         let failed = |e: &dyn std::fmt::Display| Error::failed("participant", e);
         let participant = DomainParticipantBuilder::new(config.domain_id as u16)
             .socket_receive_buffer_size(buffer_bytes)
@@ -128,8 +128,8 @@ fn mapping_name(mapping: Mapping) -> &'static str {
 /// Checks a mode that has a single level here.
 fn only(config: &SessionConfig, mode: &str, level: &str, reason: &str) -> Result<(), Error> {
     match config.mode::<String>(mode)? {
-        Some(asked) if asked != level => {
-            Err(Error::unsupported(format!("mode {mode}"), format!("{asked}: {reason}")))
+        Some(requested) if requested != level => {
+            Err(Error::unsupported(format!("mode {mode}"), format!("{requested}: {reason}")))
         }
         _ => Ok(()),
     }

@@ -68,7 +68,7 @@ impl Writer {
                 "mode congestion drop: a reliable writer of RustDDS always waits for room",
             ));
         }
-        let policies = qos::asked(config, &shared.limits)?;
+        let policies = qos::policies(config, &shared.limits)?;
         let number = shared.status_thread.number();
         let card = Card::new(number, Side::Writer, topic, message_type, &policies);
         let topic = shared.topic(topic, message_type, &policies, &object())?;

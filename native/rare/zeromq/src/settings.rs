@@ -90,13 +90,13 @@ mod tests {
 
     use super::*;
 
-    fn asked(text: &str, modes: &[(&str, Value)]) -> Result<Settings, Error> {
-        Settings::of(&pair::asked(&pair::profile("json", text), modes))
+    fn settings_with(text: &str, modes: &[(&str, Value)]) -> Result<Settings, Error> {
+        Settings::of(&pair::session_with_modes(&pair::profile("json", text), modes))
     }
 
     #[test]
     fn modes_replace_what_the_profile_says_and_the_rest_stays() {
-        let settings = asked(
+        let settings = settings_with(
             r#"{"transport": "unix", "threads": 2}"#,
             &[("transport", json!("tcp")), ("congestion", json!("block"))],
         )
@@ -109,26 +109,26 @@ mod tests {
                 ..Settings::default()
             }
         );
-        let again = asked(&settings.configuration().text, &[]).unwrap();
+        let again = settings_with(&settings.configuration().text, &[]).unwrap();
         assert_eq!(again, settings, "the configuration in force is a profile");
     }
 
     #[test]
     fn what_libzmq_cannot_do_is_unsupported_and_nonsense_invalid() {
         assert_eq!(
-            asked("{}", &[("transport", json!("shm"))]).unwrap_err().kind,
+            settings_with("{}", &[("transport", json!("shm"))]).unwrap_err().kind,
             ErrorKind::Unsupported
         );
         assert_eq!(
-            asked("{}", &[("batching", json!(true))]).unwrap_err().kind,
+            settings_with("{}", &[("batching", json!(true))]).unwrap_err().kind,
             ErrorKind::Unsupported
         );
         let inproc = ("transport", json!("intra_process"));
-        let error = asked(r#"{"socket_buffer_bytes": 1}"#, &[inproc]).unwrap_err();
+        let error = settings_with(r#"{"socket_buffer_bytes": 1}"#, &[inproc]).unwrap_err();
         assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Unsupported, "profile test"));
-        assert_eq!(asked(r#"{"speed": 1}"#, &[]).unwrap_err().kind, ErrorKind::Invalid);
+        assert_eq!(settings_with(r#"{"speed": 1}"#, &[]).unwrap_err().kind, ErrorKind::Invalid);
         assert_eq!(
-            asked("{}", &[("threads", json!(70_000))]).unwrap_err().kind,
+            settings_with("{}", &[("threads", json!(70_000))]).unwrap_err().kind,
             ErrorKind::Invalid
         );
     }

@@ -20,7 +20,7 @@ pub trait Settings: Send + Sync + Sized + 'static {
     fn domains() -> &'static Domains<Self>;
 
     /// Reads the settings; `config` has a profile in Cyclone's format.
-    fn asked(config: &SessionConfig) -> Result<Self, Error>;
+    fn from_config(config: &SessionConfig) -> Result<Self, Error>;
 
     /// The configuration in force, in the form that Cyclone takes.
     fn text(&self) -> &str;
@@ -58,7 +58,7 @@ impl<S: Settings> Domain<S> {
             let message = format!("Cyclone DDS reads xml, the profile is {}", profile.format);
             return Err(Error::invalid(object(), message));
         }
-        let settings = S::asked(config)?;
+        let settings = S::from_config(config)?;
         let mut open = S::domains().lock().unwrap_or_else(|e| e.into_inner());
         if let Some(domain) = open.get(&config.domain_id).and_then(Weak::upgrade) {
             if domain.settings.text() != settings.text() {

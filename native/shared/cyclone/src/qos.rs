@@ -35,28 +35,28 @@ impl DdsQos {
     /// The QoS that an endpoint requests, without its content filter; a reliable writer waits for
     /// `max_blocking_ns` at most. Errors: unsupported for what Cyclone lacks, invalid for a history
     /// without depth.
-    pub fn asked(config: &EndpointConfig, max_blocking_ns: i64) -> Result<Self, Error> {
-        let asked = &config.qos;
+    pub fn from_config(config: &EndpointConfig, max_blocking_ns: i64) -> Result<Self, Error> {
+        let requested = &config.qos;
         let object = || format!("endpoint {}", config.endpoint);
-        if asked.instance_key.is_some() {
+        if requested.instance_key.is_some() {
             return Err(Error::unsupported(
                 object(),
                 "instance key: the topics of this worker are keyless",
             ));
         }
-        let (history, depth) = match asked.history {
+        let (history, depth) = match requested.history {
             History::KeepAll => (sys::KEEP_ALL, UNLIMITED),
-            History::KeepLast => match i32::try_from(asked.depth) {
+            History::KeepLast => match i32::try_from(requested.depth) {
                 Ok(depth) if depth > 0 => (sys::KEEP_LAST, depth),
                 _ => {
                     return Err(Error::invalid(
                         object(),
-                        format!("depth {}: expected 1 to {}", asked.depth, i32::MAX),
+                        format!("depth {}: expected 1 to {}", requested.depth, i32::MAX),
                     ))
                 }
             },
         };
-        let (reliability, max_blocking_ns) = match asked.reliability {
+        let (reliability, max_blocking_ns) = match requested.reliability {
             Reliability::Reliable => (sys::RELIABLE, max_blocking_ns),
             Reliability::BestEffort => (sys::BEST_EFFORT, 0),
         };
@@ -66,7 +66,7 @@ impl DdsQos {
             sys::dds_qset_history(qos.0, history, depth);
             sys::dds_qset_reliability(qos.0, reliability, max_blocking_ns);
             sys::dds_qset_writer_data_lifecycle(qos.0, false);
-            match asked.durability {
+            match requested.durability {
                 Durability::Volatile => sys::dds_qset_durability(qos.0, sys::VOLATILE),
                 Durability::TransientLocal => {
                     sys::dds_qset_durability(qos.0, sys::TRANSIENT_LOCAL);

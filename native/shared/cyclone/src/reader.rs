@@ -61,9 +61,9 @@ impl<R: Release> Reader<R> {
     ) -> Result<Self, Error> {
         let object = || format!("endpoint {}", config.endpoint);
         let session = &parents.session;
-        let asked = R::qos(&parents, config, Side::Reader)?;
+        let dds_qos = R::qos(&parents, config, Side::Reader)?;
         if let Some(text) = &wire.user_data {
-            R::set_user_data(&asked, text);
+            R::set_user_data(&dds_qos, text);
         }
         let topic = R::topic(&parents, config, wire, Side::Reader)?;
         let intake = Arc::new(Intake::new(config, wire, deliver, R::heard(&parents)));
@@ -74,7 +74,7 @@ impl<R: Release> Reader<R> {
             sys::dds_create_reader(
                 parents.subscriber.handle(),
                 topic.entity.handle(),
-                asked.as_ptr(),
+                dds_qos.as_ptr(),
                 listener,
             )
         };

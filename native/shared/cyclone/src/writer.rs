@@ -62,9 +62,9 @@ impl<R: Release> Writer<R> {
             let why = "publish mode async: in Cyclone DDS the writing thread sends";
             return Err(Error::unsupported(object(), why));
         }
-        let asked = R::qos(&parents, config, Side::Writer)?;
+        let dds_qos = R::qos(&parents, config, Side::Writer)?;
         if let Some(text) = &wire.user_data {
-            R::set_user_data(&asked, text);
+            R::set_user_data(&dds_qos, text);
         }
         let topic = R::topic(&parents, config, wire, Side::Writer)?;
         // SAFETY: live parent, topic and QoS.
@@ -72,7 +72,7 @@ impl<R: Release> Writer<R> {
             sys::dds_create_writer(
                 parents.publisher.handle(),
                 topic.entity.handle(),
-                asked.as_ptr(),
+                dds_qos.as_ptr(),
                 std::ptr::null(),
             )
         };

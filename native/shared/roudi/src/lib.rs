@@ -93,7 +93,7 @@ impl Rules {
     }
 
     /// The pools that option or mode requests, smallest first; None if neither does.
-    pub fn asked(&self, config: &SessionConfig) -> Result<Option<Vec<Pool>>, Error> {
+    pub fn requested_pools(&self, config: &SessionConfig) -> Result<Option<Vec<Pool>>, Error> {
         let text: Option<String> = config.option(POOLS, None)?;
         match (text, config.mode(MODE)?) {
             (Some(_), Some(_)) => Err(Error::invalid(
@@ -187,7 +187,7 @@ mod tests {
     const REFUSED: Rules = Rules { multiple_bytes: 8, few: Few::Refused };
     const LEFT_OUT: Rules = Rules { multiple_bytes: 32, few: Few::LeftOut };
 
-    fn asked(option: Option<&str>, modes: &[(&str, Value)]) -> SessionConfig {
+    fn config_with(option: Option<&str>, modes: &[(&str, Value)]) -> SessionConfig {
         let profile = Profile {
             name: "p".into(),
             format: "xml".into(),
@@ -207,7 +207,10 @@ mod tests {
     #[test]
     fn pools_are_sorted_and_have_room_for_headers() {
         for (rules, smallest) in [(REFUSED, 1128), (LEFT_OUT, 1152)] {
-            let pools = rules.asked(&asked(Some("1M:3 100:7 16K:2"), &[])).unwrap().unwrap();
+            let pools = rules
+                .requested_pools(&config_with(Some("1M:3 100:7 16K:2"), &[]))
+                .unwrap()
+                .unwrap();
             let expected = [(smallest, 7), (17 * 1024, 2), (1025 * 1024, 3)];
             assert_eq!(pools, expected.map(|(chunk_bytes, chunks)| Pool { chunk_bytes, chunks }));
         }
@@ -217,15 +220,16 @@ mod tests {
     fn the_mode_scales_the_default() {
         let half = 234_u64 << 20;
         for rules in [REFUSED, LEFT_OUT] {
-            let pools = |modes: &[(&str, Value)]| rules.asked(&asked(None, modes)).unwrap();
+            let pools =
+                |modes: &[(&str, Value)]| rules.requested_pools(&config_with(None, modes)).unwrap();
             let default = rules.default_pools();
             assert_eq!((default.len(), bytes(&default) >> 20), (9, 468));
             assert_eq!(pools(&[]), None);
             let scaled = pools(&[(MODE, json!(half))]).unwrap();
             assert_eq!(scaled.len(), 9);
             assert!((half * 9 / 10..=half).contains(&bytes(&scaled)), "{scaled:?}");
-            let twice = asked(Some("1M:3"), &[(MODE, json!(half))]);
-            assert_eq!(rules.asked(&twice).unwrap_err().kind, ErrorKind::Invalid);
+            let twice = config_with(Some("1M:3"), &[(MODE, json!(half))]);
+            assert_eq!(rules.requested_pools(&twice).unwrap_err().kind, ErrorKind::Invalid);
         }
     }
 
@@ -238,10 +242,10 @@ mod tests {
             (REFUSED, &none[..], ErrorKind::Unsupported),
             (LEFT_OUT, &none[..], ErrorKind::Invalid),
         ] {
-            let error = rules.asked(&asked(None, modes)).unwrap_err();
+            let error = rules.requested_pools(&config_with(None, modes)).unwrap_err();
             assert_eq!((error.kind, error.object.as_str()), (kind, "mode shm_pool_bytes"));
         }
-        let left = LEFT_OUT.asked(&asked(None, &few)).unwrap().unwrap();
+        let left = LEFT_OUT.requested_pools(&config_with(None, &few)).unwrap().unwrap();
         assert!(left.len() < 9 && bytes(&left) <= 1 << 20, "{left:?}");
     }
 
@@ -251,7 +255,7 @@ mod tests {
         for text in
             ["", "1M", "1M:0", "0:4", "1G:4", "x:4", "1M:-1", "1M:4,2M:4", "4096M:1", "M:1", &many]
         {
-            let error = REFUSED.asked(&asked(Some(text), &[])).unwrap_err();
+            let error = REFUSED.requested_pools(&config_with(Some(text), &[])).unwrap_err();
             assert_eq!(
                 (error.kind, error.object.as_str()),
                 (ErrorKind::Invalid, "option roudi_pools"),
