@@ -1,23 +1,24 @@
 /* The boundary for middlewares written in C or C++, ABI version 4.
  *
- * A middleware fills one table of function pointers and hands it to the harness, which owns
+ * A middleware fills one table of function pointers and passes it to the harness, which owns
  * everything else: protocol, schedule, payload, records. The table mirrors the Rust traits in
  * `harness/src/middleware.rs` one to one. It is versioned and sized rather than a C++ class,
  * because a shim, its library and the harness come from different compilers.
  *
- * Rules that hold everywhere
- * - Text is UTF-8 and ends with a NUL. What the harness passes in is borrowed for the call. What a
- * table function returns as text lives as long as the process.
+ * General rules
+ * - Text is UTF-8 and ends with a NUL. Arguments from the harness are borrowed for the call. Text
+ * that a table function returns lives as long as the process.
  * - Every time is in nanoseconds of CLOCK_MONOTONIC; take it from rmwbench_now_ns().
- * - Calls that concern one object never overlap; calls that concern different objects do, from any
- * thread. Each publisher and client has a thread of its own that sends: `publish`, `loan`, `commit`
- * and `client_request` of those of one node are called at the same time.
+ * - Calls that concern one object never overlap. Calls that concern different objects may overlap
+ * and come from any thread. Each publisher and client has a thread of its own that sends, so
+ * `publish`, `loan`, `commit` and `client_request` are called at the same time for different
+ * endpoints of one node.
  * - Objects are destroyed leaf first: endpoints before their node, nodes before their session.
  * Every object that was created is destroyed exactly once.
  * - A function that returns a pointer returns NULL for an error and has then filled `error`.
  * Nothing may throw or longjmp across this boundary.
- * - What a middleware does not have it leaves NULL where the table says so (loans, services,
- * daemons, ...); the harness answers `unsupported` for it.
+ * - If a middleware lacks a function, and the table allows it (loans, services, daemons, ...), its
+ * entry is NULL; the harness answers `unsupported` for it.
  */
 #ifndef RMWBENCH_WORKER_H
 #define RMWBENCH_WORKER_H
@@ -129,8 +130,8 @@ enum {
  * (granted). */
 enum {
   RMWBENCH_TAKE_TYPED = 0, /* in memory of the reader's own */
-  RMWBENCH_TAKE_RAW = 1,   /* serialised, in the middleware's receive buffer; asked only where
-                              capability take_raw says so */
+  RMWBENCH_TAKE_RAW = 1,   /* serialised, in the middleware's receive buffer; requested only if
+                              capability take_raw allows it */
   RMWBENCH_TAKE_LENT = 2   /* granted only: in memory that the API lends */
 };
 /* What happens at an endpoint when its own queue is full. */
@@ -154,8 +155,8 @@ typedef struct rmwbench_qos {
   int32_t durability;
   int32_t history;
   uint32_t depth;             /* messages kept with KEEP_LAST; without meaning for KEEP_ALL */
-  const char *content_filter; /* NULL when none is asked */
-  const char *instance_key;   /* NULL when none is asked */
+  const char *content_filter; /* NULL if none is requested */
+  const char *instance_key;   /* NULL if none is requested */
 } rmwbench_qos;
 
 /* An exact layout: `cdr_prefix`, then `payload_bytes` of payload, then `cdr_suffix` are a complete

@@ -313,9 +313,9 @@ impl<S: Source> Shared<S> {
 
     fn block(&self, wait_set: impl WaitSet<S>) {
         let mut attached: Vec<Option<Arc<S>>> = Vec::new();
-        let mut wait_set = wait_set; // here, so that it goes before what is attached to it
-                                     // Readers that may have more than one turn took: what was
-                                     // announced once need not be announced again.
+        // It is moved here so that it is dropped before `attached`.
+        let mut wait_set = wait_set;
+        // Readers that may have more messages than one turn took; they need not be announced again.
         let mut unfinished: Vec<usize> = Vec::new();
         let mut ready: Vec<usize> = Vec::new();
         let mut seen = u64::MAX;

@@ -11,7 +11,7 @@
 #include "session.hpp"
 #include "writer.hpp"
 
-#include <rmwbench_table.hpp>  // behind what it hands calls to
+#include <rmwbench_table.hpp>  // after the classes that it calls
 
 namespace {
 

@@ -1,18 +1,18 @@
 //! Fast DDS through its own C++ API, as ROS 2's rmw_fastrtps uses it.
 //!
 //! The C++ shim (`shim/`) fills the table of `rmwbench_worker.h`; this crate adds the embedded
-//! profiles and is otherwise the harness's adapter. Decisions and their reasons stand where they
-//! act:
-//! - raw CDR under ROS 2's topic and type names, one copy per side as the API forces:
-//!   `shim/raw_type.hpp`;
-//! - QoS as rmw_fastrtps sets it, the rest from the profile: `shim/qos.cpp`;
-//! - one participant per process, nodes are names: `shim/session.hpp`;
-//! - waiting by the harness's loops, one over a WaitSet and one that spins, or in Fast DDS's own
-//!   thread: `shim/pumps.hpp`, `shim/reader.hpp`;
-//! - profiles in Fast DDS's XML: `shim/profile.hpp` and `profiles/`; modes and options on top of
-//!   them: `shim/asked.hpp`, and the file
-//!   named after each; what came of all that: `shim/configuration.hpp`;
-//! - services as rmw_fastrtps's: `shim/service.hpp`; content filters: `shim/filter.hpp`; the
+//! profiles and is otherwise the harness's adapter. The decisions, and the files with their
+//! reasons:
+//! - messages are raw CDR under ROS 2's topic and type names, with one copy per side, which the API
+//!   requires: `shim/raw_type.hpp`;
+//! - QoS is set as by rmw_fastrtps, the rest by the profile: `shim/qos.cpp`;
+//! - a process has one participant, and nodes are names: `shim/session.hpp`;
+//! - readers wait in the harness's loops, one over a WaitSet and one that spins, or in Fast DDS's
+//!   own thread: `shim/pumps.hpp`, `shim/reader.hpp`;
+//! - profiles are Fast DDS's XML: `shim/profile.hpp` and `profiles/`; modes and options are applied
+//!   to them: `shim/asked.hpp`, and the file named after each; the resulting configuration:
+//!   `shim/configuration.hpp`;
+//! - services are as in rmw_fastrtps: `shim/service.hpp`; content filters: `shim/filter.hpp`; the
 //!   discovery server: `shim/server.hpp`.
 //!
 //! Time to match, two processes started together in fresh namespaces: 2 to 10 ms when both hear

@@ -1,25 +1,25 @@
 //! iceoryx2 0.10: payloads stay in the publisher's shared memory, readers get an offset, no daemon.
 //!
-//! Decisions, each in the module that carries it out:
-//! - [`service`]: one publish-subscribe service and one event service of the same name per topic.
-//!   Publish-subscribe alone can only
-//!   be polled, so even the `untouched` profile needs the event service; both ends derive its settings from the QoS alone.
-//! - [`publisher`]: reliable means a queue that does not overflow and a call that waits, bounded,
-//!   for room.
-//! - [`late`]: history reaches a late joiner by an event to the publisher's process, which is what
-//!   iceoryx2 leaves to its users.
+//! The decisions, each in the module that implements it:
+//! - [`service`]: each topic has one publish-subscribe service and one event service of the same
+//!   name. Publish-subscribe alone can only be polled, so even the `untouched` profile needs the
+//!   event service; both ends derive its settings from the QoS alone.
+//! - [`publisher`]: reliable means a queue that does not overflow and a call that waits, for a
+//!   bounded time, for room.
+//! - [`late`]: history reaches a late joiner by an event to the publisher's process; iceoryx2
+//!   leaves this to its users.
 //! - [`requests`]: a service is a request-response service, an event service that wakes it, and one
 //!   that wakes each client.
-//! - [`wait_set`]: what the harness's receive loop blocks on for all readers of a session.
-//! - [`dead_nodes`]: what a killed process left is removed by the living, when they look for peers
-//!   or wait in vain.
+//! - [`wait_set`]: the harness's receive loop blocks on it for all readers of a session.
+//! - [`dead_nodes`]: living processes remove what a killed one left, when they look for peers or
+//!   have waited in vain.
 //!
 //! Ports are those of `ipc::Service`, whose users keep each port in one thread: the thread-safe
 //! variant would put three mutex operations into every publish call. [`exclusive`] states why
 //! moving them between threads is sound here.
 //!
-//! The payload lies at an offset of 8 bytes in its chunk (`[u8]` asks for no alignment), which
-//! costs a copy nothing measurable.
+//! The payload is at an offset of 8 bytes in its chunk (`[u8]` needs no alignment), which costs a
+//! copy nothing measurable.
 
 mod client;
 mod dead_nodes;

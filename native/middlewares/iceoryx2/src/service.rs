@@ -112,7 +112,7 @@ impl Settings {
 }
 
 /// The QoS in force, read back from the service; fields that iceoryx2 does not have are those of
-/// `asked`.
+/// `requested`.
 pub fn granted_qos(service: &PubSub, requested: &Qos) -> Qos {
     Qos {
         history: if service.static_config().has_safe_overflow() {

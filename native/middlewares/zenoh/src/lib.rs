@@ -1,18 +1,17 @@
 //! Zenoh 1.10 through its Rust API: one session per process, as in an rmw.
 //!
-//! Decisions, each in the module that carries it out:
+//! The decisions, each in the module that implements it:
 //! - [`publisher`]: reliable blocks on congestion, best effort drops; a loan comes from a
-//!   shared-memory provider. Late joiners get
-//!   history by zenoh-ext, as rmw_zenoh has it.
+//!   shared-memory provider. Late joiners get history by zenoh-ext, as in rmw_zenoh.
 //! - [`client`] and [`service`]: queries and queryables.
-//! - [`modes`]: the portable vocabulary in Zenoh's settings; [`profile`] puts both together,
-//!   [`router`] serves a host.
+//! - [`modes`]: the portable vocabulary in Zenoh's settings; [`profile`] combines both, [`router`]
+//!   serves a host.
 //! - [`queue`]: `block` and `poll` put samples into a queue per subscription that the session's
-//!   receive loop empties, as rmw_zenoh
-//!   does it with its wait set; `callback` delivers in Zenoh's own receiving thread, without a queue.
-//! - [`graph`]: Zenoh says only *whether* a publisher has subscribers; liveliness tokens say how
-//!   many, in both directions.
-//! - [`rendezvous`]: fixed endpoints make a full mesh, whoever starts first.
+//!   receive loop empties, as rmw_zenoh does with its wait set; `callback` delivers in Zenoh's own
+//!   receiving thread, without a queue.
+//! - [`graph`]: Zenoh reports only *whether* a publisher has subscribers; liveliness tokens give
+//!   their number, in both directions.
+//! - [`rendezvous`]: fixed endpoints make a full mesh, whichever session starts first.
 //!
 //! A publisher and a subscription of one session meet inside the session: Zenoh calls the
 //! subscriber in the publisher's own thread, without a link. Nodes do not exist in Zenoh; a node's

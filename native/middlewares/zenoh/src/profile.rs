@@ -184,7 +184,7 @@ fn speaks_of_shared_memory(text: &str) -> bool {
 
 /// The payload size from which each publisher has a provider of shared memory, also without loans:
 /// in `shm` any size but 0, in `tuned` the threshold of Zenoh's own file; None: no publisher has
-/// one. `asked` is the arm's option.
+/// one. `option` is the arm's option.
 pub fn provider_from_bytes(profile: &str, option: Option<bool>, config: &Config) -> Option<u64> {
     if !has_shared_memory(config) {
         return None;

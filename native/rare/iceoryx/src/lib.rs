@@ -1,11 +1,11 @@
 //! Eclipse iceoryx 2.0 through its own C++ API: shared memory with RouDi, its daemon.
 //!
-//! - a message is a chunk of shared memory of just its payload's size; it is written and read in
-//!   place ([`publisher`], [`intake`]);
-//! - reliable means that a publisher waits for room in a full queue, as iceoryx has it; else the
-//!   oldest message is overwritten ([`qos`]);
-//! - waiting in one WaitSet, in one spinning thread, or in iceoryx's Listener ([`waiter`]);
-//! - a service is iceoryx's Client and Server ([`client`], [`service`]);
+//! - A message is a chunk of shared memory with exactly its payload's size; it is written and read
+//!   in place ([`publisher`], [`intake`]).
+//! - Reliable means that a publisher waits for room in a full queue, as in iceoryx; otherwise the
+//!   oldest message is overwritten ([`qos`]).
+//! - Readers wait in one WaitSet, in one spinning thread, or in iceoryx's Listener ([`waiter`]).
+//! - A service is iceoryx's Client and Server ([`client`], [`service`]).
 //! - RouDi is Debian's own, and a profile is its configuration file ([`roudi`]).
 
 mod client;

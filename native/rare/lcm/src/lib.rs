@@ -1,12 +1,12 @@
 //! LCM through its C API: UDP multicast, a channel per topic, and no repetition of lost messages.
 //!
-//! - What arrives goes through one queue of an `lcm_t` and out of `lcm_handle`, in the order of
-//!   arrival: the session has an `lcm_t`
-//!   for each way of waiting, and the harness's receive loop calls `lcm_handle` ([`Reader`], [`Handled`]).
-//! - LCM knows nobody by name: who is there is told among the workers, on a port of their own
-//!   ([`presence`]).
-//! - A profile is LCM's own kind of configuration, the URL that `lcm_create` and LCM_DEFAULT_URL
-//!   take ([`Address`]).
+//! - A message arrives in the one queue of an `lcm_t`, and `lcm_handle` delivers in the order of
+//!   arrival: the session has an `lcm_t` for each way of waiting, and the harness's receive loop
+//!   calls `lcm_handle` ([`Reader`], [`Handled`]).
+//! - LCM does not know its peers: the workers inform each other of their endpoints, on a port of
+//!   their own ([`presence`]).
+//! - A profile is LCM's own kind of configuration, the URL for `lcm_create` and LCM_DEFAULT_URL
+//!   ([`Address`]).
 
 mod presence;
 mod sys;

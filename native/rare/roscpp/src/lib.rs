@@ -1,13 +1,13 @@
 //! ROS 1: roscpp over TCPROS, with its master.
 //!
-//! - messages are std_msgs/UInt8MultiArray on the wire; a publisher's one copy is roscpp's own into
-//!   what it sends (`shim/bytes.hpp`);
-//! - a loan is a message that is published by its shared_ptr: nodes of one process get that very
-//!   object ([`publisher`]);
-//! - a queue of callbacks for a session, called by a blocked thread, a spinning one or roscpp's own
-//!   AsyncSpinner ([`session`]);
-//! - a service call blocks its thread in ROS 1, so a client has one for its calls ([`client`]);
-//! - the master is Debian's rosmaster ([`master`]).
+//! - Messages are std_msgs/UInt8MultiArray on the wire; a publisher makes one copy, which is
+//!   roscpp's own into the buffer that it sends (`shim/bytes.hpp`).
+//! - A loan is a message that is published by its shared_ptr: nodes of one process get the same
+//!   object ([`publisher`]).
+//! - A session has a queue of callbacks, which a blocked thread, a spinning one or roscpp's own
+//!   AsyncSpinner calls ([`session`]).
+//! - A service call blocks its thread in ROS 1, so a client has its own thread ([`client`]).
+//! - The master is Debian's rosmaster ([`master`]).
 
 mod client;
 mod master;

@@ -2,14 +2,14 @@
 //!
 //! Messages are raw CDR on keyless topics with ROS 2's names, so the worker talks to real ROS 2
 //! nodes and to the other DDS workers. RustDDS has no listeners; it announces data by mio sources
-//! and wakers. Decisions, each in the module that carries it out:
+//! and wakers. The decisions, each in the module that implements it:
 //! - [`raw`]: a writer's message is built once, a reader's is copied out once, as a deserialiser
-//!   has to.
+//!   does.
 //! - [`wait_set`]: the harness's receive loop waits on RustDDS's event sources.
-//! - [`history`]: a reader's depth is kept as RustDDS's `DataReader` keeps it.
+//! - [`history`]: a reader's depth is kept as in RustDDS's `DataReader`.
 //! - [`watch`]: a thread of the session reads the status of all endpoints.
-//! - [`service`]: a pair of topics, with rmw_cyclonedds's header or with identities beside the
-//!   data, as rmw_fastrtps has it.
+//! - [`service`]: a pair of topics, with rmw_cyclonedds's header, or with identities beside the
+//!   data, as in rmw_fastrtps.
 //!
 //! One participant serves the process, as in ROS 2; RustDDS has no nodes.
 

@@ -1,13 +1,12 @@
 //! ZeroMQ through libzmq: what a user without a middleware would otherwise choose. There is a
 //! socket per endpoint, and one transport for all of them.
 //!
-//! - a topic is PUB/SUB, a service ROUTER/DEALER, so that requests need not wait for the answers of
-//!   others ([`publisher`],
-//!   [`subscription`], [`client`], [`service`]);
-//! - ZeroMQ knows addresses and no names: endpoints find each other by files of their host
-//!   ([`board`], [`lookout`]);
-//! - one thread receives for a session, blocked or spinning ([`waiter`]);
-//! - the profile is this worker's own, since libzmq has no configuration file ([`settings`]).
+//! - A topic is PUB/SUB and a service ROUTER/DEALER, so that requests need not wait for the answers
+//!   to others ([`publisher`], [`subscription`], [`client`], [`service`]).
+//! - ZeroMQ has addresses and no names: endpoints find each other by files of their host
+//!   ([`board`], [`lookout`]).
+//! - One thread receives for a session; it blocks or spins ([`waiter`]).
+//! - The profile is this worker's own, since libzmq has no configuration file ([`settings`]).
 
 mod board;
 mod client;

@@ -14,7 +14,7 @@
 #include "service.hpp"
 #include "settings.hpp"
 
-#include <rmwbench_table.hpp>  // behind what it hands calls to
+#include <rmwbench_table.hpp>  // after the classes that it calls
 
 using namespace rmwbench;
 
