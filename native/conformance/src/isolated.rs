@@ -31,14 +31,14 @@ const NAMESPACES: [&str; 9] = [
 /// Why no namespaces can be made here, in the text of util-linux's unshare; None if they can.
 pub fn why_not() -> Option<&'static str> {
     static FOUND: OnceLock<Option<String>> = OnceLock::new();
-    let found = FOUND.get_or_init(|| {
+    let reason = FOUND.get_or_init(|| {
         let tried =
             Command::new("unshare").args(NAMESPACES).args(["sh", "-c", ENTER, "true"]).output();
         let output = tried.expect("util-linux's unshare is needed");
         (!output.status.success())
             .then(|| String::from_utf8_lossy(&output.stderr).trim().to_string())
     });
-    found.as_deref()
+    reason.as_deref()
 }
 
 /// Runs `body` in a process of its own, in fresh network, mount, PID and IPC namespaces; `test` is

@@ -165,9 +165,9 @@ impl Worker {
         &mut self,
         what: &str,
         deadline: Instant,
-        found: impl Fn(&[Event]) -> bool,
+        is_complete: impl Fn(&[Event]) -> bool,
     ) -> Result<(), Failure> {
-        while !found(&self.events) {
+        while !is_complete(&self.events) {
             if !self.pump(deadline)? {
                 return Err(format!(
                     "time-out waiting for {what}; events so far: {:?}",

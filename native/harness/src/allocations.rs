@@ -29,7 +29,7 @@ fn library() -> Option<&'static Library> {
         let symbol = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
         (!symbol.is_null()).then_some(symbol)
     };
-    let found = LIBRARY.get_or_init(|| {
+    let library = LIBRARY.get_or_init(|| {
         let (read, uncounted) =
             (find(c"rmwbench_allocations")?, find(c"rmwbench_allocations_uncounted")?);
         // SAFETY: only that library has these names, and these are their types there.
@@ -44,7 +44,7 @@ fn library() -> Option<&'static Library> {
             }
         })
     });
-    found.as_ref()
+    library.as_ref()
 }
 
 /// The counts; None if no library counts.

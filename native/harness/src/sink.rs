@@ -445,7 +445,7 @@ mod tests {
         let begun_ns = now_ns();
         thread::scope(|scope| {
             let consumer = scope.spawn(|| deliver(&sink, &message(77, 1, 0, Phase::Steady)));
-            let seen = std::iter::repeat_with(consumed_ns).find_map(|found| found).unwrap();
+            let seen = std::iter::repeat_with(consumed_ns).find_map(|consumed| consumed).unwrap();
             assert!(
                 seen == 0 || now_ns() - begun_ns >= hold.as_nanos() as i64,
                 "consumed at {seen}"

@@ -71,11 +71,11 @@ impl Classifier {
         // A later piece gets the class of the first, its priority too, or they would overtake each
         // other.
         let pieces = &mut self.pieces;
-        let found =
+        let facts_of_first =
             self.datagrams.go_on(key, piece.offset, piece.last, headers.payload, |piece, to| {
                 sent(pieces, piece, to, multicast)
             });
-        found.unwrap_or(Facts { fragment: true, ..facts })
+        facts_of_first.unwrap_or(Facts { fragment: true, ..facts })
     }
 
     fn transport(&mut self, ip: &Ip, body: &[u8], facts: Facts) -> Facts {

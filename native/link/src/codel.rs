@@ -86,8 +86,8 @@ mod tests {
     #[test]
     fn a_queue_that_stays_long_loses_frames_at_shrinking_distances() {
         // The first after an interval, the next ones interval / sqrt(1), / sqrt(2), … later.
-        let found = dropped(&mut codel(), 500, |_| 30);
-        assert_eq!(found, [100, 200, 271, 329, 379, 424, 464]);
+        let drops_ms = dropped(&mut codel(), 500, |_| 30);
+        assert_eq!(drops_ms, [100, 200, 271, 329, 379, 424, 464]);
     }
 
     #[test]
@@ -100,8 +100,8 @@ mod tests {
     fn a_short_queue_ends_it_and_a_soon_long_one_goes_on_where_it_was() {
         let mut codel = codel();
         let short = 500..600;
-        let found = dropped(&mut codel, 900, |at| if short.contains(&at) { 5 } else { 30 });
-        let after: Vec<i64> = found.into_iter().filter(|at| *at >= 500).collect();
+        let drops_ms = dropped(&mut codel, 900, |at| if short.contains(&at) { 5 } else { 30 });
+        let after: Vec<i64> = drops_ms.into_iter().filter(|at| *at >= 500).collect();
         // Seven frames were dropped before, so the distance is interval / sqrt(6) at once.
         assert_eq!(after[..3], [700, 741, 779]);
     }

@@ -37,10 +37,10 @@ impl Datagrams {
         if self.0.len() >= MOST {
             self.0.pop_front();
         }
-        let found = rtps::read(content);
-        let message = if found.is_some() { content.to_vec() } else { Vec::new() };
-        let (pieces, payload_bytes) =
-            found.map_or((0, 0), |found| (found.pieces.len(), found.payload_bytes));
+        let rtps_message = rtps::read(content);
+        let message = if rtps_message.is_some() { content.to_vec() } else { Vec::new() };
+        let (pieces, payload_bytes) = rtps_message
+            .map_or((0, 0), |rtps_message| (rtps_message.pieces.len(), rtps_message.payload_bytes));
         self.0.push_back(Datagram { key, facts, to, message, pieces, payload_bytes });
     }
 
@@ -60,8 +60,8 @@ impl Datagrams {
         let in_order = !known.message.is_empty() && offset == UDP_BYTES + known.message.len();
         let payload_bytes = if in_order {
             known.message.extend_from_slice(content);
-            let found = rtps::read(&known.message)?;
-            let begun = &found.pieces[known.pieces.min(found.pieces.len())..];
+            let rtps_message = rtps::read(&known.message)?;
+            let begun = &rtps_message.pieces[known.pieces.min(rtps_message.pieces.len())..];
             if !begun.is_empty() {
                 // Not `any`, because each piece has to be noted.
                 #[allow(clippy::unnecessary_fold)]
@@ -69,8 +69,9 @@ impl Datagrams {
                     begun.iter().fold(false, |before, piece| sent(*piece, known.to) || before);
                 known.facts.retransmission = retransmission;
             }
-            let new = found.payload_bytes.saturating_sub(known.payload_bytes);
-            (known.pieces, known.payload_bytes) = (found.pieces.len(), found.payload_bytes);
+            let new = rtps_message.payload_bytes.saturating_sub(known.payload_bytes);
+            (known.pieces, known.payload_bytes) =
+                (rtps_message.pieces.len(), rtps_message.payload_bytes);
             new
         } else {
             content.len() as u32

@@ -45,12 +45,12 @@ pub fn parse(frame: &[u8]) -> Headers<'_> {
         at = 18;
     }
     let body = frame.get(at..).unwrap_or(&[]);
-    let found = match ether_type {
+    let packet = match ether_type {
         IPV4 => ipv4(body),
         IPV6 => ipv6(body),
         _ => None,
     };
-    match found {
+    match packet {
         Some((ip, payload)) => Headers { ether_type, ip: Some(ip), payload },
         None => Headers { ether_type, ip: None, payload: body },
     }

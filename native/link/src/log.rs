@@ -74,13 +74,13 @@ impl Log {
 
     /// Ends the log: a later frame is neither logged nor counted as unlogged.
     pub fn close(&mut self) -> (usize, u64) {
-        let found = (self.written, self.unlogged);
+        let counts = (self.written, self.unlogged);
         if self.bytes > 0 {
             // SAFETY: our own mapping, which is not used again: capacity is 0 from here on.
             let _ = unsafe { munmap(self.base.cast(), self.bytes) };
         }
         (self.bytes, self.capacity) = (0, 0);
-        found
+        counts
     }
 }
 

@@ -161,13 +161,15 @@ mod tests {
         let plan = |text: &str| serde_json::from_str::<Open>(text).unwrap().problem();
         let ports = r#""seed": 1, "ports": [{"name": "a", "fd": 6, "mac": "02:4d:00:00:00:01"}]"#;
         assert_eq!(plan(&format!("{{{ports}}}")), None);
-        let found = |more: &str| plan(&format!("{{{ports}, {more}}}")).unwrap();
-        assert!(found(r#""links": {"b": {}}"#).contains("b is not a port"));
-        assert!(found(r#""links": {"a": {"up": {"medium": "wifi"}}}"#)
+        let problem_of = |more: &str| plan(&format!("{{{ports}, {more}}}")).unwrap();
+        assert!(problem_of(r#""links": {"b": {}}"#).contains("b is not a port"));
+        assert!(problem_of(r#""links": {"a": {"up": {"medium": "wifi"}}}"#)
             .contains("links.a.up: medium wifi"));
-        assert!(found(r#""media": {"wifi": {"rate_bps": 0}}"#).contains("media.wifi: rate_bps"));
-        assert!(found(r#""priority": [{"class": 0}]"#).contains("priority"));
-        assert!(found(r#""quantum_ns": -1"#).contains("quantum_ns"));
+        assert!(
+            problem_of(r#""media": {"wifi": {"rate_bps": 0}}"#).contains("media.wifi: rate_bps")
+        );
+        assert!(problem_of(r#""priority": [{"class": 0}]"#).contains("priority"));
+        assert!(problem_of(r#""quantum_ns": -1"#).contains("quantum_ns"));
         assert!(plan(r#"{"seed": 1, "ports": []}"#).unwrap().contains("ports"));
         let twice = r#"{"name": "a", "fd": 6, "mac": "02:4d:00:00:00:01"}, {"name": "b", "fd": 7, "mac": "02:4D:00:00:00:01"}"#;
         assert!(plan(&format!(r#"{{"seed": 1, "ports": [{twice}]}}"#)).unwrap().contains("twice"));

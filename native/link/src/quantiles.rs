@@ -56,11 +56,11 @@ impl Histogram {
         }
         let rank = ((n * share).ceil() as u64).max(1);
         let mut below = 0;
-        let found = self.bins.iter().position(|count| {
+        let bin = self.bins.iter().position(|count| {
             below += count;
             below >= rank
         })?;
-        Some(upper_edge(found).min(self.max))
+        Some(upper_edge(bin).min(self.max))
     }
 }
 
@@ -89,14 +89,16 @@ mod tests {
     fn quantiles_are_right_within_a_bin() {
         let mut histogram = Histogram::default();
         (1..=100_000).for_each(|k| histogram.add(k * 17));
-        let found = histogram.quantiles();
-        for (value, exact) in
-            [(found.p50, 850_000.0), (found.p99, 1_683_000.0), (found.p999, 1_698_300.0)]
-        {
+        let quantiles = histogram.quantiles();
+        for (value, exact) in [
+            (quantiles.p50, 850_000.0),
+            (quantiles.p99, 1_683_000.0),
+            (quantiles.p999, 1_698_300.0),
+        ] {
             let ratio = value.unwrap() as f64 / exact;
-            assert!((1.0..1.02).contains(&ratio), "{found:?}");
+            assert!((1.0..1.02).contains(&ratio), "{quantiles:?}");
         }
-        assert_eq!(found.max, Some(1_700_000));
+        assert_eq!(quantiles.max, Some(1_700_000));
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub fn read(message: &[u8]) -> Option<Message> {
     if message.len() < HEADER_BYTES || !message.starts_with(b"RTPS") {
         return None;
     }
-    let mut found = Message::default();
+    let mut facts = Message::default();
     let (mut builtin_data, mut user_control, mut builtin_control) = (false, false, false);
     let mut user_data = false;
     let mut at = HEADER_BYTES;
@@ -62,7 +62,7 @@ pub fn read(message: &[u8]) -> Option<Message> {
                 Some(true) => builtin_data = true,
                 Some(false) => {
                     user_data = true;
-                    data(kind, flags, order, message, body, &mut found);
+                    data(kind, flags, order, message, body, &mut facts);
                 }
                 None => {}
             },
@@ -78,19 +78,19 @@ pub fn read(message: &[u8]) -> Option<Message> {
             break;
         }
     }
-    found.class = match () {
+    facts.class = match () {
         () if user_data => Class::Data,
         () if builtin_data => Class::Discovery,
         () if user_control => Class::Acknowledgement,
         () if builtin_control => Class::Discovery,
         () => Class::Other,
     };
-    Some(found)
+    Some(facts)
 }
 
 /// The fields: extraFlags u16, octetsToInlineQos u16, reader, writer, sequence number; DATA_FRAG
 /// also has the first fragment, the number of fragments, their size, and the sample's size.
-fn data(kind: u8, flags: u8, order: Order, message: &[u8], body: &[u8], found: &mut Message) {
+fn data(kind: u8, flags: u8, order: Order, message: &[u8], body: &[u8], facts: &mut Message) {
     let (Some(to_qos), Some(high), Some(low)) =
         (order.u16(body, 2), order.u32(body, 12), order.u32(body, 16))
     else {
@@ -107,13 +107,13 @@ fn data(kind: u8, flags: u8, order: Order, message: &[u8], body: &[u8], found: &
     } else {
         (0..1, flags & 0x0c != 0)
     };
-    found.pieces.extend(fragments.map(|fragment| Piece { writer, sequence_number, fragment }));
+    facts.pieces.extend(fragments.map(|fragment| Piece { writer, sequence_number, fragment }));
     let mut at = 4 + usize::from(to_qos);
     if flags & 0x02 != 0 {
         at = behind_parameters(order, body, at);
     }
     if has_payload {
-        found.payload_bytes += body.len().saturating_sub(at) as u32;
+        facts.payload_bytes += body.len().saturating_sub(at) as u32;
     }
 }
 

@@ -213,7 +213,7 @@ impl Spec {
     /// What is wrong with the spec; None if nothing is. `media` are the existing media.
     pub fn problem(&self, media: &BTreeMap<String, MediumSpec>) -> Option<String> {
         let chances = [("duplicate", self.duplicate), ("corrupt", self.corrupt)];
-        let found = positive("rate_bps", self.rate_bps)
+        let problem = positive("rate_bps", self.rate_bps)
             .or_else(|| positive("queue_bytes", self.queue_bytes))
             .or_else(|| positive("queue_frames", self.queue_frames))
             .or_else(|| positive("mtu_bytes", self.mtu_bytes))
@@ -229,8 +229,8 @@ impl Spec {
             .or_else(|| self.loss.as_ref().and_then(Loss::problem))
             .or_else(|| self.police.as_ref().and_then(Police::problem))
             .or_else(|| self.trace.as_ref().and_then(Trace::problem));
-        if found.is_some() {
-            return found;
+        if problem.is_some() {
+            return problem;
         }
         let medium = self.medium.as_ref()?;
         if let Some(problem) = no_medium(medium, media) {
@@ -481,8 +481,8 @@ mod tests {
             ),
             (r#"{"trace": {"rows": [[0, 1, 1, 1]], "opportunities_ns": [1]}}"#, "exactly one"),
         ] {
-            let found = problem(bad).unwrap_or_else(|| panic!("{bad} was accepted"));
-            assert!(found.contains(names), "{bad}: {found}");
+            let message = problem(bad).unwrap_or_else(|| panic!("{bad} was accepted"));
+            assert!(message.contains(names), "{bad}: {message}");
         }
     }
 

@@ -225,7 +225,7 @@ mod tests {
         let mut at_ns = 0;
         (0..5000).for_each(|_| at_ns = replay.finish_ns(at_ns, 1514));
         let expected = replay.rate_bps(0).unwrap() as f64;
-        let found = 5000.0 * 1504.0 * 8e9 / at_ns as f64;
-        assert!((found / expected - 1.0).abs() < 0.002, "{found} {expected}");
+        let rate = 5000.0 * 1504.0 * 8e9 / at_ns as f64;
+        assert!((rate / expected - 1.0).abs() < 0.002, "{rate} {expected}");
     }
 }

@@ -47,14 +47,14 @@ fn cyclors() -> PathBuf {
         .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
     let registries = home.unwrap_or_default().join("registry/src");
     let name = format!("cyclors-{}", pinned());
-    let found = registries
+    let source = registries
         .read_dir()
         .into_iter()
         .flatten()
         .flatten()
         .map(|e| e.path().join(&name))
         .find(|p| p.is_dir());
-    existing(found.unwrap_or_else(|| registries.join("*").join(&name)))
+    existing(source.unwrap_or_else(|| registries.join("*").join(&name)))
 }
 
 fn existing(source: PathBuf) -> PathBuf {

@@ -46,7 +46,7 @@ fn main() {
         // shown.
         build.flag("-isystem").flag(include);
     }
-    let Some((version, library)) = found(&build) else { fail(prefix.as_deref()) };
+    let Some((version, library)) = version_and_library(&build) else { fail(prefix.as_deref()) };
     let source = match &prefix {
         Some(prefix) => match origin(prefix) {
             Some(origin) => format!("{library} {version} ({origin})"),
@@ -85,10 +85,11 @@ fn includes(prefix: Option<&Path>) -> Vec<PathBuf> {
     let places = ["", "fastrtps", "fastdds", "fastcdr", "foonathan_memory"]
         .iter()
         .map(|nested| include.join(nested));
-    let found: Vec<PathBuf> = places.chain(multiarch(&include)).filter(|d| d.is_dir()).collect();
+    let directories: Vec<PathBuf> =
+        places.chain(multiarch(&include)).filter(|d| d.is_dir()).collect();
     // Otherwise the compiler would silently take another installation's headers from its own
     // directories.
-    if !found
+    if !directories
         .iter()
         .any(|d| d.join("fastdds/config.hpp").is_file() || d.join("fastrtps/config.h").is_file())
     {
@@ -96,7 +97,7 @@ fn includes(prefix: Option<&Path>) -> Vec<PathBuf> {
     }
     // The compiler's own directory must keep its place: libstdc++ searches the C headers after its
     // own.
-    found.into_iter().filter(|d| d != Path::new("/usr/include")).collect()
+    directories.into_iter().filter(|d| d != Path::new("/usr/include")).collect()
 }
 
 fn libraries(prefix: &Path) -> Vec<PathBuf> {
@@ -112,7 +113,7 @@ fn multiarch(directory: &Path) -> Vec<PathBuf> {
 
 /// The version and the library's name, from the preprocessor, because the place of the
 /// configuration header differs between 2.x, 3.x and Debian.
-fn found(build: &cc::Build) -> Option<(String, &'static str)> {
+fn version_and_library(build: &cc::Build) -> Option<(String, &'static str)> {
     let probe = Path::new(&env::var("OUT_DIR").expect("cargo sets OUT_DIR")).join("probe.cpp");
     let text = "#if __has_include(<fastdds/config.hpp>)\n#include <fastdds/config.hpp>\nfound fastdds FASTDDS_VERSION_STR\n\
                 #elif __has_include(<fastrtps/config.h>)\n#include <fastrtps/config.h>\nfound fastrtps FASTRTPS_VERSION_STR\n#endif\n\

@@ -93,12 +93,12 @@ fn summary(period_ns: i64, wakes: &BTreeMap<usize, Wakes>) -> Canary {
     let processors = wakes.iter().map(|(processor, wakes)| {
         let beyond =
             |limit_ns: i64| wakes.iter().filter(|&&(_, late)| late > limit_ns).count() as u64;
-        let found = CanaryProcessor {
+        let processor_summary = CanaryProcessor {
             count: wakes.len() as u64,
             late: beyond(LATE_NS),
             stalled: beyond(STALLED_NS),
         };
-        (processor.to_string(), found)
+        (processor.to_string(), processor_summary)
     });
     Canary {
         period_ns,
@@ -139,21 +139,21 @@ mod tests {
     fn late_wake_ups_are_listed_with_their_time_and_counted_by_processor() {
         let wakes =
             BTreeMap::from([(0, vec![(10, 5), (30, LATE_NS)]), (3, vec![(20, LATE_NS + 1)])]);
-        let found = summary(10, &wakes);
-        assert_eq!((found.count, found.max_ns, found.p50_ns), (3, Some(LATE_NS + 1), None));
-        assert_eq!(found.late, [(20, LATE_NS + 1)]);
-        assert_eq!((found.processors["0"].count, found.processors["0"].late), (2, 0));
-        assert_eq!((found.processors["3"].count, found.processors["3"].late), (1, 1));
+        let canary = summary(10, &wakes);
+        assert_eq!((canary.count, canary.max_ns, canary.p50_ns), (3, Some(LATE_NS + 1), None));
+        assert_eq!(canary.late, [(20, LATE_NS + 1)]);
+        assert_eq!((canary.processors["0"].count, canary.processors["0"].late), (2, 0));
+        assert_eq!((canary.processors["3"].count, canary.processors["3"].late), (1, 1));
         assert_eq!(summary(1, &BTreeMap::new()).max_ns, None);
     }
 
     #[test]
     fn wakes_at_every_due_time_even_after_a_stall() {
         let begin = now_ns() - 20_000_000; // the first twenty are overdue, as after a stall of 20 ms
-        let found = start(begin, begin + 30_000_000, 1_000_000).unwrap().finish();
-        assert_eq!(found.count, 30);
-        assert_eq!(found.processors.values().map(|p| p.count).sum::<u64>(), 30);
-        assert!(found.max_ns.unwrap() >= 18_000_000 && found.p50_ns.is_some());
-        assert!(found.late.len() >= 17 && found.late[0].0 == begin + 1_000_000);
+        let canary = start(begin, begin + 30_000_000, 1_000_000).unwrap().finish();
+        assert_eq!(canary.count, 30);
+        assert_eq!(canary.processors.values().map(|p| p.count).sum::<u64>(), 30);
+        assert!(canary.max_ns.unwrap() >= 18_000_000 && canary.p50_ns.is_some());
+        assert!(canary.late.len() >= 17 && canary.late[0].0 == begin + 1_000_000);
     }
 }

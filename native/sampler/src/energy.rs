@@ -137,7 +137,7 @@ fn counted(before: u64, after: u64, range: Option<u64>) -> Option<u64> {
 /// number.
 fn board(device: &Path) -> Vec<(String, Source)> {
     let Some(chip) = text(&device.join("name")) else { return Vec::new() };
-    let mut found = Vec::new();
+    let mut sensors = Vec::new();
     for number in 1..=16 {
         let file = |kind: &str, what: &str| device.join(format!("{kind}{number}_{what}"));
         let label = |kinds: &[&str]| {
@@ -145,19 +145,19 @@ fn board(device: &Path) -> Vec<(String, Source)> {
             format!("hwmon:{chip}/{}", given.unwrap_or_else(|| format!("{}{number}", kinds[0])))
         };
         if let Ok(file) = Kept::open(file("energy", "input")) {
-            found.push((label(&["energy"]), Source::Counter { file, range: None }));
+            sensors.push((label(&["energy"]), Source::Counter { file, range: None }));
         }
         if let Ok(file) =
             Kept::open(file("power", "input")).or_else(|_| Kept::open(file("power", "average")))
         {
-            found.push((label(&["power"]), Source::Power { file }));
+            sensors.push((label(&["power"]), Source::Power { file }));
         } else if let (Ok(voltage), Ok(current)) =
             (Kept::open(file("in", "input")), Kept::open(file("curr", "input")))
         {
-            found.push((label(&["in", "curr"]), Source::Product { voltage, current }));
+            sensors.push((label(&["in", "curr"]), Source::Product { voltage, current }));
         }
     }
-    found
+    sensors
 }
 
 /// `package-0/` for a zone inside a package, so that the cores of two packages differ.
@@ -179,10 +179,10 @@ fn text(path: &Path) -> Option<String> {
 }
 
 fn directories(path: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> =
+    let mut entries: Vec<PathBuf> =
         fs::read_dir(path).into_iter().flatten().filter_map(|e| Some(e.ok()?.path())).collect();
-    found.sort();
-    found
+    entries.sort();
+    entries
 }
 
 #[cfg(test)]

@@ -118,10 +118,10 @@ fn describe() -> Value {
     let answer = |reason: Option<String>| {
         Value::String(reason.map_or("yes".into(), |reason| format!("no: {reason}")))
     };
-    let problem = |name: &str, found: &sockets::Sockets| {
-        found.problems.iter().find(|(what, _)| *what == name).map(|(_, why)| why.clone())
+    let problem = |name: &str, all_sockets: &sockets::Sockets| {
+        all_sockets.problems.iter().find(|(what, _)| *what == name).map(|(_, why)| why.clone())
     };
-    let found = sockets::read();
+    let all_sockets = sockets::read();
     let scheduled = rmwbench_sampler::threads::read(Path::new("/proc/self"))
         .values()
         .any(|task| task.scheduled.is_some());

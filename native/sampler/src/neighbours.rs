@@ -29,13 +29,13 @@ pub fn neighbours() -> Vec<Neighbour> {
     };
     numbers.sort_unstable();
     let proc_is_ours = proc_is_ours();
-    let mut found: Vec<Neighbour> =
+    let mut processes: Vec<Neighbour> =
         numbers.into_iter().filter_map(|number| neighbour(number, proc_is_ours)).collect();
     if shared_host::name().is_some() {
-        let parents = found.iter().filter_map(|n| Some((n.pid, parent(n)?))).collect();
-        found.retain(|n| descends(n.pid, init_pid(), &parents));
+        let parents = processes.iter().filter_map(|n| Some((n.pid, parent(n)?))).collect();
+        processes.retain(|n| descends(n.pid, init_pid(), &parents));
     }
-    found
+    processes
 }
 
 /// The number of the host's init.
@@ -65,8 +65,8 @@ pub fn parent(of: &Neighbour) -> Option<i32> {
 /// The process with this number here.
 pub fn find(pid: i32) -> Option<Neighbour> {
     if proc_is_ours() {
-        let found = neighbour(pid, true)?;
-        return found.directory.is_dir().then_some(found);
+        let process = neighbour(pid, true)?;
+        return process.directory.is_dir().then_some(process);
     }
     neighbours().into_iter().find(|n| n.pid == pid)
 }

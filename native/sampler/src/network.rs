@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn interfaces_have_their_eight_counters() {
         let text = "Inter-|   Receive\n face |bytes\n    lo: 1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n  eth0:10 20 0 0 0 0 0 0 30 40 0 0 0 0 0 0\n";
-        let found = parse_interfaces(text);
+        let interfaces = parse_interfaces(text);
         let lo = Interface {
             rx_bytes: 1,
             rx_packets: 2,
@@ -104,8 +104,11 @@ mod tests {
             tx_errors: 7,
             tx_dropped: 8,
         };
-        assert_eq!(found["lo"], lo);
-        assert_eq!((found["eth0"].rx_bytes, found["eth0"].tx_packets, found.len()), (10, 40, 2));
+        assert_eq!(interfaces["lo"], lo);
+        assert_eq!(
+            (interfaces["eth0"].rx_bytes, interfaces["eth0"].tx_packets, interfaces.len()),
+            (10, 40, 2)
+        );
     }
 
     #[test]

@@ -40,15 +40,17 @@ pub struct Stat {
 
 impl Process {
     /// Fails if the process has already ended, or belongs to another user.
-    pub fn open(name: &str, role: &str, found: &Neighbour) -> io::Result<Process> {
-        let (stat, statm) =
-            (Kept::open(found.directory.join("stat"))?, Kept::open(found.directory.join("statm"))?);
-        let rollup = Kept::open(found.directory.join("smaps_rollup")).ok();
+    pub fn open(name: &str, role: &str, neighbour: &Neighbour) -> io::Result<Process> {
+        let (stat, statm) = (
+            Kept::open(neighbour.directory.join("stat"))?,
+            Kept::open(neighbour.directory.join("statm"))?,
+        );
+        let rollup = Kept::open(neighbour.directory.join("smaps_rollup")).ok();
         Ok(Process {
             name: name.into(),
             role: role.into(),
-            pid: found.pid,
-            directory: found.directory.clone(),
+            pid: neighbour.pid,
+            directory: neighbour.directory.clone(),
             stat,
             statm,
             rollup,

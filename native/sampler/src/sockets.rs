@@ -82,13 +82,13 @@ pub fn read() -> Sockets {
         )),
     }
     match diag_tcp() {
-        Ok(found) => sockets.tcp = found,
+        Ok(list) => sockets.tcp = list,
         Err(e) => sockets
             .problems
             .push(("sockets.tcp", format!("the kernel's sock_diag does not answer for TCP: {e}"))),
     }
     match diag_unix() {
-        Ok(found) => sockets.unix = found,
+        Ok(list) => sockets.unix = list,
         Err(e) => sockets.problems.push((
             "sockets.unix",
             format!("the kernel's sock_diag does not answer for Unix sockets: {e}"),
@@ -102,8 +102,8 @@ impl Sockets {
     /// namespace is the machine's, not the host's.
     pub fn owned(&self, owners: &Owners) -> Vec<Socket> {
         let owner = |inode: u64| owners.get(&inode).cloned();
-        let mut found: Vec<Socket> = Vec::new();
-        found.extend(self.udp.iter().map(|udp| Socket::Udp {
+        let mut sockets: Vec<Socket> = Vec::new();
+        sockets.extend(self.udp.iter().map(|udp| Socket::Udp {
             process: owner(udp.inode),
             inode: udp.inode,
             local: udp.local.to_string(),
@@ -114,7 +114,7 @@ impl Sockets {
         }));
         let ends: HashMap<(Address, Address), u64> =
             self.tcp.iter().map(|tcp| ((tcp.local, tcp.remote), tcp.inode)).collect();
-        found.extend(self.tcp.iter().map(|tcp| Socket::Tcp {
+        sockets.extend(self.tcp.iter().map(|tcp| Socket::Tcp {
             process: owner(tcp.inode),
             peer_process: ends.get(&(tcp.remote, tcp.local)).and_then(|&inode| owner(inode)),
             inode: tcp.inode,
@@ -125,7 +125,7 @@ impl Sockets {
             retransmits: tcp.info.map(|info| info.retransmits),
         }));
         let known = self.unix.iter().filter(|unix| owners.contains_key(&unix.inode));
-        found.extend(known.map(|unix| Socket::Unix {
+        sockets.extend(known.map(|unix| Socket::Unix {
             process: owner(unix.inode),
             peer_process: unix.peer.and_then(owner),
             inode: unix.inode,
@@ -137,7 +137,7 @@ impl Sockets {
             },
             queue_bytes: unix.queue_bytes,
         }));
-        found
+        sockets
     }
 }
 
@@ -260,18 +260,18 @@ fn diag_unix() -> io::Result<Vec<Unix>> {
 }
 
 fn dump_inet(protocol: u8, extensions: ExtensionFlags) -> io::Result<Vec<InetResponse>> {
-    let mut found = Vec::new();
+    let mut connections = Vec::new();
     for (family, socket_id) in [(AF_INET, SocketId::new_v4()), (AF_INET6, SocketId::new_v6())] {
         let states = inet::StateFlags::all() & !inet::StateFlags::LISTEN;
         let request =
             InetRequest { family, protocol, extensions: extensions.clone(), states, socket_id };
         let messages = dump(SockDiagMessage::InetRequest(request))?;
-        found.extend(messages.into_iter().filter_map(|message| match message {
+        connections.extend(messages.into_iter().filter_map(|message| match message {
             SockDiagMessage::InetResponse(response) => Some(*response),
             _ => None,
         }));
     }
-    Ok(found)
+    Ok(connections)
 }
 
 /// Requests a whole list from the kernel. The kernel answers at once, so the socket never waits.
@@ -285,7 +285,7 @@ fn dump(request: SockDiagMessage) -> io::Result<Vec<SockDiagMessage>> {
     let mut bytes = vec![0; message.buffer_len()];
     message.serialize(&mut bytes);
     socket.send_to(&bytes, &netlink_sys::SocketAddr::new(0, 0), 0)?;
-    let mut found = Vec::new();
+    let mut answers = Vec::new();
     let mut part = vec![0; 1 << 16];
     loop {
         let size = socket.recv(&mut &mut part[..], 0)?;
@@ -296,8 +296,8 @@ fn dump(request: SockDiagMessage) -> io::Result<Vec<SockDiagMessage>> {
                 .map_err(|e| invalid(e.to_string()))?;
             let length = (message.header.length as usize).next_multiple_of(4).max(16);
             match message.payload {
-                NetlinkPayload::InnerMessage(inner) => found.push(inner),
-                NetlinkPayload::Done(_) => return Ok(found),
+                NetlinkPayload::InnerMessage(inner) => answers.push(inner),
+                NetlinkPayload::Done(_) => return Ok(answers),
                 NetlinkPayload::Error(e) => return Err(e.to_io()),
                 _ => {}
             }
@@ -335,9 +335,9 @@ mod tests {
         let until = std::time::Instant::now() + std::time::Duration::from_secs(5);
         loop {
             // An acknowledgement may still be on its way.
-            let found = ours();
+            let sockets = ours();
             let end = |local_address: &str| {
-                found.iter().find_map(|s| match s {
+                sockets.iter().find_map(|s| match s {
                     Socket::Tcp {
                         local,
                         remote,
@@ -375,8 +375,8 @@ mod tests {
             let _ = writer.send_to(&[0; 1000], reader.local_addr().unwrap());
         }
         let address = reader.local_addr().unwrap().to_string();
-        let found = ours();
-        let (drops, queue, buffer) = found
+        let sockets = ours();
+        let (drops, queue, buffer) = sockets
             .iter()
             .find_map(|socket| match socket {
                 Socket::Udp {
@@ -404,11 +404,11 @@ mod tests {
     fn both_ends_of_a_unix_socket_know_each_other() {
         let (mut one, _other) = UnixStream::pair().unwrap();
         one.write_all(&[1; 500]).unwrap();
-        let found = ours();
-        let queued = found.iter().any(|socket| {
+        let sockets = ours();
+        let queued = sockets.iter().any(|socket| {
             matches!(socket, Socket::Unix { peer_process: Some(peer), r#type, queue_bytes: Some(500), .. } if peer == "me" && r#type == "stream")
         });
-        assert!(queued, "{found:?}");
+        assert!(queued, "{sockets:?}");
     }
 
     #[test]
@@ -416,13 +416,13 @@ mod tests {
         let text = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops\n\
                     12: 0100007F:1CF3 00000000:0000 07 00000000:000000FF 00:00000000 00000000     0        0 77 2 0 5\n\
                     13: 00000000000000000000000001000000:0035 00000000000000000000000000000000:0000 07 0:0 0:0 0 0 0 78 2 0 6\n";
-        let found = parse_udp(text);
+        let sockets = parse_udp(text);
         if cfg!(target_endian = "little") {
-            assert_eq!(found[0].local.to_string(), "127.0.0.1:7411");
-            assert_eq!(found[1].local.to_string(), "[::1]:53");
+            assert_eq!(sockets[0].local.to_string(), "127.0.0.1:7411");
+            assert_eq!(sockets[1].local.to_string(), "[::1]:53");
         }
         assert_eq!(
-            (found[0].inode, found[0].drops, found[0].queue_bytes, found[1].drops),
+            (sockets[0].inode, sockets[0].drops, sockets[0].queue_bytes, sockets[1].drops),
             (77, 5, 255, 6)
         );
     }

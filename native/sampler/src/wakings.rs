@@ -172,10 +172,10 @@ fn tracepoints() -> Result<Tracepoints, String> {
     if let Some(ids) = read_ids() {
         return Ok(ids);
     }
-    let found = std::thread::spawn(read_ids_mounted)
+    let tracepoints = std::thread::spawn(read_ids_mounted)
         .join()
         .map_err(|_| "the thread that looks for it died".to_string())?;
-    found
+    tracepoints
         .map_err(|e| format!("tracepoints are out of reach ({e}): they need the machine's root, and tracefs on {}", DIRECTORIES[0]))?
         .ok_or_else(|| "this kernel has no tracepoints of its scheduler (CONFIG_TRACEPOINTS)".into())
 }

@@ -200,7 +200,7 @@ impl Measured {
             p.role != WORKER && p.role != HARNESS && end.processes.contains_key(&p.name)
         }) {
             match memory::read(&process.directory) {
-                Ok(found) => drop(memories.insert(process.name.clone(), found)),
+                Ok(memory) => drop(memories.insert(process.name.clone(), memory)),
                 Err(e) => drop(no_data.insert(
                     format!("memory.{}", process.name),
                     format!("its memory map cannot be read: {e}"),
@@ -261,11 +261,11 @@ impl Measured {
 }
 
 fn keep<T>(
-    found: Result<T, String>,
+    result: Result<T, String>,
     what: &str,
     no_data: &mut BTreeMap<String, String>,
 ) -> Option<T> {
-    found.map_err(|reason| no_data.insert(what.into(), reason)).ok()
+    result.map_err(|reason| no_data.insert(what.into(), reason)).ok()
 }
 
 fn start_canary(plan: &Start, no_data: &mut BTreeMap<String, String>) -> Option<canary::Canaries> {
@@ -298,7 +298,7 @@ fn open_processes(watched: &[Watched], no_data: &mut BTreeMap<String, String>) -
             Some(_) if processes.iter().any(|p| p.name == *process) => {
                 Err(format!("two processes are called {process}"))
             }
-            Some(found) => Process::open(process, role, &found)
+            Some(neighbour) => Process::open(process, role, &neighbour)
                 .map_err(|e| format!("process {pid} cannot be read: {e}")),
         };
         processes.extend(keep(opened, &format!("processes.{process}"), no_data));
@@ -312,26 +312,26 @@ fn add_neighbours(processes: &mut Vec<Process>) {
     let known: HashSet<i32> =
         processes.iter().filter(|p| p.cpu_ns().is_some()).map(|p| p.pid).collect();
     let (own_pid, init_pid) = (std::process::id() as i32, init_pid());
-    for found in neighbours().into_iter().filter(|n| !known.contains(&n.pid)) {
-        let (role, command) = match found.pid {
+    for neighbour in neighbours().into_iter().filter(|n| !known.contains(&n.pid)) {
+        let (role, command) = match neighbour.pid {
             pid if pid == init_pid => (HARNESS, "init".into()),
             pid if pid == own_pid => (HARNESS, TOOL.into()),
-            _ if of_a_daemon(processes, &found) => (DAEMON, command(&found)),
-            _ => (OTHER, command(&found)),
+            _ if of_a_daemon(processes, &neighbour) => (DAEMON, command(&neighbour)),
+            _ => (OTHER, command(&neighbour)),
         };
         let name = unused(&command, |candidate| processes.iter().any(|p| p.name == candidate));
         // A process that ended meanwhile is no loss: it did not exist at the edge either.
-        processes.extend(Process::open(&name, role, &found));
+        processes.extend(Process::open(&name, role, &neighbour));
     }
 }
 
 /// Whether a watched daemon started it, as for workers that only start a daemon's program.
-fn of_a_daemon(processes: &[Process], found: &Neighbour) -> bool {
-    processes.iter().any(|p| p.role == DAEMON && parent(found) == Some(p.pid))
+fn of_a_daemon(processes: &[Process], neighbour: &Neighbour) -> bool {
+    processes.iter().any(|p| p.role == DAEMON && parent(neighbour) == Some(p.pid))
 }
 
-fn command(found: &Neighbour) -> String {
-    let bytes = fs::read(found.directory.join("comm")).unwrap_or_default();
+fn command(neighbour: &Neighbour) -> String {
+    let bytes = fs::read(neighbour.directory.join("comm")).unwrap_or_default();
     String::from_utf8_lossy(&bytes).trim().to_string()
 }
 
@@ -493,7 +493,7 @@ fn used_by_thread(
     no_data: &mut BTreeMap<String, String>,
 ) -> BTreeMap<String, Vec<Thread>> {
     let none = Tasks::new();
-    let mut found = BTreeMap::new();
+    let mut totals = BTreeMap::new();
     for (name, later) in after {
         let used = threads::used(before.get(name).unwrap_or(&none), later);
         if used.is_empty() {
@@ -502,10 +502,10 @@ fn used_by_thread(
                 "this kernel does not account per thread (CONFIG_SCHED_INFO)".into(),
             );
         } else {
-            found.insert(name.clone(), used);
+            totals.insert(name.clone(), used);
         }
     }
-    found
+    totals
 }
 
 fn snapshot(

@@ -83,13 +83,13 @@ impl Bare {
         // SAFETY: as above, with the roles exchanged.
         unsafe {
             loop {
-                let found = (*self.incoming).number.load(Ordering::Acquire);
-                if found == number {
+                let current = (*self.incoming).number.load(Ordering::Acquire);
+                if current == number {
                     return (&raw const (*self.incoming).payload).read();
                 }
                 if self.sleeps {
                     let _ =
-                        futex::wait(&(*self.incoming).number, futex::Flags::empty(), found, None);
+                        futex::wait(&(*self.incoming).number, futex::Flags::empty(), current, None);
                 } else {
                     std::hint::spin_loop();
                 }

@@ -17,10 +17,10 @@ pub fn answer(
             write(place, text.as_ref());
             1
         }
-        Err(found) => {
-            error.kind = reports::number(found.kind);
-            write(&mut error.object, found.object.as_bytes());
-            write(&mut error.message, found.message.as_bytes());
+        Err(failure) => {
+            error.kind = reports::number(failure.kind);
+            write(&mut error.object, failure.object.as_bytes());
+            write(&mut error.message, failure.message.as_bytes());
             0
         }
     }

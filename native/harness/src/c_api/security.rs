@@ -41,7 +41,7 @@ mod tests {
         let mut error = raw::Error { kind: -1, object: [1; 128], message: [1; 1920] };
         let mut directory = [1 as c_char; 512];
         // SAFETY: both have the stated room, and every text ends with a NUL.
-        let (found, short, object) = unsafe {
+        let (directory_text, short, object) = unsafe {
             assert_eq!(
                 rmwbench_security_keystore(
                     nonce,
@@ -51,12 +51,12 @@ mod tests {
                 ),
                 1
             );
-            let found = CStr::from_ptr(directory.as_ptr()).to_str().unwrap().to_string();
+            let directory_text = CStr::from_ptr(directory.as_ptr()).to_str().unwrap().to_string();
             let short = rmwbench_security_keystore(nonce, directory.as_mut_ptr(), 4, &mut error);
-            (found, short, CStr::from_ptr(error.object.as_ptr()).to_str().unwrap())
+            (directory_text, short, CStr::from_ptr(error.object.as_ptr()).to_str().unwrap())
         };
-        assert!(fs::metadata(format!("{found}/enclaves/rmwbench/permissions.p7s")).is_ok());
+        assert!(fs::metadata(format!("{directory_text}/enclaves/rmwbench/permissions.p7s")).is_ok());
         assert_eq!((short, error.kind, object), (0, 2, "mode security"));
-        fs::remove_dir_all(found).unwrap();
+        fs::remove_dir_all(directory_text).unwrap();
     }
 }

@@ -19,8 +19,8 @@ pub(crate) fn remember(records: &Arc<Records>) {
 /// as long as the process, because a late callback may still write.
 #[no_mangle]
 extern "C" fn rmwbench_spans_of(endpoint: u32) -> *const Section {
-    let found = RECORDS.get().and_then(|records| records.section(Kind::Span, endpoint));
-    found.map_or(std::ptr::null(), |section| Box::into_raw(Box::new(section)).cast_const())
+    let section = RECORDS.get().and_then(|records| records.section(Kind::Span, endpoint));
+    section.map_or(std::ptr::null(), |section| Box::into_raw(Box::new(section)).cast_const())
 }
 
 /// # Safety

@@ -111,8 +111,9 @@ pub unsafe fn load(table: *const raw::Middleware) -> Result<Table, Error> {
     }
     let (least, most) = (raw::LEAST_STRUCT_BYTES, size_of::<raw::Middleware>());
     if !(least..=most).contains(&bytes) {
-        let found = format!("size of the table: expected {least} to {most} bytes, found {bytes}");
-        return Err(bad(&format!("{found}; rebuild it with this rmwbench_worker.h")));
+        let difference =
+            format!("size of the table: expected {least} to {most} bytes, found {bytes}");
+        return Err(bad(&format!("{difference}; rebuild it with this rmwbench_worker.h")));
     }
     // SAFETY: all zeros are a table in which every function is missing, and `bytes` bytes of the
     // other table may be read.

@@ -168,11 +168,11 @@ impl Trial<'_> {
     ) -> Option<Result<Value, Error>> {
         let of_reader = |(reader, writers): (&u32, &BTreeMap<u32, u64>)| {
             let sink = &self.readers.get(reader)?.sink;
-            let found = writers.keys().map(|writer| {
+            let per_writer = writers.keys().map(|writer| {
                 let (count, seen) = sink.probes_heard(*writer);
                 (*writer, ProbesHeard { count, seen })
             });
-            Some((*reader, found.collect::<BTreeMap<_, _>>()))
+            Some((*reader, per_writer.collect::<BTreeMap<_, _>>()))
         };
         let heard: BTreeMap<_, _> = expect.iter().filter_map(of_reader).collect();
         let complete = heard.iter().all(|(reader, writers)| {

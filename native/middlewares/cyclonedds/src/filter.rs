@@ -70,11 +70,11 @@ impl Filter {
 
 /// The N of `percent < N`. Errors: another expression.
 pub fn percent(expression: &str, endpoint: u32) -> Result<u32, Error> {
-    let found = match expression.split_whitespace().collect::<Vec<_>>()[..] {
+    let percent = match expression.split_whitespace().collect::<Vec<_>>()[..] {
         ["percent", "<", percent] => percent.parse().ok().filter(|n| *n <= 100),
         _ => None,
     };
-    found.ok_or_else(|| {
+    percent.ok_or_else(|| {
         let message = format!(
             "content filter: expected `percent < N` with N from 0 to 100, found `{expression}`; Cyclone DDS has no language for filters"
         );

@@ -260,13 +260,13 @@ fn addresses() -> Vec<String> {
             .map(str::to_string)
             .collect::<Vec<_>>()
     };
-    let mut found = [named("RMWBENCH_ADDRESS"), named("RMWBENCH_PEERS")].concat();
-    found.sort();
-    found.dedup();
-    if found.is_empty() {
-        found.push("127.0.0.1".into());
+    let mut addresses = [named("RMWBENCH_ADDRESS"), named("RMWBENCH_PEERS")].concat();
+    addresses.sort();
+    addresses.dedup();
+    if addresses.is_empty() {
+        addresses.push("127.0.0.1".into());
     }
-    found
+    addresses
 }
 
 #[cfg(test)]

@@ -30,14 +30,14 @@ pub fn without(text: &str, element: &str) -> Result<String, String> {
 
 /// The tags, lowercased, that open elements of this name in `text` (without comments).
 pub fn tags(text: &str, element: &str) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut tags = Vec::new();
     let mut rest = text;
     while let Some(begin) = opening(rest, element) {
         let length = rest[begin..].find('>').map_or(rest.len() - begin, |at| at + 1);
-        found.push(rest[begin..begin + length].to_ascii_lowercase());
+        tags.push(rest[begin..begin + length].to_ascii_lowercase());
         rest = &rest[begin + length..];
     }
-    found
+    tags
 }
 
 /// Where the next element of this name begins and ends.

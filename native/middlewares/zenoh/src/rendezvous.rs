@@ -157,16 +157,16 @@ pub fn own_address() -> String {
 fn elsewhere(link: Link) -> Vec<String> {
     let (own, all) = (own_address(), named("RMWBENCH_PEERS").unwrap_or_default());
     let order = |address: &str| address.parse::<std::net::Ipv4Addr>().ok();
-    let mut found: Vec<String> = Vec::new();
+    let mut endpoints: Vec<String> = Vec::new();
     let mut before: Vec<&str> = Vec::new();
     for address in all.split_whitespace() {
         let number = before.iter().filter(|other| **other == address).count() as u16;
         before.push(address);
         if link != Link::Unix && order(address) > order(&own) {
-            found.push(format!("{}/{address}:{}", link.scheme(), PORT + number));
+            endpoints.push(format!("{}/{address}:{}", link.scheme(), PORT + number));
         }
     }
-    found
+    endpoints
 }
 
 /// The entry of a session without an endpoint.

@@ -76,19 +76,21 @@ impl Peers {
         let remote = match card.side {
             Side::Writer => {
                 let all = participant.discovered_readers();
-                let of_others =
-                    all.iter().filter(|found| found.reader_proxy.remote_reader_guid.prefix != own);
+                let of_others = all
+                    .iter()
+                    .filter(|discovered| discovered.reader_proxy.remote_reader_guid.prefix != own);
                 of_others
-                    .map(|found| &found.subscription_topic_data)
+                    .map(|discovered| &discovered.subscription_topic_data)
                     .filter(|d| card.fits(d.topic_name(), d.type_name(), &d.qos()))
                     .count()
             }
             Side::Reader => {
                 let all = participant.discovered_writers();
-                let of_others =
-                    all.iter().filter(|found| found.writer_proxy.remote_writer_guid.prefix != own);
+                let of_others = all
+                    .iter()
+                    .filter(|discovered| discovered.writer_proxy.remote_writer_guid.prefix != own);
                 of_others
-                    .map(|found| &found.publication_topic_data)
+                    .map(|discovered| &discovered.publication_topic_data)
                     .filter(|d| card.fits(&d.topic_name, &d.type_name, &d.qos()))
                     .count()
             }
