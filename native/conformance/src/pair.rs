@@ -30,7 +30,7 @@ pub struct Memory {
 struct State {
     messages: Vec<Vec<u8>>,
     gate_closed: bool,
-    held: bool,
+    at_gate: bool,
     bad_stamps: usize,
 }
 
@@ -76,7 +76,7 @@ impl Memory {
     }
 
     pub fn wait_until_held(&self) {
-        wait_until("a delivery at the gate", || self.state().held);
+        wait_until("a delivery at the gate", || self.state().at_gate);
     }
 }
 
@@ -89,10 +89,10 @@ impl Sink for Memory {
         state.messages.push(delivery.payload.to_vec());
         self.changed.notify_all();
         while state.gate_closed {
-            state.held = true;
+            state.at_gate = true;
             state = self.changed.wait(state).unwrap();
         }
-        state.held = false;
+        state.at_gate = false;
     }
 }
 

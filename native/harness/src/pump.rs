@@ -483,11 +483,11 @@ mod tests {
     fn what_was_announced_once_is_taken_to_its_end_and_in_turns() {
         for pump in [blocking(), Pump::poll("test").unwrap()] {
             let order = Arc::new(Mutex::new(String::new()));
-            let held = order.lock().unwrap(); // nobody is served before both are there
+            let guard = order.lock().unwrap(); // nobody is served before both are there
             let (a, b) = (Counted::new('a', 10, &order), Counted::new('b', 3, &order));
             pump.add(a.clone());
             pump.add(b.clone());
-            drop(held);
+            drop(guard);
             until("all messages", || order.lock().unwrap().len() == 13);
             let order = order.lock().unwrap().clone();
             let longest = order.split('b').map(str::len).max().unwrap();
@@ -586,7 +586,7 @@ mod tests {
         let pumps = Pumps::default();
         let wait_set =
             || -> Result<(Never, Waker), Error> { unreachable!("a loop that spins needs none") };
-        let held = order.lock().unwrap(); // the first delivery waits for the second reader
+        let guard = order.lock().unwrap(); // the first delivery waits for the second reader
         let both = [5, 5].map(|left| {
             pumps
                 .add(Wait::Poll, Arc::new(Short(AtomicUsize::new(left), order.clone())), wait_set)
@@ -594,7 +594,7 @@ mod tests {
         });
         assert!(both.iter().all(|registration| !registration.is_in_loop()));
         let shared = both[0].pump.shared.clone();
-        drop(held);
+        drop(guard);
         until("the end of both", || shared.lock().sources.is_empty());
         assert_eq!(order.lock().unwrap().len(), 10);
         drop(both); // removes what is gone: nothing to wait for

@@ -42,11 +42,11 @@ impl Policer {
         }
         let (rate_per_s, most, cost) = spec.limit.tokens(bytes);
         let most = most * NS_PER_S;
-        let (held, since_ns) = buckets.get(flow).unwrap_or((most, at_ns));
-        let held = most.min(held + (at_ns - since_ns).max(0) as u128 * rate_per_s);
+        let (tokens, since_ns) = buckets.get(flow).unwrap_or((most, at_ns));
+        let tokens = most.min(tokens + (at_ns - since_ns).max(0) as u128 * rate_per_s);
         let cost = cost * NS_PER_S;
-        let exceeds = cost > held;
-        buckets.put(flow, (if exceeds { held } else { held - cost }, at_ns));
+        let exceeds = cost > tokens;
+        buckets.put(flow, (if exceeds { tokens } else { tokens - cost }, at_ns));
         exceeds
     }
 }

@@ -138,13 +138,13 @@ impl Tool {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let mut command = Command::new(PROGRAM);
         command.args(arguments).stdin(Stdio::null());
-        let given: Vec<i32> =
+        let descriptors: Vec<i32> =
             std::iter::once(theirs.as_raw_fd()).chain(more.iter().copied()).collect();
-        assert!(given.iter().all(|fd| *fd < FIRST_FD));
+        assert!(descriptors.iter().all(|fd| *fd < FIRST_FD));
         // SAFETY: dup2 is safe between fork and exec.
         unsafe {
             command.pre_exec(move || {
-                let copied = given
+                let copied = descriptors
                     .iter()
                     .enumerate()
                     .all(|(k, fd)| libc::dup2(*fd, FIRST_FD + k as i32) >= 0);

@@ -141,8 +141,8 @@ fn board(device: &Path) -> Vec<(String, Source)> {
     for number in 1..=16 {
         let file = |kind: &str, what: &str| device.join(format!("{kind}{number}_{what}"));
         let label = |kinds: &[&str]| {
-            let given = kinds.iter().find_map(|kind| text(&file(kind, "label")));
-            format!("hwmon:{chip}/{}", given.unwrap_or_else(|| format!("{}{number}", kinds[0])))
+            let own_label = kinds.iter().find_map(|kind| text(&file(kind, "label")));
+            format!("hwmon:{chip}/{}", own_label.unwrap_or_else(|| format!("{}{number}", kinds[0])))
         };
         if let Ok(file) = Kept::open(file("energy", "input")) {
             sensors.push((label(&["energy"]), Source::Counter { file, range: None }));

@@ -180,7 +180,7 @@ impl Reader {
                 for (&sample, info) in samples.iter().zip(&infos).take(count.max(0) as usize) {
                     if info.valid_data {
                         let mut cdr = iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
-                        let held = ddsi_serdata_to_ser_ref(
+                        let reference = ddsi_serdata_to_ser_ref(
                             sample,
                             0,
                             ddsi_serdata_size(sample) as usize,
@@ -189,7 +189,7 @@ impl Reader {
                         let bytes =
                             std::slice::from_raw_parts(cdr.iov_base.cast::<u8>(), cdr.iov_len);
                         self.arrivals.take(&bytes[self.prefix_bytes..], taken_ns);
-                        ddsi_serdata_to_ser_unref(held, &cdr);
+                        ddsi_serdata_to_ser_unref(reference, &cdr);
                     }
                     ddsi_serdata_unref(sample);
                 }

@@ -29,7 +29,7 @@ fn an_engine_that_did_not_get_its_processor_says_so() {
         engine.ask(|_| std::thread::sleep(Duration::from_millis(15))).unwrap();
     }
     let wakes = engine.ask(|network| network.watch.wakes.clone()).unwrap();
-    let held = wakes.late.iter().filter(|(_, late_ns)| *late_ns >= 5_000_000).count();
-    assert!(held >= 20, "{wakes:?}");
+    let long_holds = wakes.late.iter().filter(|(_, late_ns)| *late_ns >= 5_000_000).count();
+    assert!(long_holds >= 20, "{wakes:?}");
     assert_eq!((wakes.every_ns, wakes.from_ns, wakes.unkept), (5_000_000, 50_000, 0));
 }

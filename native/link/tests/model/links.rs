@@ -172,11 +172,11 @@ fn independent_jitter_is_normal_and_overtakes() {
 
 #[test]
 fn reordering_duplication_and_corruption_come_as_often_as_asked_for() {
-    let held =
+    let records =
         sent(json!({"delay_ns": MS, "reorder": {"p": 0.05, "by_ns": 5 * MS}}), 20_000, 100, MS);
-    let late = held.iter().filter(|record| record.due_ns - record.in_ns == 6 * MS).count();
+    let late = records.iter().filter(|record| record.due_ns - record.in_ns == 6 * MS).count();
     assert!((875..=1125).contains(&late), "{late}");
-    assert!(held
+    assert!(records
         .iter()
         .all(|record| matches!(record.due_ns - record.in_ns, 1_000_000 | 6_000_000)));
 

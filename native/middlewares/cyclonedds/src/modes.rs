@@ -102,10 +102,10 @@ impl Modes {
             return Err(unsupported("threads", why));
         }
         if modes.transport == Some(Transport::IntraProcess) {
-            for (name, given) in
+            for (name, is_set) in
                 [("discovery", modes.discovery.is_some()), ("threads", modes.threads.is_some())]
             {
-                if given {
+                if is_set {
                     return Err(unsupported(
                         name,
                         "without meaning for transport intra_process, which has no socket",

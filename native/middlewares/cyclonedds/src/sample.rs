@@ -11,7 +11,7 @@ use crate::locals::Heard;
 pub struct Sample {
     sample: *mut ddsi_serdata,
     /// The owner of the bytes of a sample that is not lent.
-    held: Option<(*mut ddsi_serdata, iovec)>,
+    reference: Option<(*mut ddsi_serdata, iovec)>,
     body: *const [u8],
     writer: dds_instance_handle_t,
 }
@@ -35,7 +35,7 @@ impl Message for Sample {
         }
         // SAFETY: a valid sample, which holds its loan until it is released; the metadata of the
         // loan has its size, and other bytes are kept by a further reference until `to_ser_unref`.
-        let (held, body) = unsafe {
+        let (reference, body) = unsafe {
             match (*sample).loan.as_ref() {
                 Some(loan) => {
                     let bytes = (*loan.metadata).sample_size as usize;
@@ -45,15 +45,15 @@ impl Message for Sample {
                 None => {
                     let mut cdr = iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
                     let bytes = ddsi_serdata_size(sample) as usize;
-                    let held = ddsi_serdata_to_ser_ref(sample, 0, bytes, &mut cdr);
+                    let reference = ddsi_serdata_to_ser_ref(sample, 0, bytes, &mut cdr);
                     let cdr_bytes =
                         std::slice::from_raw_parts(cdr.iov_base.cast::<u8>(), cdr.iov_len);
                     let body = cdr_bytes.get(ENCAPSULATION_BYTES..).unwrap_or_default();
-                    (Some((held, cdr)), std::ptr::from_ref(body))
+                    (Some((reference, cdr)), std::ptr::from_ref(body))
                 }
             }
         };
-        Taken::Message(Sample { sample, held, body, writer: info.publication_handle })
+        Taken::Message(Sample { sample, reference, body, writer: info.publication_handle })
     }
 
     #[inline]
@@ -69,7 +69,7 @@ impl Message for Sample {
 
     #[inline]
     fn is_lent(&self) -> bool {
-        self.held.is_none()
+        self.reference.is_none()
     }
 }
 
@@ -78,8 +78,8 @@ impl Drop for Sample {
     fn drop(&mut self) {
         // SAFETY: ours until here.
         unsafe {
-            if let Some((held, cdr)) = &self.held {
-                ddsi_serdata_to_ser_unref(*held, cdr);
+            if let Some((reference, cdr)) = &self.reference {
+                ddsi_serdata_to_ser_unref(*reference, cdr);
             }
             ddsi_serdata_unref(self.sample);
         }

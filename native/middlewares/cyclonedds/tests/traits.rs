@@ -198,14 +198,15 @@ fn names_and_bytes_on_the_wire(kind: &str) {
             dds_takecdr(reader, &mut sample, 1, &mut info, DDS_ANY_STATE) == 1
         });
         let mut cdr = iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
-        let held = ddsi_serdata_to_ser_ref(sample, 0, ddsi_serdata_size(sample) as usize, &mut cdr);
+        let reference =
+            ddsi_serdata_to_ser_ref(sample, 0, ddsi_serdata_size(sample) as usize, &mut cdr);
         let bytes = std::slice::from_raw_parts(cdr.iov_base.cast::<u8>(), cdr.iov_len);
         assert_eq!(
             bytes,
             [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5, 0xEE, 0, 0],
             "{kind}"
         );
-        ddsi_serdata_to_ser_unref(held, &cdr);
+        ddsi_serdata_to_ser_unref(reference, &cdr);
         ddsi_serdata_unref(sample);
         dds_delete(participant);
     }

@@ -120,18 +120,18 @@ impl Shared {
         let mut qos: Qos = config.qos.clone();
         let mut notes = Vec::new();
         if self.options.transport == Transport::ShmRing {
-            let held = self.options.queue_depth(&qos, config.message_type.payload_bytes);
+            let depth = self.options.queue_depth(&qos, config.message_type.payload_bytes);
             notes.push(match qos.reliability {
                 Reliability::Reliable => format!(
-                    "a publish call blocks while a reader's queue of {held} messages is full, at most {} ms",
+                    "a publish call blocks while a reader's queue of {depth} messages is full, at most {} ms",
                     self.options.publish_timeout_ns / 1_000_000
                 ),
-                Reliability::BestEffort => format!("a full queue of {held} messages forgets its oldest"),
+                Reliability::BestEffort => format!("a full queue of {depth} messages forgets its oldest"),
             });
             // With fewer slots than its depth, a reliable channel blocks sooner and still loses no
             // message.
             if qos.history == History::KeepAll {
-                qos.depth = held;
+                qos.depth = depth;
             }
             match self.options.inline_bytes(config.message_type.payload_bytes) > 0 {
                 true => notes.push(

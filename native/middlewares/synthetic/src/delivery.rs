@@ -31,7 +31,7 @@ pub struct DeliveryThread {
 
 #[derive(Default)]
 struct Shared {
-    held: Mutex<Heap>,
+    heap: Mutex<Heap>,
     on_change: Condvar,
     /// The number of messages handed in so far: a change makes a spinning thread check again.
     handed_in: AtomicU64,
@@ -61,7 +61,7 @@ impl DeliveryThread {
     }
 
     pub fn hold(&self, message: Held) {
-        let mut heap = self.shared.held.lock().unwrap();
+        let mut heap = self.shared.heap.lock().unwrap();
         let number = self.shared.handed_in.load(Ordering::Relaxed);
         let due_ns = message.due_ns;
         let place = heap.free.pop().unwrap_or_else(|| {
@@ -79,7 +79,7 @@ impl DeliveryThread {
 impl Drop for DeliveryThread {
     fn drop(&mut self) {
         {
-            let _heap = self.shared.held.lock().unwrap();
+            let _heap = self.shared.heap.lock().unwrap();
             self.shared.stop.store(true, Ordering::SeqCst);
         }
         self.shared.on_change.notify_one();
@@ -89,7 +89,7 @@ impl Drop for DeliveryThread {
 
 fn run(shared: &Shared) {
     remove_timer_slack();
-    let mut heap = shared.held.lock().unwrap();
+    let mut heap = shared.heap.lock().unwrap();
     while !shared.stop.load(Ordering::SeqCst) {
         let Some(&Reverse((due_ns, _, place))) = heap.order.peek() else {
             heap = shared.on_change.wait(heap).unwrap();
@@ -110,14 +110,14 @@ fn run(shared: &Shared) {
             while now_ns() < due_ns && shared.handed_in.load(Ordering::SeqCst) == seen {
                 std::hint::spin_loop();
             }
-            heap = shared.held.lock().unwrap();
+            heap = shared.heap.lock().unwrap();
             continue;
         }
         heap.order.pop();
-        let held = heap.places[place].take().expect("an ordered place is taken");
+        let entry = heap.places[place].take().expect("an ordered place is taken");
         heap.free.push(place);
         drop(heap);
-        held.reader.release(&held.message, held.due_ns, held.times, held.is_steady);
-        heap = shared.held.lock().unwrap();
+        entry.reader.release(&entry.message, entry.due_ns, entry.times, entry.is_steady);
+        heap = shared.heap.lock().unwrap();
     }
 }

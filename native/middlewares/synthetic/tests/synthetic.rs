@@ -48,7 +48,7 @@ impl Sink for Inbox {
 }
 
 impl Inbox {
-    fn seen(&self) -> Vec<Seen> {
+    fn deliveries(&self) -> Vec<Seen> {
         self.0.lock().unwrap().clone()
     }
 }
@@ -166,9 +166,9 @@ impl Bench {
             .filter(|t| !t.lost)
             .map(|t| if t.duplicated { 2 } else { 1 })
             .sum();
-        self.until("all deliveries", || self.inbox.seen().len() >= expected);
+        self.until("all deliveries", || self.inbox.deliveries().len() >= expected);
         std::thread::sleep(Duration::from_millis(10));
-        assert_eq!(self.inbox.seen().len(), expected, "more arrived than was sent");
+        assert_eq!(self.inbox.deliveries().len(), expected, "more arrived than was sent");
     }
 
     fn counter(&self, name: &str) -> i64 {
@@ -209,9 +209,9 @@ fn losses_duplicates_and_corruptions_are_exactly_the_predicted_ones() {
                 (0..if t.duplicated { 2 } else { 1 })
                     .for_each(|_| expected.push((t.seq, t.corrupt.is_none())));
             }
-            let seen: Vec<(u64, bool)> =
-                bench.inbox.seen().iter().map(|s| (s.seq.unwrap(), s.whole)).collect();
-            assert_eq!(seen, expected, "{settings}: in order, as predicted");
+            let outcomes: Vec<(u64, bool)> =
+                bench.inbox.deliveries().iter().map(|s| (s.seq.unwrap(), s.whole)).collect();
+            assert_eq!(outcomes, expected, "{settings}: in order, as predicted");
             for (name, hit) in [
                 ("steady_injected_lost", truths.iter().filter(|t| t.lost).count()),
                 ("steady_injected_duplicated", truths.iter().filter(|t| t.duplicated).count()),
@@ -241,11 +241,11 @@ fn no_message_is_early_and_the_excess_is_the_counted_lateness() {
         let truths = bench.truths();
         let lateness_max = bench.counter("lateness_max_ns");
         let mut excess: Vec<i64> = Vec::new();
-        for seen in bench.inbox.seen() {
-            let seq = seen.seq.unwrap() as usize;
+        for delivery in bench.inbox.deliveries() {
+            let seq = delivery.seq.unwrap() as usize;
             // The test's stamp is taken before the call, hence earlier than the middleware's own by
             // at most that much.
-            excess.push(seen.taken_ns - bench.calls[seq] - truths[seq].latency_ns.unwrap());
+            excess.push(delivery.taken_ns - bench.calls[seq] - truths[seq].latency_ns.unwrap());
         }
         assert!(excess.iter().all(|&ns| ns >= 0), "a message came early: {excess:?}");
         excess.sort_unstable();
@@ -270,7 +270,7 @@ fn fifo_keeps_the_order_and_without_it_messages_overtake() {
             );
             bench.send_many(200, Duration::from_micros(50));
             bench.wait_for_all();
-            let order: Vec<u64> = bench.inbox.seen().iter().map(|s| s.seq.unwrap()).collect();
+            let order: Vec<u64> = bench.inbox.deliveries().iter().map(|s| s.seq.unwrap()).collect();
             assert_eq!(order.windows(2).all(|w| w[0] < w[1]), fifo);
         }
     });
@@ -283,7 +283,7 @@ fn reordered_messages_are_overtaken_and_the_others_keep_their_order() {
         bench.send_many(200, Duration::from_micros(200));
         bench.wait_for_all();
         let truths = bench.truths();
-        let order: Vec<u64> = bench.inbox.seen().iter().map(|s| s.seq.unwrap()).collect();
+        let order: Vec<u64> = bench.inbox.deliveries().iter().map(|s| s.seq.unwrap()).collect();
         let in_order: Vec<u64> =
             order.iter().copied().filter(|&seq| !truths[seq as usize].reordered).collect();
         assert!(in_order.windows(2).all(|w| w[0] < w[1]));
@@ -301,13 +301,13 @@ fn probes_and_warmup_are_told_apart() {
     isolated("probes_and_warmup_are_told_apart", || {
         let mut bench = Bench::new(json!({"loss": {"kind": "bernoulli", "p": 1.0}}), 64);
         bench.send(Phase::Probe);
-        bench.until("probe", || bench.inbox.seen().len() == 1);
+        bench.until("probe", || bench.inbox.deliveries().len() == 1);
         bench.send(Phase::Warmup);
         bench.send(Phase::Steady);
         bench.send(Phase::Steady);
         bench.until("losses", || bench.counter("steady_injected_lost") == 2);
         assert_eq!(bench.counter("warmup_injected_lost"), 1);
-        assert_eq!(bench.inbox.seen().len(), 1);
+        assert_eq!(bench.inbox.deliveries().len(), 1);
     });
 }
 
@@ -316,8 +316,8 @@ fn a_damaged_header_is_what_a_small_message_suffers() {
     isolated("a_damaged_header_is_what_a_small_message_suffers", || {
         let mut bench = Bench::new(json!({"corrupt": 1.0}), 64);
         bench.send_many(50, Duration::ZERO);
-        bench.until("delivery", || bench.inbox.seen().len() == 50);
-        assert!(bench.inbox.seen().iter().all(|s| s.seq.is_none()));
+        bench.until("delivery", || bench.inbox.deliveries().len() == 50);
+        assert!(bench.inbox.deliveries().iter().all(|s| s.seq.is_none()));
     });
 }
 
@@ -368,7 +368,7 @@ fn nothing_is_delivered_after_the_end_even_if_held() {
         let inbox = bench.inbox.clone();
         drop(bench);
         std::thread::sleep(Duration::from_millis(80));
-        assert_eq!(inbox.seen().len(), 0);
+        assert_eq!(inbox.deliveries().len(), 0);
     });
 }
 
@@ -390,7 +390,7 @@ fn payloads_without_a_header_pass_too() {
         for bytes in [0, 1, 63] {
             let mut bench = Bench::new(json!({"transport": "unix"}), bytes);
             bench.publisher.publish(&vec![5; bytes]).unwrap();
-            bench.until("delivery", || bench.inbox.seen().len() == 1);
+            bench.until("delivery", || bench.inbox.deliveries().len() == 1);
         }
     });
 }

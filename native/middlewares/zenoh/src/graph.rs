@@ -115,16 +115,23 @@ impl Graph {
 
     pub fn count(&self, side: Side, topic: &str) -> Count {
         let tokens = self.tokens.0.lock().expect("a liveliness callback panicked");
-        let seen = tokens.get(&(side, topic.to_string()));
-        self.sort(seen.into_iter().flat_map(|seen| &seen.now).filter_map(|key| session_of(key)))
+        let endpoints = tokens.get(&(side, topic.to_string()));
+        self.sort(
+            endpoints
+                .into_iter()
+                .flat_map(|endpoints| &endpoints.now)
+                .filter_map(|key| session_of(key)),
+        )
     }
 
     /// The sessions that have, or once had, an endpoint here: any of them may be the sender of a
     /// received message.
     pub fn ever(&self, side: Side, topic: &str) -> Count {
         let tokens = self.tokens.0.lock().expect("a liveliness callback panicked");
-        let seen = tokens.get(&(side, topic.to_string()));
-        self.sort(seen.into_iter().flat_map(|seen| &seen.sessions).map(String::as_str))
+        let endpoints = tokens.get(&(side, topic.to_string()));
+        self.sort(
+            endpoints.into_iter().flat_map(|endpoints| &endpoints.sessions).map(String::as_str),
+        )
     }
 
     fn sort<'a>(&self, sessions: impl Iterator<Item = &'a str>) -> Count {

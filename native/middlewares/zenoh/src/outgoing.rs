@@ -118,14 +118,14 @@ mod tests {
     #[test]
     fn what_was_written_is_what_is_given_and_it_comes_back() {
         let mut outgoing = Outgoing::default();
-        let (first, held) = send(&mut outgoing, 1);
-        assert_eq!(held.to_bytes().as_ptr().addr(), first);
+        let (first, payload) = send(&mut outgoing, 1);
+        assert_eq!(payload.to_bytes().as_ptr().addr(), first);
         let (second, next) = send(&mut outgoing, 2);
         assert_ne!(first, second, "the first is still away");
-        assert_eq!((*held.to_bytes())[0], 1);
+        assert_eq!((*payload.to_bytes())[0], 1);
         drop(next);
         assert_eq!(send(&mut outgoing, 3).0, second, "what came back is used again");
-        drop(held);
+        drop(payload);
         let away: Vec<_> = (0..2 * KEPT).map(|_| send(&mut outgoing, 4)).collect();
         assert!(outgoing.sent.len() <= KEPT && away.iter().all(|(_, z)| z.len() == 100));
     }

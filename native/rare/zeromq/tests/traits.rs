@@ -206,13 +206,13 @@ fn every_client_gets_its_own_answers_and_asks_without_waiting() {
             wait_until("all matches", || {
                 service.matched() == 2 && clients.iter().all(|client| client.matched() == 1)
             });
-            let held = echo.0.lock().unwrap();
+            let guard = echo.0.lock().unwrap();
             for number in 0..5 {
                 for (place, client) in clients.iter_mut().enumerate() {
                     client.publish(&[(number * 2 + place) as u8; 8]).unwrap();
                 }
             }
-            drop(held);
+            drop(guard);
             for (place, memory) in heard.iter().enumerate() {
                 let expected: Vec<Vec<u8>> =
                     (0..5).map(|number| vec![(number * 2 + place) as u8; 3]).collect();

@@ -81,7 +81,7 @@ impl<R: Release> Reader<R> {
         let reader = Entity::owned(handle, || format!("{}: reader", object()))?;
         let qos = qos::granted(reader.handle(), config)?;
         let lent = release::in_shared_memory(&parents, reader.handle());
-        let held = if lent { R::HELD_IN_SHARED_MEMORY } else { None };
+        let most_held = if lent { R::HELD_IN_SHARED_MEMORY } else { None };
         let mut notes = release::notes(&parents, reader.handle(), config, Side::Reader);
         if config.wait == Wait::Callback {
             notes.extend([R::IN_WRITERS_THREAD.into(), pump::DRAIN_NOTE.into()]);
@@ -104,7 +104,7 @@ impl<R: Release> Reader<R> {
         };
         // It does not make writers wait there.
         let when_full =
-            held.map_or(WhenFull::of_dds_reader(&qos), |_| Some(WhenFull::DropsAtReader));
+            most_held.map_or(WhenFull::of_dds_reader(&qos), |_| Some(WhenFull::DropsAtReader));
         let granted = Granted {
             qos,
             publish_mode: PublishMode::Default,
@@ -113,7 +113,7 @@ impl<R: Release> Reader<R> {
             when_full,
             notes,
         };
-        let counts_drops = held.is_none();
+        let counts_drops = most_held.is_none();
         Ok(Reader {
             _registration: registration,
             reader,
