@@ -56,7 +56,7 @@ def test_a_network_without_it_says_nothing_of_it():
     [
         ("[{from: robot, to: laptop}]", "cannot use host `robot`: the workload has nodes there"),
         ("[{from: server, to: base}]", "cannot use host `base`: the workload has nodes there"),
-        ("[{from: server, to: server}]", "from one host to another"),
+        ("[{from: server, to: server}]", "leads to its own host"),
         (
             "[{from: server, to: tv}, {from: server, to: tv}]",
             "cross traffic from server to tv already",
