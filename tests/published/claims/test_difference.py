@@ -145,9 +145,9 @@ def test_times_have_no_difference_as_fractions_have():
 @pytest.mark.parametrize(
     ("test", "words"),
     [
-        ("left: a, relation: less, right: b, by: difference", "right b, level None"),
-        ("left: a, relation: less, level: 0.05, by: difference", "right None, level 0.05"),
-        ("left: a, relation: less, right: b, level: 0.05, by: difference, factor: 2", "factor 2"),
+        ("left: a, relation: less, right: b, by: difference", "actual: right: b$"),
+        ("left: a, relation: less, level: 0.05, by: difference", "actual: level: 0.05$"),
+        ("left: a, relation: less, right: b, level: 0.05, by: difference, factor: 2", "factor: 2"),
         ("left: a, relation: within, right: b, level: 0.05, by: difference", "within"),
         ("left: a, relation: less, right: b, level: 0.05", "both"),
     ],
