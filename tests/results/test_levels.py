@@ -187,6 +187,16 @@ def test_what_was_never_sent_does_not_begin_to_be_lost(fates, told):
     assert "lost" not in "".join(details) and Fates(trials=5, **fates).short() in details[2]
 
 
+def test_a_reader_without_values_of_its_own_has_a_row_only_where_it_lost_something():
+    whole = invented((1, 2), (1e6, 2e6), ({}, {}), {})
+    absent = {"unit": "ns", "no_data": "the workload is judged by another metric"}
+    values = typed(Levels, {"values": {PRIMARY: [absent, absent]}}).values
+    reader = replace(whole, topic="logger", values=values)
+    lossy = replace(reader, fates=(Fates(trials=5), Fates(trials=5, lost=0.5)))
+    ladders = (whole, reader, replace(reader, topic=None), lossy)
+    assert [level_view._has_row(one) for one in ladders] == [True, False, True, True]
+
+
 def test_what_a_reliable_arm_has_under_way_is_not_delivered():
     one = invented(SIZES, (1e6, 2e6, inf), ({}, {}, {"late": 0.6}), {})
     assert said.sentence(one) == (

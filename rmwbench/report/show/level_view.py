@@ -93,11 +93,20 @@ def _table(doc: SuiteAnswer, ladders: Sequence[Levels]) -> Table:
         TableColumn(name, right=True, detail="below") for name in level_sentences.names(ladders[0])
     ]
     rows = []
-    for ladder in ladders:
-        if ladder.primary_metric in ladder.values:
-            arm = TableCell(level_sentences.title(ladder), swatch=looks.get(ladder.arm))
-            rows.append(TableRow([arm, *_cells(ladder)]))
+    for ladder in filter(_has_row, ladders):
+        arm = TableCell(level_sentences.title(ladder), swatch=looks.get(ladder.arm))
+        rows.append(TableRow([arm, *_cells(ladder)]))
     return Table(columns, rows, look="results topics", most=MOST)
+
+
+def _has_row(ladder: Levels) -> bool:
+    """Whether there is a value or a loss at a level. A reader or topic that is not judged by itself
+    may have neither, and then has no row; an arm always has one."""
+    values = ladder.values.get(ladder.primary_metric)
+    if values is None or ladder.topic is None:
+        return values is not None
+    measured = any(fmt.metric(value).state != "absent" for value in values)
+    return measured or any(fates.short() for fates in ladder.fates)
 
 
 def _cells(ladder: Levels) -> Iterator[TableCell]:
@@ -129,7 +138,7 @@ def _picture(doc: SuiteAnswer, ladders: Sequence[Levels]) -> Picture | None:
     from rmwbench.report.chart.workload_charts import card
 
     title = title_of(ladders[0].primary_metric)
-    shown = [ladder for ladder in ladders if ladder.primary_metric in ladder.values]
+    shown = [*filter(_has_row, ladders)]
     spec = along(shown, _looks(doc), title) if shown else None
     first = ladders[0].comparisons[0]
     workload = next((w for w in doc.workloads if w.workload == first), None)
