@@ -117,8 +117,9 @@ def test_what_was_never_tried_did_not_deliver_too_little():
     assert (
         headline(workload()).answer == "Only the floor was measured: there is nothing to compare."
     )
-    tried = headline(workload(refused, arm("c", "no data", None)))
-    assert tried.answer == "No arm delivered enough to compare."
+    for done, text in ((0, "came to the end of a trial"), (5, "delivered enough to compare")):
+        tried = arm("c", "no data", None) | {"trials": {"done": done}}
+        assert headline(workload(refused, tried)).answer == f"No arm {text}."
 
 
 def test_arms_that_fail_or_lose_alike_are_told_together():

@@ -124,7 +124,9 @@ def _nothing_compared(workload: Part, order: RankingWords) -> Headline:
     unable = [a.arm for a in arms if isinstance(a, WorkloadArm) and a.not_supported]
     if len(unable) == len(arms):
         return Headline(facts.sentence([facts.Unable(tuple(unable))], order), "", "none")
-    return Headline("No arm delivered enough to compare.", "See the failures below.", "none")
+    done = any(arm.trials.done for arm in arms)
+    text = "delivered enough to compare" if done else "came to the end of a trial"
+    return Headline(f"No arm {text}.", "The cautions have the reasons.", "none")
 
 
 def _nobody(
