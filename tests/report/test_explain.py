@@ -145,11 +145,16 @@ def test_a_wake_up_that_has_the_stamp_of_the_take_is_not_a_take_of_0_ns(director
     assert share is None and "one stamp" in take.no_data
 
 
-def test_a_topic_that_is_not_judged_has_no_verdict(every):
+def test_a_topic_has_the_reason_of_its_verdict_and_none_where_it_is_not_judged(every):
     metrics = {"response_latency_p50": exact(2e5, "ns", count=30), "loss": exact(0.0, count=30)}
-    for verdict, start in (("no data", "front: response"), ("worse", "front: worse; response")):
-        one = {"topic": "front", "metrics": metrics, "verdict": {"verdict": verdict}}
-        topic = typed(ArmInTopic, one)
+    ratio = {"value": 1.32, "low": 1.16, "high": 1.51, "blocks": 5}
+    for verdict, start in (
+        ({"verdict": "no data"}, "front: response"),
+        ({"verdict": "best"}, "front: best; response"),
+        ({"verdict": "worse", "by": "primary", "ratio": ratio}, "front: worse 1.32×; response"),
+        ({"verdict": "worse", "by": "delivery"}, "front: worse by delivery; response"),
+    ):
+        topic = typed(ArmInTopic, {"topic": "front", "metrics": metrics, "verdict": verdict})
         arm = replace(next(one for one in every if one.trials.done), topics=(topic,))
         assert any(start in text for text in texts(view([arm]).sections))
 

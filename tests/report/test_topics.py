@@ -165,7 +165,7 @@ def test_every_topic_is_in_markdown_html_and_explain(bundle, shown, document):
     explained = printed(explained_view(every), 200)
     for text in (*pages, explained):
         assert all(name in text for name in FLOWS)
-    assert "front: worse by delivery; response 1" in explained
+    assert "front: worse by loss; response 1" in explained
     assert [one.topic for one in every[0].topics] == list(FLOWS)
     written = json.loads(json.dumps(answer_document(every), allow_nan=False))
     read = TypeAdapter(tuple[Explanation, ...]).validate_python(written)

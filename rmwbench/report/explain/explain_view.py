@@ -25,6 +25,7 @@ from rmwbench.report.view import (
     View,
 )
 from rmwbench.results.answer import advice_sentences
+from rmwbench.results.answer.facts import worse_by
 from rmwbench.results.answer.progress import why_none
 from rmwbench.results.explain.explain_model import (
     ArmInTopic,
@@ -127,11 +128,11 @@ def _explanation(arm: Explanation) -> Iterator[NamedText]:
 
 
 def _topic(topic: ArmInTopic) -> str:
-    """`front: worse by delivery; response 175 ms, service …, consumed …; lost 12 %`."""
+    """`front: worse by loss; response 175 ms, service …, consumed …; lost 12 %`."""
     shown = {name: fmt.metric(topic.metrics.get(key)).text for name, key in _LATENCIES.items()}
     verdict = topic.verdict.verdict
-    by = f" by {topic.verdict.by}" if topic.verdict.by else ""
-    judged = "" if verdict == "no data" else f"{verdict}{by}; "
+    basis = f"{verdict} {worse_by(topic.verdict)}".rstrip()
+    judged = "" if verdict == "no data" else f"{basis}; "
     latencies = ", ".join(f"{name} {text}" for name, text in shown.items())
     fates = ", ".join(
         f"{GLOSSARY[name].title} {fmt.metric(topic.metrics.get(name)).text}"

@@ -25,7 +25,14 @@ from rmwbench.analysis.verdicts.limit_outcomes import (
     UNKNOWN,
 )
 from rmwbench.analysis.verdicts.ranking_words import TIME, RankingWords, phrase, words
-from rmwbench.analysis.verdicts.verdict import By, Family, Rules, VerdictName, lost_by_its_arm
+from rmwbench.analysis.verdicts.verdict import (
+    By,
+    Family,
+    Rules,
+    Verdict,
+    VerdictName,
+    lost_by_its_arm,
+)
 from rmwbench.results.show_model import (
     AnyArm,
     LevelsOutcome,
@@ -1167,10 +1174,9 @@ def verdict_basis(arm: AnyArm, *, whole: bool = False) -> str:
     reads like a contradiction; empty beside other verdicts. `whole`: return the interval, too, and
     the ratio of any verdict that rests on it, as tables have them."""
     if is_by_delivery(arm):
-        fates = arm.verdict.fates
-        return BY_FATE.get(fates.main if fates else None, "by delivery") + _failed(arm)
+        return worse_by(arm.verdict) + _failed(arm)
     if is_by_failure(arm):
-        return "by failure"
+        return worse_by(arm.verdict)
     if arm.drift is not None:
         return "not stationary" if verdict_of(arm) == "worse" else ""
     ratio = fmt.ratio(arm.verdict.ratio)
@@ -1178,6 +1184,16 @@ def verdict_basis(arm: AnyArm, *, whole: bool = False) -> str:
     if ratio.state != "measured" or verdict_of(arm) not in with_ratio:
         return ""
     return ratio.full if whole else ratio.text
+
+
+def worse_by(verdict: Verdict) -> str:
+    """Return the fate or the ratio that decided `worse`; empty without either."""
+    if verdict.by == By.DELIVERY:
+        return BY_FATE.get(verdict.fates.main if verdict.fates else None, "by delivery")
+    if verdict.by == By.FAILURE:
+        return "by failure"
+    ratio = fmt.ratio(verdict.ratio)
+    return ratio.text if ratio.state == "measured" and verdict.verdict == "worse" else ""
 
 
 def _failed(arm: AnyArm) -> str:
