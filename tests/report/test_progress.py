@@ -107,6 +107,10 @@ def test_voids_are_told_per_arm_and_apart_by_who_is_to_blame():
         == "Trials that are void for what the arm did: b 1 (path 1). Its numbers are those of its "
         "other trials."
     )
+    (several,) = voids_per_arm(arm("a", path), arm("b", path, path))
+    assert several.endswith(
+        "a 1 (path 1); b 2 (path 2). Their numbers are those of their other trials."
+    )
     assert voids_per_arm(arm("a", crash), arm("b")) == []
 
 

@@ -94,13 +94,12 @@ def voids_per_arm(workload: WorkloadAnswer) -> list[str]:
             f"Trials that the machine spoilt, by arm: {text}. Each voids its block for every arm "
             "of the workload, so that no arm keeps its quiet moments only."
         )
-    if any(by_arm_fault.values()):
-        text = "; ".join(
-            f"{arm} {_counted(trials)}" for arm, trials in by_arm_fault.items() if trials
-        )
+    faults = [f"{arm} {_counted(trials)}" for arm, trials in by_arm_fault.items() if trials]
+    if faults:
+        its = "Its" if len(faults) == 1 else "Their"
         out.append(
-            f"Trials that are void for what the arm did: {text}. Its numbers are those of its "
-            "other trials."
+            f"Trials that are void for what the arm did: {'; '.join(faults)}. {its} numbers are "
+            f"those of {its.lower()} other trials."
         )
     return out
 
