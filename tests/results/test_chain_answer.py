@@ -42,5 +42,11 @@ def test_times_and_shares_of_layers_are_of_the_same_trials(layers, names):
     assert sum(row.share for row in rows) == pytest.approx(1)
 
 
+def test_a_take_without_a_moment_of_its_own_is_no_layer_of_0_ns():
+    spent_ns = {"publish to notify": 1000.0, "take": 0.0, "remainder": 0.0}
+    rows = chain_answer.layers(trials(layers=Layers(spent_ns, 1000.0, False, MANY)))
+    assert [row.category for row in rows] == ["publish to notify", "remainder"]
+
+
 def test_an_arm_without_layers_has_no_answer_about_them():
     assert chain_answer.layers(trials()) is None and chain_answer.chain(trials()) is None

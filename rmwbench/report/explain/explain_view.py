@@ -160,9 +160,10 @@ def _chain(chain: ChainAnswer | None) -> Iterator[str]:
     nodes = " to ".join(dict.fromkeys(str(n) for n in chain.nodes))
     ways = f", {chain.ways} ways" if chain.ways > 1 else ""
     yield f"{nodes} nodes{ways}; a typical message: {shares or 'nothing arrived'}"
+    wanted = fmt.significant_count(chain.wanted)
     for part in chain.parts:
         if part.lost:
-            yield f"{part.name} lost {fmt.counted(part.lost, 'message')} of {chain.wanted}"
+            yield f"{part.name} lost {fmt.counted(part.lost, 'message')} of {wanted}"
     if text := slow(chain.under_way + chain.overdue, chain.wanted):
         yield text
 

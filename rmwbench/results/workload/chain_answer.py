@@ -8,7 +8,7 @@ import numpy as np
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, over_trials, widened
 from rmwbench.analysis.metrics.chain.chain import PART_QUANTILES
-from rmwbench.analysis.metrics.chain.layers import WORDS
+from rmwbench.analysis.metrics.chain.layers import TAKE, WORDS
 from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope
 from rmwbench.analysis.metrics.glossary import Kind as KindOfMetric
 from rmwbench.analysis.stats.estimate import Estimate, NoData
@@ -84,17 +84,20 @@ def layers(trials: Sequence[MeasuredTrial]) -> tuple[Layer, ...] | None:
     whole = float(np.mean([trial.end_to_end_ns for trial in with_layers]))
     out = []
     for name in WORDS:
-        if any(name in trial.spent_ns for trial in with_layers):
-            spent = [trial.spent_ns.get(name, 0.0) for trial in with_layers]
-            mean = float(np.mean(spent))
-            out.append(
-                Layer(
-                    category=name,
-                    text=WORDS[name],
-                    time=part_over_trials(spent, sum(trial.messages for trial in with_layers)),
-                    share=mean / whole if whole else 0.0,
-                )
+        if not any(name in trial.spent_ns for trial in with_layers):
+            continue
+        spent = [trial.spent_ns.get(name, 0.0) for trial in with_layers]
+        if name == TAKE and not any(spent):
+            continue  # an executor of rclcpp has one stamp for the wake-up and the message
+        mean = float(np.mean(spent))
+        out.append(
+            Layer(
+                category=name,
+                text=WORDS[name],
+                time=part_over_trials(spent, sum(trial.messages for trial in with_layers)),
+                share=mean / whole if whole else 0.0,
             )
+        )
     return tuple(out)
 
 

@@ -21,7 +21,8 @@ from rmwbench.analysis.metrics.chain.trace import Hop, PathTrace, elapsed
 from rmwbench.analysis.records.ledger import ABSENT, grouped
 
 WAITING, RELAY, REMAINDER = "waiting at the source", "relays", "remainder"
-STAMPED = ("publish to notify", "take", "hand over")
+TAKE = "take"
+STAMPED = ("publish to notify", TAKE, "hand over")
 TRACED = (
     "publish: rclcpp and rcl",
     "publish: rmw",
@@ -40,7 +41,7 @@ WORDS: Mapping[str, str] = {
         "the middleware's write, transport, wake-up, until rmw_wait returns"
     ),
     "notification to take": "from rmw_wait's return until rcl_take begins: the executor",
-    "take": "from the notification until the message is in the reader's hands",
+    TAKE: "from the notification until the message is in the reader's hands",
     "take: rcl": "rcl_take around rmw_take",
     "take: rmw": "rmw_take: the middleware's take and the conversion",
     "hand over": "from the take until the callback",
