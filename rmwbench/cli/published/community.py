@@ -312,8 +312,8 @@ def survey(options: SurveyOptions) -> None:
     if options.form is not None:
         from rmwbench.published.community.survey_file import write_form
 
-        for path in write_form(options.form):
-            typer.echo(str(path))
+        for written in write_form(options.form):
+            typer.echo(str(written))
         return
     if options.file is None:
         raise UserError("no answers to read", expected="FILE.csv, or --form DIR for a blank form")
