@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{exit, Command};
 
 const SOURCES: [&str; 20] = [
-    "asked",
+    "arm_settings",
     "configuration",
     "description",
     "discovery",

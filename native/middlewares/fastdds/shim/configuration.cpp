@@ -245,7 +245,7 @@ constexpr char of_default[] = " profile_name=\"rmwbench\" is_default_profile=\"t
 
 void writer(Xml &xml, const rmwbench_session &session) {
   fd::DataWriterQos qos = session.profile.writer(*session.publisher, "");
-  apply_times(session.asked, qos);
+  apply_times(session.settings, qos);
   if (!session.plain_types) qos.data_sharing().off();
   const auto &times = qos.reliable_writer_qos().times;
   xml.in(
@@ -291,14 +291,14 @@ void reader(Xml &xml, const rmwbench_session &session) {
 }
 
 void flow(Xml &xml, const rmwbench_session &session, const fd::DomainParticipantQos &qos) {
-  if (!session.asked.flow) return;
+  if (!session.settings.flow) return;
   for (const auto &controller : qos.flow_controllers()) {
     std::ostringstream words;
-    words << "flow controller " << controller->name << ": " << session.asked.flow->scheduler << ", "
-          << controller->max_bytes_per_period << " bytes (0: no limit) in " << controller->period_ms
-          << " ms; topics:";
-    for (const auto &topic : session.asked.flow->topics) words << " " << topic;
-    if (session.asked.flow->topics.empty()) words << " all";
+    words << "flow controller " << controller->name << ": " << session.settings.flow->scheduler
+          << ", " << controller->max_bytes_per_period << " bytes (0: no limit) in "
+          << controller->period_ms << " ms; topics:";
+    for (const auto &topic : session.settings.flow->topics) words << " " << topic;
+    if (session.settings.flow->topics.empty()) words << " all";
     xml.comment(words.str());
   }
 }
@@ -324,10 +324,10 @@ std::string configuration(const rmwbench_session &session) {
   xml.in(
       "dds",
       [&] {
-        if (session.asked.transport) {
+        if (session.settings.transport) {
           xml.in("library_settings", [&] {
             xml.leaf("intraprocess_delivery",
-                     *session.asked.transport == Transport::intra_process ? "FULL" : "OFF");
+                     *session.settings.transport == Transport::intra_process ? "FULL" : "OFF");
           });
         }
         xml.in("profiles", [&] {

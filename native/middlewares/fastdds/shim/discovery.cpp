@@ -57,7 +57,7 @@ bool has_only_shared_memory(const fd::TransportConfigQos &config) {
 
 // Nothing is announced by multicast; participants are searched for at the ports that the first
 // `range` participants of a host have.
-void by_peers(const Asked &asked, fd::DomainParticipantQos &qos) {
+void by_peers(const ArmSettings &settings, fd::DomainParticipantQos &qos) {
   if (has_only_shared_memory(qos.transport())) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode discovery",
                 "peers are addresses, and this arm has only shared memory, which Fast DDS searches "
@@ -82,7 +82,7 @@ void by_peers(const Asked &asked, fd::DomainParticipantQos &qos) {
     config.user_transports.front()->maxMessageSize = config.user_transports.back()->maxMessageSize;
     config.use_builtin_transports = false;
   }
-  for (const auto &each : config.user_transports) each->maxInitialPeersRange = asked.peer_range;
+  for (const auto &each : config.user_transports) each->maxInitialPeersRange = settings.peer_range;
 }
 
 [[noreturn]] void unreachable_server(const char *object) {
@@ -92,13 +92,13 @@ void by_peers(const Asked &asked, fd::DomainParticipantQos &qos) {
               "installed it is preferred within a host)"};
 }
 
-void by_server(const Asked &asked, fd::DomainParticipantQos &qos) {
+void by_server(const ArmSettings &settings, fd::DomainParticipantQos &qos) {
   if (has_only_shared_memory(qos.transport())) unreachable_server("mode discovery");
   auto &builtin = qos.wire_protocol().builtin;
   builtin.metatrafficMulticastLocatorList.clear();
   builtin.discovery_config.discoveryProtocol = Protocol::CLIENT;
   builtin.discovery_config.m_DiscoveryServers.clear();
-  for (uint32_t number = 0; number < asked.server_count; ++number) add_server(number, qos);
+  for (uint32_t number = 0; number < settings.server_count; ++number) add_server(number, qos);
 }
 
 }  // namespace
@@ -126,11 +126,11 @@ uint16_t server_port(uint32_t number) {
   return static_cast<uint16_t>(start + number);
 }
 
-void apply_discovery(const Asked &asked, fd::DomainParticipantQos &qos) {
+void apply_discovery(const ArmSettings &settings, fd::DomainParticipantQos &qos) {
   auto &builtin = qos.wire_protocol().builtin;
-  if (asked.server_added_s) {
-    const bool by_servers = asked.discovery
-                                ? *asked.discovery == Discovery::server
+  if (settings.server_added_s) {
+    const bool by_servers = settings.discovery
+                                ? *settings.discovery == Discovery::server
                                 : builtin.discovery_config.discoveryProtocol == Protocol::CLIENT;
     if (!by_servers) {
       throw Fault{RMWBENCH_ERROR_INVALID, "option server_added_s",
@@ -138,36 +138,36 @@ void apply_discovery(const Asked &asked, fd::DomainParticipantQos &qos) {
                   "server, or take the profile discovery_server"};
     }
     if (has_only_shared_memory(qos.transport())) unreachable_server("option server_added_s");
-    if (asked.server_added_by_file) {
+    if (settings.server_added_by_file) {
       // The file makes it a client only if it has these settings.
       builtin.discovery_config.discoveryProtocol = Protocol::SIMPLE;
       builtin.discovery_config.m_DiscoveryServers.clear();
       return;
     }
   }
-  if (!asked.discovery) {
+  if (!settings.discovery) {
     const bool client = builtin.discovery_config.discoveryProtocol == Protocol::CLIENT;
     if (client && has_only_shared_memory(qos.transport())) unreachable_server("mode transport");
-    if (asked.server_count == 1) return;
+    if (settings.server_count == 1) return;
     if (!client) {
       throw Fault{RMWBENCH_ERROR_INVALID, "option server_count",
                   "this arm finds its participants without a discovery server; say discovery: "
                   "server, or take the profile discovery_server"};
     }
-    by_server(asked, qos);
+    by_server(settings, qos);
     return;
   }
-  switch (*asked.discovery) {
+  switch (*settings.discovery) {
     case Discovery::multicast:
       builtin.discovery_config.discoveryProtocol = Protocol::SIMPLE;
       builtin.discovery_config.m_DiscoveryServers.clear();
       builtin.initialPeersList.clear();
       break;
     case Discovery::peers:
-      by_peers(asked, qos);
+      by_peers(settings, qos);
       break;
     case Discovery::server:
-      by_server(asked, qos);
+      by_server(settings, qos);
       break;
   }
 }

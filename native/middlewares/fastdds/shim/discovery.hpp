@@ -9,11 +9,12 @@
 
 #include <fastdds/dds/domain/qos/DomainParticipantQos.hpp>
 
-#include "asked.hpp"
+#include "arm_settings.hpp"
 
 namespace rmwbench {
 
-void apply_discovery(const Asked &asked, eprosima::fastdds::dds::DomainParticipantQos &qos);
+void apply_discovery(const ArmSettings &settings,
+                     eprosima::fastdds::dds::DomainParticipantQos &qos);
 
 // Sets what a participant needs to be server `number` (0 to 15) of its host.
 void become_server(uint32_t number, bool persistent,

@@ -6,11 +6,11 @@
 
 namespace rmwbench {
 
-void apply_security(const Asked &asked, fd::DomainParticipantQos &qos) {
-  if (!asked.security) return;
+void apply_security(const ArmSettings &settings, fd::DomainParticipantQos &qos) {
+  if (!settings.security) return;
 #if HAVE_SECURITY
 #if RMWBENCH_FASTDDS_MAJOR >= 3
-  if (asked.transport == Transport::intra_process) {
+  if (settings.transport == Transport::intra_process) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode security",
                 "with security 3.6.2 matches no writer with a reader of the same participant, "
                 "which is what nodes of one process have here"};
@@ -28,7 +28,7 @@ void apply_security(const Asked &asked, fd::DomainParticipantQos &qos) {
   const auto set = [&](const char *name, const std::string &value) {
     properties.emplace_back(name, value);
   };
-  const std::string files = "file://" + asked.security_directory + "/";
+  const std::string files = "file://" + settings.security_directory + "/";
   set("dds.sec.auth.plugin", "builtin.PKI-DH");
   set("dds.sec.auth.builtin.PKI-DH.identity_ca", files + "identity_ca.cert.pem");
   set("dds.sec.auth.builtin.PKI-DH.identity_certificate", files + "cert.pem");
@@ -46,8 +46,8 @@ void apply_security(const Asked &asked, fd::DomainParticipantQos &qos) {
 #endif
 }
 
-void apply_statistics(const Asked &asked, fd::DomainParticipantQos &qos) {
-  if (!asked.statistics || !*asked.statistics) return;
+void apply_statistics(const ArmSettings &settings, fd::DomainParticipantQos &qos) {
+  if (!settings.statistics || !*settings.statistics) return;
 #ifdef FASTDDS_STATISTICS
   qos.properties().properties().emplace_back(
       "fastdds.statistics",

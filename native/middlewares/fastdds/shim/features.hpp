@@ -3,16 +3,17 @@
 
 #include <fastdds/dds/domain/qos/DomainParticipantQos.hpp>
 
-#include "asked.hpp"
+#include "arm_settings.hpp"
 
 namespace rmwbench {
 
 // Sets the built-in plugins PKI-DH, Access-Permissions and AES-GCM-GMAC, with the files in
-// asked.security_directory.
-void apply_security(const Asked &asked, eprosima::fastdds::dds::DomainParticipantQos &qos);
+// settings.security_directory.
+void apply_security(const ArmSettings &settings, eprosima::fastdds::dds::DomainParticipantQos &qos);
 
 // Enables every topic of the statistics module. This worker counts none of them: they are enabled
 // to measure their cost.
-void apply_statistics(const Asked &asked, eprosima::fastdds::dds::DomainParticipantQos &qos);
+void apply_statistics(const ArmSettings &settings,
+                      eprosima::fastdds::dds::DomainParticipantQos &qos);
 
 }  // namespace rmwbench

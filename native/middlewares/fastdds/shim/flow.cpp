@@ -31,20 +31,20 @@ void set_property(fd::DataWriterQos &qos, const char *property,
 
 }  // namespace
 
-void apply_flow(const Asked &asked, fd::DomainParticipantQos &qos) {
-  if (!asked.flow) return;
+void apply_flow(const ArmSettings &settings, fd::DomainParticipantQos &qos) {
+  if (!settings.flow) return;
   auto controller = std::make_shared<transports::FlowControllerDescriptor>();
   controller->name = name;
-  controller->scheduler = policy(asked.flow->scheduler);
-  controller->max_bytes_per_period = asked.flow->max_bytes_per_period;
-  controller->period_ms = asked.flow->period_ms;
+  controller->scheduler = policy(settings.flow->scheduler);
+  controller->max_bytes_per_period = settings.flow->max_bytes_per_period;
+  controller->period_ms = settings.flow->period_ms;
   qos.flow_controllers().push_back(controller);
 }
 
-void apply_flow(const Asked &asked, const rmwbench_endpoint_config &config,
+void apply_flow(const ArmSettings &settings, const rmwbench_endpoint_config &config,
                 fd::DataWriterQos &qos) {
-  if (!asked.flow) return;
-  const auto &topics = asked.flow->topics;
+  if (!settings.flow) return;
+  const auto &topics = settings.flow->topics;
   if (!topics.empty() && std::find(topics.begin(), topics.end(), config.topic) == topics.end())
     return;
   if (config.publish_mode == RMWBENCH_PUBLISH_SYNC) {
@@ -56,8 +56,8 @@ void apply_flow(const Asked &asked, const rmwbench_endpoint_config &config,
   }
   qos.publish_mode().kind = fd::ASYNCHRONOUS_PUBLISH_MODE;
   qos.publish_mode().flow_controller_name = name;
-  set_property(qos, "fastdds.sfc.priority", asked.flow->priority, config.topic);
-  set_property(qos, "fastdds.sfc.bandwidth_reservation", asked.flow->reservation, config.topic);
+  set_property(qos, "fastdds.sfc.priority", settings.flow->priority, config.topic);
+  set_property(qos, "fastdds.sfc.bandwidth_reservation", settings.flow->reservation, config.topic);
 }
 
 }  // namespace rmwbench

@@ -7,15 +7,15 @@
 
 #include <rmwbench_worker.h>
 
-#include "asked.hpp"
+#include "arm_settings.hpp"
 
 namespace rmwbench {
 
-void apply_flow(const Asked &asked, eprosima::fastdds::dds::DomainParticipantQos &qos);
+void apply_flow(const ArmSettings &settings, eprosima::fastdds::dds::DomainParticipantQos &qos);
 
 // A writer whose topic goes through the controller becomes asynchronous: synchronous ones are not
 // scheduled. Throws Fault if the suite requested synchronous publishing.
-void apply_flow(const Asked &asked, const rmwbench_endpoint_config &config,
+void apply_flow(const ArmSettings &settings, const rmwbench_endpoint_config &config,
                 eprosima::fastdds::dds::DataWriterQos &qos);
 
 }  // namespace rmwbench

@@ -35,9 +35,9 @@ void reserve_plain(size_t bytes, Qos &qos) {
   limits.allocated_samples = std::min({limits.allocated_samples, needed, places});
 }
 
-void share_data(const Asked &asked, fd::DataSharingQosPolicy &policy) {
-  if (!asked.data_sharing) return;
-  switch (*asked.data_sharing) {
+void share_data(const ArmSettings &settings, fd::DataSharingQosPolicy &policy) {
+  if (!settings.data_sharing) return;
+  switch (*settings.data_sharing) {
     case DataSharing::off:
       policy.off();
       break;
@@ -51,8 +51,8 @@ void share_data(const Asked &asked, fd::DataSharingQosPolicy &policy) {
 }
 
 template <typename Qos>
-void apply_common(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes,
-                  Qos &qos) {
+void apply_common(const rmwbench_endpoint_config &config, const ArmSettings &settings,
+                  size_t plain_bytes, Qos &qos) {
   const rmwbench_qos &requested = config.qos;
   const auto unsupported = [&](const char *message) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint), message};
@@ -88,7 +88,7 @@ void apply_common(const rmwbench_endpoint_config &config, const Asked &asked, si
   if (plain_bytes > 0) {
     qos.endpoint().history_memory_policy = rtps::PREALLOCATED_MEMORY_MODE;
     reserve_plain(plain_bytes, qos);
-    share_data(asked, qos.data_sharing());
+    share_data(settings, qos.data_sharing());
   } else {
     // The same as rmw_fastrtps sets for every endpoint: unbounded types need memory that grows, and
     // data sharing does not accept them.
@@ -137,49 +137,49 @@ fd::DataRepresentationQosPolicy &representation(fd::DataReaderQos &qos) {
 
 }  // namespace
 
-void apply(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes,
+void apply(const rmwbench_endpoint_config &config, const ArmSettings &settings, size_t plain_bytes,
            fd::DataWriterQos &qos) {
-  apply_common(config, asked, plain_bytes, qos);
+  apply_common(config, settings, plain_bytes, qos);
   // The same as rmw_fastrtps, whose type support writes XCDR1.
   qos.representation().m_value.assign(1, fd::XCDR_DATA_REPRESENTATION);
   if (config.publish_mode == RMWBENCH_PUBLISH_SYNC)
     qos.publish_mode().kind = fd::SYNCHRONOUS_PUBLISH_MODE;
   if (config.publish_mode == RMWBENCH_PUBLISH_ASYNC)
     qos.publish_mode().kind = fd::ASYNCHRONOUS_PUBLISH_MODE;
-  apply_flow(asked, config, qos);
-  apply_times(asked, qos);
+  apply_flow(settings, config, qos);
+  apply_times(settings, qos);
 }
 
-void apply_times(const Asked &asked, fd::DataWriterQos &qos) {
-  if (asked.heartbeat_period_ms) {
+void apply_times(const ArmSettings &settings, fd::DataWriterQos &qos) {
+  if (settings.heartbeat_period_ms) {
     auto &times = qos.reliable_writer_qos().times;
 #if RMWBENCH_FASTDDS_MAJOR >= 3
-    times.heartbeat_period = seconds(*asked.heartbeat_period_ms);
+    times.heartbeat_period = seconds(*settings.heartbeat_period_ms);
 #else
-    times.heartbeatPeriod = seconds(*asked.heartbeat_period_ms);
+    times.heartbeatPeriod = seconds(*settings.heartbeat_period_ms);
 #endif
   }
   // The limit of a keep_all history; a keep_last history has its depth. The limit of one instance
   // is the whole limit: ROS 2's topics have no keys.
-  if (asked.max_samples && qos.history().kind == fd::KEEP_ALL_HISTORY_QOS) {
+  if (settings.max_samples && qos.history().kind == fd::KEEP_ALL_HISTORY_QOS) {
     auto &limits = qos.resource_limits();
-    limits.max_samples = limits.max_samples_per_instance = *asked.max_samples;
+    limits.max_samples = limits.max_samples_per_instance = *settings.max_samples;
     limits.max_instances = 1;
-    limits.allocated_samples = std::min(limits.allocated_samples, *asked.max_samples);
+    limits.allocated_samples = std::min(limits.allocated_samples, *settings.max_samples);
   }
-  if (asked.max_blocking_time_ms)
-    qos.reliability().max_blocking_time = seconds(*asked.max_blocking_time_ms);
+  if (settings.max_blocking_time_ms)
+    qos.reliability().max_blocking_time = seconds(*settings.max_blocking_time_ms);
 }
 
-void apply(const rmwbench_endpoint_config &config, const Asked &asked, size_t plain_bytes,
+void apply(const rmwbench_endpoint_config &config, const ArmSettings &settings, size_t plain_bytes,
            fd::DataReaderQos &qos) {
-  apply_common(config, asked, plain_bytes, qos);
+  apply_common(config, settings, plain_bytes, qos);
   representation(qos).m_value.assign(1, fd::XCDR_DATA_REPRESENTATION);
-  if (asked.unique_flows)
+  if (settings.unique_flows)
     qos.properties().properties().emplace_back("fastdds.unique_network_flows", "");
 }
 
-void tell(const fd::DataWriterQos &qos, const Asked &asked, rmwbench_granted &granted) {
+void tell(const fd::DataWriterQos &qos, const ArmSettings &settings, rmwbench_granted &granted) {
   tell_common(qos, granted);
   if (granted.qos.reliability == RMWBENCH_RELIABLE) {
     granted.when_full = granted.qos.history == RMWBENCH_KEEP_ALL
@@ -199,8 +199,8 @@ void tell(const fd::DataWriterQos &qos, const Asked &asked, rmwbench_granted &gr
          ": what Fast DDS's thread has not sent yet is pushed out of "
          "the history by later messages, and lost, also where it is reliable");
   }
-  if (asked.flow && async) {
-    const Flow &flow = *asked.flow;
+  if (settings.flow && async) {
+    const Flow &flow = *settings.flow;
     note("flow controller " + std::string(qos.publish_mode().flow_controller_name) + ": " +
          flow.scheduler + ", " +
          (flow.max_bytes_per_period == 0
@@ -208,7 +208,7 @@ void tell(const fd::DataWriterQos &qos, const Asked &asked, rmwbench_granted &gr
               : "at most " + std::to_string(flow.max_bytes_per_period) + " bytes in each " +
                     std::to_string(flow.period_ms) + " ms"));
   }
-  if (asked.heartbeat_period_ms) {
+  if (settings.heartbeat_period_ms) {
 #if RMWBENCH_FASTDDS_MAJOR >= 3
     const auto &period = qos.reliable_writer_qos().times.heartbeat_period;
 #else
@@ -216,14 +216,14 @@ void tell(const fd::DataWriterQos &qos, const Asked &asked, rmwbench_granted &gr
 #endif
     note("heartbeat period " + milliseconds(period) + " ms");
   }
-  if (asked.max_blocking_time_ms ||
+  if (settings.max_blocking_time_ms ||
       (granted.qos.history == RMWBENCH_KEEP_ALL && granted.qos.reliability == RMWBENCH_RELIABLE)) {
     note("a full history blocks a publish call for at most " +
          milliseconds(qos.reliability().max_blocking_time) + " ms (max_blocking_time)");
   }
 }
 
-void tell(const fd::DataReaderQos &qos, const Asked &, rmwbench_granted &granted) {
+void tell(const fd::DataReaderQos &qos, const ArmSettings &, rmwbench_granted &granted) {
   tell_common(qos, granted);
   const bool holds =
       granted.qos.history == RMWBENCH_KEEP_ALL && granted.qos.reliability == RMWBENCH_RELIABLE;

@@ -35,7 +35,7 @@ Reader::Reader(rmwbench_session &session, const rmwbench_endpoint_config &config
   sample_[0].expected = payload_bytes_;
   sample_[0].refused = &refused_;
   sample_[0].prefault(payload_bytes_);
-  apply(config, session.asked, session.plain_types ? layout_.size(payload_bytes_) : 0, qos_);
+  apply(config, session.settings, session.plain_types ? layout_.size(payload_bytes_) : 0, qos_);
   topic_ = session.topic(topic, type.dds_type, endpoint_);
   type_ = session.type(type.dds_type);
 }
@@ -159,7 +159,7 @@ uint32_t Reader::matched() const {
 }
 
 void Reader::granted(rmwbench_granted &granted) const {
-  tell(reader_->get_qos(), session_.asked, granted);
+  tell(reader_->get_qos(), session_.settings, granted);
   session_.tell(granted);
   granted.wait = wait_;
   granted.take = session_.plain_types ? RMWBENCH_TAKE_LENT : RMWBENCH_TAKE_TYPED;
@@ -175,7 +175,7 @@ void Reader::granted(rmwbench_granted &granted) const {
                  "counters tell which "
                  "side did");
   }
-  if (session_.asked.unique_flows) {
+  if (session_.settings.unique_flows) {
     rtps::LocatorList_t listening;
     reader_->get_listening_locators(listening);
     std::string ports = "unique_flows: this reader listens at";

@@ -36,18 +36,18 @@ uint32_t number_of(const std::string &name) {
 
 rmwbench_daemon::rmwbench_daemon(const std::string &name, const rmwbench_session_config &config) {
   const uint32_t number = number_of(name);
-  const Asked asked(config.modes, config.mode_count, config.options, config.option_count);
+  const ArmSettings settings(config.modes, config.mode_count, config.options, config.option_count);
   shut_out_the_environment();
   log_to_stderr();
   // The QoS is the server's own and not that of the arm's profile, which makes clients.
   fd::DomainParticipantQos qos = fd::PARTICIPANT_QOS_DEFAULT;
   qos.name("rmwbench " + name);
-  become_server(number, asked.server_persistence, qos);
+  become_server(number, settings.server_persistence, qos);
   keep_to_loopback(qos);
-  apply_security(asked, qos);
+  apply_security(settings, qos);
   // The directory where a persistent server stores its data; it is private to the host.
   const char *directory = std::getenv("TMPDIR");
-  if (asked.server_persistence && chdir(directory && *directory ? directory : "/tmp") != 0) {
+  if (settings.server_persistence && chdir(directory && *directory ? directory : "/tmp") != 0) {
     throw Fault{RMWBENCH_ERROR_FAILED, "daemon " + name,
                 "it cannot enter the temporary directory, where it would keep what it knows"};
   }

@@ -10,7 +10,7 @@ rmwbench_client::rmwbench_client(rmwbench_session &session, const rmwbench_endpo
     : Reader(session, config, config.dds_reply_topic, *config.reply_type,
              replies.publish_may_wait != 0),
       sink_(replies),
-      filtering_(session.asked.reply_filter),
+      filtering_(session.settings.reply_filter),
       requests_(session, config, config.dds_topic, config.type) {
   if (filtering_) {
     std::ostringstream words;

@@ -27,8 +27,8 @@ bool shares_data(const Profile &profile, const fd::Publisher &publisher) {
 // Whether a participant stays until the process ends. A TCP thread of 2.x that still receives calls
 // into memory that the participant's destructor has freed (seven starts of nineteen with 2.9.1);
 // 3.6.2 waits for its threads.
-bool is_never_deleted(const Asked &asked) {
-  return RMWBENCH_FASTDDS_MAJOR < 3 && asked.transport == Transport::tcp;
+bool is_never_deleted(const ArmSettings &settings) {
+  return RMWBENCH_FASTDDS_MAJOR < 3 && settings.transport == Transport::tcp;
 }
 
 // Otherwise the destructors of static objects would delete it.
@@ -44,9 +44,10 @@ void end_without_static_destructors() {
 
 }  // namespace
 
-rmwbench_session::rmwbench_session(const rmwbench_profile &named, Asked what, uint32_t domain_id)
-    : asked(std::move(what)),
-      servers(asked.server_added_s && asked.server_added_by_file ? asked.server_count : 0),
+rmwbench_session::rmwbench_session(const rmwbench_profile &named, ArmSettings what,
+                                   uint32_t domain_id)
+    : settings(std::move(what)),
+      servers(settings.server_added_s && settings.server_added_by_file ? settings.server_count : 0),
       profile(named, servers.path()) {
   if (domain_id > 232) {
     throw Fault{RMWBENCH_ERROR_INVALID, "domain_id",
@@ -57,19 +58,19 @@ rmwbench_session::rmwbench_session(const rmwbench_profile &named, Asked what, ui
   if (qos.name().size() == 0) {
     qos.name("rmwbench");
   }
-  memory_beside_sockets = apply_transports(asked, qos);
-  apply_intra_process(asked);
-  apply_discovery(asked, qos);
-  if (asked.discovery == Discovery::server && servers_listening(asked.server_count) == 0) {
+  memory_beside_sockets = apply_transports(settings, qos);
+  apply_intra_process(settings);
+  apply_discovery(settings, qos);
+  if (settings.discovery == Discovery::server && servers_listening(settings.server_count) == 0) {
     throw Fault{RMWBENCH_ERROR_INVALID, "option daemons",
                 "discovery: server, and no discovery server listens in this host; the arm needs "
                 "the option daemons: server (or the profile "
                 "discovery_server)"};
   }
   keep_to_loopback(qos);
-  apply_flow(asked, qos);
-  apply_security(asked, qos);
-  apply_statistics(asked, qos);
+  apply_flow(settings, qos);
+  apply_security(settings, qos);
+  apply_statistics(settings, qos);
   participant = fd::DomainParticipantFactory::get_instance()->create_participant(domain_id, qos);
   if (participant == nullptr) {
     throw Fault{RMWBENCH_ERROR_FAILED, "participant",
@@ -83,16 +84,17 @@ rmwbench_session::rmwbench_session(const rmwbench_profile &named, Asked what, ui
     throw Fault{RMWBENCH_ERROR_FAILED, "participant",
                 "Fast DDS could not create its publisher, subscriber and content filter"};
   }
-  if (asked.server_added_s) servers.add_after(*asked.server_added_s, [this] { add_server_now(); });
-  plain_types = asked.plain_types ||
-                (asked.data_sharing && *asked.data_sharing != DataSharing::off) ||
+  if (settings.server_added_s)
+    servers.add_after(*settings.server_added_s, [this] { add_server_now(); });
+  plain_types = settings.plain_types ||
+                (settings.data_sharing && *settings.data_sharing != DataSharing::off) ||
                 shares_data(profile, *publisher);
 }
 
 void rmwbench_session::add_server_now() {
-  if (asked.server_added_by_file) return servers.extend();
+  if (settings.server_added_by_file) return servers.extend();
   fd::DomainParticipantQos qos = participant->get_qos();
-  add_server(asked.server_count, qos);
+  add_server(settings.server_count, qos);
   // The call returns success even if it does nothing; whether it worked is visible in the
   // participants that are found.
   participant->set_qos(qos);
@@ -113,7 +115,7 @@ void rmwbench_session::close() {
   pumps.stop();
   participant->delete_contained_entities();
   participant->unregister_content_filter_factory(Filters::class_name);
-  if (is_never_deleted(asked)) return end_without_static_destructors();
+  if (is_never_deleted(settings)) return end_without_static_destructors();
   fd::DomainParticipantFactory::get_instance()->delete_participant(participant);
 }
 

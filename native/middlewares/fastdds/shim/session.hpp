@@ -15,7 +15,7 @@
 
 #include <rmwbench_worker.h>
 
-#include "asked.hpp"
+#include "arm_settings.hpp"
 #include "fastdds_api.hpp"
 #include "filter.hpp"
 #include "profile.hpp"
@@ -24,7 +24,8 @@
 #include "server_list.hpp"
 
 struct rmwbench_session {
-  rmwbench_session(const rmwbench_profile &profile, rmwbench::Asked asked, uint32_t domain_id);
+  rmwbench_session(const rmwbench_profile &profile, rmwbench::ArmSettings settings,
+                   uint32_t domain_id);
   ~rmwbench_session();
 
   // The participant's topic with that name, made on first use; every call is paired with
@@ -36,7 +37,7 @@ struct rmwbench_session {
   // The type of a topic that exists.
   rmwbench::RawType *type(const char *name) const;
 
-  const rmwbench::Asked asked;
+  const rmwbench::ArmSettings settings;
   rmwbench::ServerList servers;
   const rmwbench::Profile profile;
   // Whether topics have plain types, which Fast DDS lends and shares (raw_type.hpp). All endpoints

@@ -19,8 +19,9 @@ using rmwbench::guarded;
 
 rmwbench_session *session_open(const rmwbench_session_config *config, rmwbench_error *error) {
   return guarded(error, [&] {
-    rmwbench::Asked asked(config->modes, config->mode_count, config->options, config->option_count);
-    return new rmwbench_session(config->profile, std::move(asked), config->domain_id);
+    rmwbench::ArmSettings settings(config->modes, config->mode_count, config->options,
+                                   config->option_count);
+    return new rmwbench_session(config->profile, std::move(settings), config->domain_id);
   });
 }
 

@@ -119,9 +119,9 @@ void over_tcp(fd::DomainParticipantQos &qos) {
   builtin.metatrafficMulticastLocatorList.push_back(announce);
 }
 
-void choose(const Asked &asked, fd::DomainParticipantQos &qos) {
+void choose(const ArmSettings &settings, fd::DomainParticipantQos &qos) {
   auto &all = qos.transport().user_transports;
-  switch (*asked.transport) {
+  switch (*settings.transport) {
     case Transport::udp:
       keep_only<Udp>(all);
       break;
@@ -143,31 +143,31 @@ void choose(const Asked &asked, fd::DomainParticipantQos &qos) {
 
 }  // namespace
 
-bool apply_transports(const Asked &asked, fd::DomainParticipantQos &qos) {
-  if (!asked.transport && !asked.congestion && !asked.shm_pool_bytes) return false;
+bool apply_transports(const ArmSettings &settings, fd::DomainParticipantQos &qos) {
+  if (!settings.transport && !settings.congestion && !settings.shm_pool_bytes) return false;
   fd::TransportConfigQos &config = qos.transport();
   write_out_builtin(config);
   copy_descriptors(config);
-  if (asked.transport) choose(asked, qos);
+  if (settings.transport) choose(settings, qos);
   bool memory = false, datagrams = false;
   for (const Descriptor &each : config.user_transports) {
     if (auto *shared_memory = as<SharedMemory>(each)) {
       memory = true;
-      if (asked.shm_pool_bytes) shared_memory->segment_size(*asked.shm_pool_bytes);
+      if (settings.shm_pool_bytes) shared_memory->segment_size(*settings.shm_pool_bytes);
     }
     if (auto *udp = as<Udp>(each)) {
       datagrams = true;
-      if (asked.congestion) udp->non_blocking_send = *asked.congestion == Congestion::drop;
+      if (settings.congestion) udp->non_blocking_send = *settings.congestion == Congestion::drop;
     }
   }
-  if (asked.shm_pool_bytes && !memory) no_such_transport("shm_pool_bytes", "shared-memory");
-  if (asked.congestion && (!datagrams || asked.transport == Transport::tcp)) {
+  if (settings.shm_pool_bytes && !memory) no_such_transport("shm_pool_bytes", "shared-memory");
+  if (settings.congestion && (!datagrams || settings.transport == Transport::tcp)) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode congestion",
                 "Fast DDS can choose between dropping and blocking on a full socket with UDP only; "
                 "its shared memory always drops and "
                 "repairs, its TCP always blocks"};
   }
-  return memory && asked.congestion;
+  return memory && settings.congestion;
 }
 
 void keep_to_loopback(fd::DomainParticipantQos &qos) {
@@ -181,9 +181,9 @@ void keep_to_loopback(fd::DomainParticipantQos &qos) {
   }
 }
 
-void apply_intra_process(const Asked &asked) {
-  if (!asked.transport) return;
-  const std::string level = *asked.transport == Transport::intra_process ? "FULL" : "OFF";
+void apply_intra_process(const ArmSettings &settings) {
+  if (!settings.transport) return;
+  const std::string level = *settings.transport == Transport::intra_process ? "FULL" : "OFF";
   const std::string xml =
       "<?xml version=\"1.0\"?><dds xmlns=\"http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles\">"
       "<library_settings><intraprocess_delivery>" +

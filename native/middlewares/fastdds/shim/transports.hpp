@@ -8,14 +8,14 @@
 
 #include <fastdds/dds/domain/qos/DomainParticipantQos.hpp>
 
-#include "asked.hpp"
+#include "arm_settings.hpp"
 #include "fastdds_api.hpp"
 
 namespace rmwbench {
 
 // Returns whether a mode concerns sockets while shared memory carries the messages within the host.
 // Throws Fault: UNSUPPORTED for the size of a transport that the arm does not have.
-bool apply_transports(const Asked &asked, fd::DomainParticipantQos &qos);
+bool apply_transports(const ArmSettings &settings, fd::DomainParticipantQos &qos);
 
 // On a shared host (RMWBENCH_SHARED_HOST) sockets use only 127.0.0.1, whatever the profile says.
 void keep_to_loopback(fd::DomainParticipantQos &qos);
@@ -23,7 +23,7 @@ void keep_to_loopback(fd::DomainParticipantQos &qos);
 // Delivery within the process without any transport is a setting of the library and not of a
 // participant. It is on for intra_process and off for the other levels, because otherwise messages
 // between nodes of one process would not use their transport.
-void apply_intra_process(const Asked &asked);
+void apply_intra_process(const ArmSettings &settings);
 
 // The smallest buffers of the process's UDP sockets, as the number of bytes to request for them
 // (the kernel doubles a request, and limits it to net.core.rmem_max and wmem_max); 0 without such

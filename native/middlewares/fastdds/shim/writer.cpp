@@ -33,7 +33,7 @@ Writer::Writer(rmwbench_session &session, const rmwbench_endpoint_config &config
                 "option plain_types give topics types of one size"};
   }
   fd::DataWriterQos qos = session.profile.writer(*session.publisher, config.topic);
-  apply(config, session.asked, session.plain_types ? layout_.size(type.payload_bytes) : 0, qos);
+  apply(config, session.settings, session.plain_types ? layout_.size(type.payload_bytes) : 0, qos);
   topic_ = session.topic(topic, type.dds_type, config.endpoint);
   type_ = session.type(type.dds_type);
   {
@@ -101,7 +101,7 @@ uint32_t Writer::matched() const {
 }
 
 void Writer::granted(rmwbench_granted &granted) const {
-  tell(writer_->get_qos(), session_.asked, granted);
+  tell(writer_->get_qos(), session_.settings, granted);
   session_.tell(granted);
   if (!content_filter_.empty()) granted.qos.content_filter = content_filter_.c_str();
 }

@@ -10,7 +10,7 @@
 //! - readers wait in the harness's loops, one over a WaitSet and one that spins, or in Fast DDS's
 //!   own thread: `shim/pumps.hpp`, `shim/reader.hpp`;
 //! - profiles are Fast DDS's XML: `shim/profile.hpp` and `profiles/`; modes and options are applied
-//!   to them: `shim/asked.hpp`, and the file named after each; the resulting configuration:
+//!   to them: `shim/arm_settings.hpp`, and the file named after each; the resulting configuration:
 //!   `shim/configuration.hpp`;
 //! - services are as in rmw_fastrtps: `shim/service.hpp`; content filters: `shim/filter.hpp`; the
 //!   discovery server: `shim/server.hpp`.

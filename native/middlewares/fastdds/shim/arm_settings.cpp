@@ -1,4 +1,4 @@
-#include "asked.hpp"
+#include "arm_settings.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -97,8 +97,8 @@ void take(const char *kind, const rmwbench_pair *pairs, size_t count,
 
 }  // namespace
 
-Asked::Asked(const rmwbench_pair *modes, size_t mode_count, const rmwbench_pair *options,
-             size_t option_count) {
+ArmSettings::ArmSettings(const rmwbench_pair *modes, size_t mode_count,
+                         const rmwbench_pair *options, size_t option_count) {
   const std::map<std::string, Take> known_modes{
       {"transport",
        [this](const Setting &s) {

@@ -29,12 +29,12 @@ struct Flow {
   std::map<std::string, std::string> reservation;  // topic -> percent
 };
 
-struct Asked {
+struct ArmSettings {
   // Throws Fault: UNSUPPORTED for a mode that Fast DDS does not have, INVALID for an option that it
   // does not know.
-  Asked(const rmwbench_pair *modes, size_t mode_count, const rmwbench_pair *options,
-        size_t option_count);
-  Asked() = default;
+  ArmSettings(const rmwbench_pair *modes, size_t mode_count, const rmwbench_pair *options,
+              size_t option_count);
+  ArmSettings() = default;
 
   std::optional<Transport> transport;
   std::optional<Discovery> discovery;
