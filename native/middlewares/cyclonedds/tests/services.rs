@@ -288,8 +288,7 @@ fn a_client_speaks_to_a_service_of_rmw_cyclonedds() {
         let mut sertype = std::ptr::null();
         assert_eq!(dds_get_entity_sertype(writer, &mut sertype), 0);
         // The second request is answered first; one reply is another client's.
-        for (header, byte) in
-            [(&samples[1][..20], 2_u8), (&[0; 20][..], 7), (&samples[0][..20], 1)]
+        for (header, byte) in [(&samples[1][..20], 2_u8), (&[0; 20][..], 7), (&samples[0][..20], 1)]
         {
             let mut reply =
                 [&[0, 1, 0, 0], &header[4..20], &REPLY_BYTES.to_le_bytes(), &reply_to(byte)]
