@@ -1,6 +1,6 @@
 //! Delay that varies. If it is drawn independently per frame, it reorders frames; keeping their
-//! order would shift the mean and shrink the spread. So jitter with order is a process in time: x(t
-//! + d) = φ·x(t) + √(1 − φ²)·N(0, sd), φ = exp(−d / correlation), the exact discretisation of an
+//! order would shift the mean and shrink the spread. So jitter with order is a process in time,
+//! x(t + d) = φ·x(t) + √(1 − φ²)·N(0, sd), φ = exp(−d / correlation), the exact discretisation of an
 //! Ornstein–Uhlenbeck process (Gillespie 1996, Phys. Rev. E 54, 2084).
 
 use rand_distr::{Distribution, StandardNormal};

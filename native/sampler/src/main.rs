@@ -139,9 +139,9 @@ fn describe() -> Value {
         "reads": {
             "cpu": answer(rmwbench_sampler::cpu_clock::cpu_ns(std::process::id() as i32).is_none().then(|| "no CPU clocks of processes".into())),
             "run_delay": answer((!scheduled).then(|| "this kernel does not account for it (CONFIG_SCHED_INFO)".into())),
-            "udp_buffers": answer(problem("sockets.udp.receive_buffer_bytes", &found)),
-            "tcp_bytes": answer(problem("sockets.tcp", &found)),
-            "unix_peers": answer(problem("sockets.unix", &found)),
+            "udp_buffers": answer(problem("sockets.udp.receive_buffer_bytes", &all_sockets)),
+            "tcp_bytes": answer(problem("sockets.tcp", &all_sockets)),
+            "unix_peers": answer(problem("sockets.unix", &all_sockets)),
             "energy": answer(sensors.reason.clone()),
             "schedule": answer(recorded.clone().err()),
             "schedule_woken": answer(recorded.err().or(unseen.remove("schedule.woken"))),

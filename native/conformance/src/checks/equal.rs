@@ -351,7 +351,7 @@ fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), Failu
         }
         _ => {}
     }
-    if let Some(Some(WhenFull::DropsAtReader)) = drops.then_some(heard.when_full) {
+    if let Some(Some(WhenFull::DropsAtReader)) = drops.then_some(reader_granted.when_full) {
         // The writer does not wait for such a reader: it ends long before the reader could have
         // consumed as many messages.
         let sent = rig.sent(1)?;

@@ -256,7 +256,7 @@ fn a_client_speaks_to_a_service_of_rmw_cyclonedds() {
         let mut infos: [dds_sample_info_t; 2] = std::mem::zeroed();
         client.publish(&[1; REQUEST_BYTES as usize]).unwrap();
         client.publish(&[2; REQUEST_BYTES as usize]).unwrap();
-        let mut samples = Vec::new();
+        let mut messages = Vec::new();
         wait_until("two requests", || {
             let taken =
                 dds_takecdr(reader, samples.as_mut_ptr(), 2, infos.as_mut_ptr(), DDS_ANY_STATE);
@@ -268,27 +268,28 @@ fn a_client_speaks_to_a_service_of_rmw_cyclonedds() {
                     ddsi_serdata_size(sample) as usize,
                     &mut cdr,
                 );
-                samples.push(
+                messages.push(
                     std::slice::from_raw_parts(cdr.iov_base.cast::<u8>(), cdr.iov_len).to_vec(),
                 );
                 ddsi_serdata_to_ser_unref(reference, &cdr);
                 ddsi_serdata_unref(sample);
             }
-            samples.len() == 2
+            messages.len() == 2
         });
-        assert_eq!(samples[0][..4], [0, 1, 0, 0]);
-        assert_eq!(samples[0][4..12], samples[1][4..12], "one client, one identity");
+        assert_eq!(messages[0][..4], [0, 1, 0, 0]);
+        assert_eq!(messages[0][4..12], messages[1][4..12], "one client, one identity");
         let number = |message: &[u8]| i64::from_le_bytes(message[12..20].try_into().unwrap());
         assert!(
-            number(&samples[1]) > number(&samples[0]),
+            number(&messages[1]) > number(&messages[0]),
             "other tests of this process ask as well"
         );
-        assert_eq!(samples[0][20..26], [40, 0, 0, 0, 1, 1]);
+        assert_eq!(messages[0][20..26], [40, 0, 0, 0, 1, 1]);
 
         let mut sertype = std::ptr::null();
         assert_eq!(dds_get_entity_sertype(writer, &mut sertype), 0);
         // The second request is answered first; one reply is another client's.
-        for (header, byte) in [(&samples[1][..20], 2_u8), (&[0; 20][..], 7), (&samples[0][..20], 1)]
+        for (header, byte) in
+            [(&messages[1][..20], 2_u8), (&[0; 20][..], 7), (&messages[0][..20], 1)]
         {
             let mut reply =
                 [&[0, 1, 0, 0], &header[4..20], &REPLY_BYTES.to_le_bytes(), &reply_to(byte)]
