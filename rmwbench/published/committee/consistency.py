@@ -7,7 +7,7 @@ The checks parse the text that readers see, so they also find faults of a render
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -52,7 +52,7 @@ def check(report: Report, text: str) -> list[DocumentFault]:
 
 
 def _needs(report: Report, document: "_MarkdownText") -> Iterator[DocumentFault]:
-    columns = [column.candidate for column in need_conclusions.subjects(report.needs)]
+    columns = need_conclusions.subjects(report.needs)
     marks = {row[0]: row[1:] for row in document.table(need_conclusions.TITLE)}
     limits = {(row[0], row[1]): row[2] for row in document.table(need_conclusions.LIMITS_TITLE)}
     measured = {arm.candidate_name for part in report.measured for arm in part.arms.values()}
@@ -60,13 +60,18 @@ def _needs(report: Report, document: "_MarkdownText") -> Iterator[DocumentFault]
         title = sentence.title
         if f"{title}. {sentence.text}" not in document.plain:
             yield DocumentFault(Contradiction.MARK, title, "the document lacks its sentence")
-        shown = dict(zip(columns, marks.get(title, ()), strict=False))
+        cells = marks.get(title, ())
+        cell_of_installed = {
+            installed.candidate_name: cell
+            for column, cell in zip(columns, cells, strict=False)
+            if (installed := column.installed(need))
+        }
         for fact in sentence.facts:
             name = fact.candidate
             if name not in measured:
                 yield DocumentFault(Contradiction.NAME, title, name)
-            if not _has_mark(shown, fact):
-                yield DocumentFault(Contradiction.MARK, title, f"{name}: {fact.mark}, {shown}")
+            if not _has_mark(cells, cell_of_installed.get(name), fact):
+                yield DocumentFault(Contradiction.MARK, title, f"{name}: {fact.mark}, {cells}")
             outcomes = {
                 case.case.title: limits.get((f"{title}: {case.case.title}", name))
                 for case, _ in need.cases_of(name)
@@ -86,12 +91,12 @@ def _needs(report: Report, document: "_MarkdownText") -> Iterator[DocumentFault]
                 )
 
 
-def _has_mark(shown: Mapping[str, str], fact: NeedFact) -> bool:
-    """Whether the row of a need, candidate -> cell, has the mark of the fact. A tuned candidate
-    stands with its name in the cell of its RMW."""
-    marks = shown.get(fact.candidate, "").split(", ")
-    named = [mark for cell in shown.values() for mark in cell.split(", ")]
-    return fact.mark in marks or f"{fact.candidate} {fact.mark}" in named
+def _has_mark(cells: Sequence[str], own_cell: str | None, fact: NeedFact) -> bool:
+    """Whether the `cells` of a need have the mark of the fact. The cell of a candidate as installed
+    begins with its mark; `own_cell` is None for a tuned candidate, which stands with its name."""
+    if own_cell is not None:
+        return own_cell.split(", ")[0] == fact.mark
+    return any(f"{fact.candidate} {fact.mark}" in cell.split(", ") for cell in cells)
 
 
 def _unnamed_misses(fact: NeedFact, outcomes: Iterable[tuple[str, str | None]]) -> Iterator[str]:

@@ -154,11 +154,11 @@ def test_a_missed_case_that_no_sentence_names_is_found():
 def test_a_mark_is_looked_for_in_the_cell_of_its_candidate():
     """A tuned candidate that misses was found to meet where another RMW does."""
     tuned = need_conclusions.NeedFact("n", "a tuned", NeedMark.MEETS, "")
-    assert not consistency._has_mark({"a": "✗, a tuned ✗", "b": "✓"}, tuned)
-    assert consistency._has_mark({"a": "✗, a tuned ✓", "b": "✗"}, tuned)
+    assert not consistency._has_mark(["✗, a tuned ✗", "✓"], None, tuned)
+    assert consistency._has_mark(["✗, a tuned ✓", "✗"], None, tuned)
     installed = need_conclusions.NeedFact("n", "a", NeedMark.MEETS, "")
-    assert not consistency._has_mark({"a": "✗, a tuned ✓", "b": "✓"}, installed)
-    assert consistency._has_mark({"a": "✓", "b": "✗"}, installed)
+    assert not consistency._has_mark(["✗, a tuned ✓", "✓"], "✗, a tuned ✓", installed)
+    assert consistency._has_mark(["✓", "✗"], "✓", installed)
 
 
 def test_the_first_table_below_a_heading_is_read():
