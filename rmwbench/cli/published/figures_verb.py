@@ -22,7 +22,7 @@ Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedRows:
     """The rows of one kind of published data, and the names of the paths that they come from."""
 
     rows: Rows = field(default_factory=list)
@@ -145,7 +145,7 @@ def _deliver(drawn: "DrawnFigures", out: Path | None, pictures: Path | None, as_
         print_view(view(drawn))
 
 
-def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Imported]:
+def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, ImportedRows]:
     """Return what was imported of each kind that these figures draw, from data or from bundles.
     Raises UserError for data that none of them draws."""
     from rmwbench.bundle import Bundle
@@ -156,7 +156,7 @@ def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Im
         raise UserError(
             "the data of these figures is not published", where="--data", fix="leave --data out"
         )
-    imported: dict[str, Imported] = {}
+    imported: dict[str, ImportedRows] = {}
     for path in paths:
         if (path / "campaign.json").is_file():
             bundle = Bundle(path)
@@ -172,14 +172,14 @@ def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Im
         else:
             part = collect(path, kinds)
         for kind, rows in part.items():
-            of_kind = imported.setdefault(kind, Imported())
+            of_kind = imported.setdefault(kind, ImportedRows())
             of_kind.rows.extend(rows)
             of_kind.names.append(name_of(path))
     return imported
 
 
 def _points(
-    name: str, file: "Figures", imported: Mapping[str, Imported]
+    name: str, file: "Figures", imported: Mapping[str, ImportedRows]
 ) -> tuple[dict[str, Rows], str]:
     """Return the rows of a source and their origin in words: the data that was given, else the
     shipped file."""
@@ -204,7 +204,7 @@ def _points(
 
 
 def _extract(
-    path: Path, files: "Sequence[Figures]", imported: Mapping[str, Imported], has_data: bool
+    path: Path, files: "Sequence[Figures]", imported: Mapping[str, ImportedRows], has_data: bool
 ) -> None:
     from rmwbench.published.figures.figures_file import points_text
     from rmwbench.whole_file import write_whole

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.cli.published.figures_verb import Imported, _points
+from rmwbench.cli.published.figures_verb import ImportedRows, _points
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign, seconds_of
 from rmwbench.published.figures import figure_charts
@@ -509,7 +509,7 @@ def test_data_that_no_figure_draws_is_refused(capsys, tmp_path):
 def test_the_origin_of_points_names_their_own_data():
     """Each source was said to be imported from the data of all."""
     file = load("gscam-2025")
-    imported = {"gscam": Imported(names=["cameras"]), "survey": Imported(names=["people"])}
+    imported = {"gscam": ImportedRows(names=["cameras"]), "survey": ImportedRows(names=["people"])}
     assert _points("gscam-2025", file, imported) == ({"gscam": []}, "imported from cameras")
 
 
