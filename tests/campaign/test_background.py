@@ -259,7 +259,6 @@ def test_a_load_is_on_the_hosts_that_it_is_asked_for(kind, hosts, names):
                 assert flows == (dict.fromkeys(names.values(), 1428) if kind == "traffic" else {})
             finally:
                 processes.hosts.close()
-                loads.close()
 
 
 def test_a_flow_knows_what_was_sent_between_two_times():
