@@ -63,20 +63,27 @@ def limiting_groups(controller: str) -> Iterator[tuple[Path, Path]]:
         yield from ((root, group) for group in [directory, *directory.parents][: depth + 1])
 
 
+def memory_limits() -> Iterator[tuple[Path, bool, int]]:
+    """Yields each control group that limits the memory of this process: its directory, whether it
+    is of version 1, and its limit in bytes."""
+    for root, group in limiting_groups("memory"):
+        version1 = root.name == "memory"
+        limit = file_number(group / ("memory.limit_in_bytes" if version1 else "memory.max"))
+        if limit is not None and limit < NO_MEMORY_LIMIT:
+            yield group, version1, limit
+
+
 def group_memory_bytes() -> int | None:
     """The memory that the control groups of this process still give it, by their limits and their
     use, of which the cache of files can be taken back; None without a limit."""
     amounts = []
-    for root, group in limiting_groups("memory"):
-        version1 = root.name == "memory"
-        limit = file_number(group / ("memory.limit_in_bytes" if version1 else "memory.max"))
+    for group, version1, limit in memory_limits():
         used = file_number(group / ("memory.usage_in_bytes" if version1 else "memory.current"))
-        if limit is not None and limit < NO_MEMORY_LIMIT:
-            lines = (file_text(group / "memory.stat") or "").splitlines()
-            bytes_of = {name: int(size) for name, size in map(str.split, lines)}
-            prefix = "total_" if version1 else ""
-            cached = sum(bytes_of.get(f"{prefix}{kind}_file", 0) for kind in ("active", "inactive"))
-            amounts.append(max(0, limit - max(0, (used or 0) - cached)))
+        lines = (file_text(group / "memory.stat") or "").splitlines()
+        bytes_of = {name: int(size) for name, size in map(str.split, lines)}
+        prefix = "total_" if version1 else ""
+        cached = sum(bytes_of.get(f"{prefix}{kind}_file", 0) for kind in ("active", "inactive"))
+        amounts.append(max(0, limit - max(0, (used or 0) - cached)))
     return min(amounts, default=None)
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.lab.kernel_files import (
-    NO_MEMORY_LIMIT,
     cpu_quotas,
     file_number,
     file_text,
     kernel_value,
     limiting_groups,
     meminfo_bytes,
+    memory_limits,
 )
 from rmwbench.lab.machine.finding import idle_state_text
 from rmwbench.lab.machine.probe import read_ticks
@@ -259,12 +259,8 @@ def is_virtual_machine(hardware: Mapping[str, Any]) -> bool:
 
 def _container_limits() -> dict[str, Any]:
     """The lowest limits of this process's control groups, in either version, where they are set."""
-    quotas, sizes = [cores for _, _, cores in cpu_quotas()], []
-    for root, group in limiting_groups("memory"):
-        name = "memory.limit_in_bytes" if root.name == "memory" else "memory.max"
-        size = file_number(group / name)
-        if size is not None and size < NO_MEMORY_LIMIT:
-            sizes.append(size)
+    quotas = [cores for _, _, cores in cpu_quotas()]
+    sizes = [limit for _, _, limit in memory_limits()]
     limits: dict[str, Any] = {"cpu_quota_cores": min(quotas)} if quotas else {}
     return limits | ({"memory_bytes": min(sizes)} if sizes else {})
 

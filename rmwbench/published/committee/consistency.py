@@ -7,7 +7,7 @@ The checks parse the text that readers see, so they also find faults of a render
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 
 from rmwbench.published.committee import need_conclusions
 from rmwbench.published.committee.need_conclusions import NeedFact
-from rmwbench.published.committee.needs import NeedMark
+from rmwbench.published.committee.needs import NeedAnswer, NeedMark
 from rmwbench.published.committee.report_parts import SECURITY, Report, SectionPart
 from rmwbench.results.answer.facts import contenders
 
@@ -72,23 +72,26 @@ def _needs(report: Report, document: "_MarkdownText") -> Iterator[DocumentFault]
                 yield DocumentFault(Contradiction.NAME, title, name)
             if not _has_mark(cells, cell_of_installed.get(name), fact):
                 yield DocumentFault(Contradiction.MARK, title, f"{name}: {fact.mark}, {cells}")
-            outcomes = {
-                case.case.title: limits.get((f"{title}: {case.case.title}", name))
-                for case, _ in need.cases_of(name)
-            }
-            lost = [case for case, outcome in outcomes.items() if outcome is None]
-            unmeasured = [None] * (len(need.cases) - len(outcomes))
-            if lost or fact.mark is not NeedMark.of([*outcomes.values(), *unmeasured]):
-                listed = ", ".join(
-                    f"{case}: {outcome or 'no row'}" for case, outcome in outcomes.items()
-                )
-                yield DocumentFault(
-                    Contradiction.LIMITS, title, f"{name}: {fact.mark}, limits: {listed}"
-                )
-            for case in _unnamed_misses(fact, outcomes.items()):
-                yield DocumentFault(
-                    Contradiction.LIMITS, title, f"{name}: misses {case}, not named"
-                )
+            yield from _limits(need, fact, limits)
+
+
+def _limits(
+    need: NeedAnswer, fact: NeedFact, limits: Mapping[tuple[str, str], str]
+) -> Iterator[DocumentFault]:
+    """Check the mark and the text of a fact against the rows of the appendix, `limits`: (need and
+    case, candidate) -> outcome."""
+    title, name = need.need.title, fact.candidate
+    outcomes = {
+        case.case.title: limits.get((f"{title}: {case.case.title}", name))
+        for case, _ in need.cases_of(name)
+    }
+    unmeasured = [None] * (len(need.cases) - len(outcomes))
+    has_lost_row = None in outcomes.values()
+    if has_lost_row or fact.mark is not NeedMark.of([*outcomes.values(), *unmeasured]):
+        listed = ", ".join(f"{case}: {outcome or 'no row'}" for case, outcome in outcomes.items())
+        yield DocumentFault(Contradiction.LIMITS, title, f"{name}: {fact.mark}, limits: {listed}")
+    for case in _unnamed_misses(fact, outcomes.items()):
+        yield DocumentFault(Contradiction.LIMITS, title, f"{name}: misses {case}, not named")
 
 
 def _has_mark(cells: Sequence[str], own_cell: str | None, fact: NeedFact) -> bool:
